@@ -39,7 +39,7 @@ export async function runBenchmark(options: Options, folder: string): Promise<vo
   }
 }
 
-/** The first start after an installation compiles; every later one reads what it kept. */
+/** Starts once, because the first start after an installation compiles, and later ones read the compile cache. */
 async function warmUp(folder: string, serial: number): Promise<void> {
   const cluster = await seededCluster(1)
   const topology = buildTopology(serial)
@@ -50,7 +50,7 @@ async function warmUp(folder: string, serial: number): Promise<void> {
   await cluster.stop()
 }
 
-/** Cells of the results that are there; each was measured in one run with its raw figures. */
+/** Cells of existing results; the figures of a cell and its raw figures are from the same run. */
 function earlierCells(into: string): readonly Cell[] {
   return readResults(into)?.cells ?? []
 }

@@ -32,7 +32,7 @@ export interface CellParts {
 
 type Draft = { -readonly [Key in keyof Measured]?: Measured[Key] }
 
-/** All figures of one size with one variant. What fails leaves what was measured before. */
+/** Measures all figures of one size with one variant. A failure keeps the figures that were measured before it. */
 export async function measureCell(parts: CellParts): Promise<Cell> {
   const { backend, cluster } = parts
   const measured: Draft = {}
@@ -82,7 +82,7 @@ interface Running {
   readonly children: ChildPeak
 }
 
-/** Starts the daemon on an empty kernel, several times; the last one goes on. */
+/** Starts the daemon on an empty kernel several times; the last one keeps running. */
 async function coldStarts(parts: CellParts, measured: Draft): Promise<Running> {
   const samples: FullSyncSample[] = []
   for (let n = 1; ; n++) {

@@ -7,14 +7,14 @@ import { emptyNode, type Running, startRunning } from './nftables/running.ts'
 import type { Options } from './options.ts'
 import { seededCluster } from './seeded-cluster.ts'
 
-/** A daemon of nftables mode that runs with many Services, to be measured while it is read. */
+/** A running daemon in nftables mode with many Services, which is measured while it is read. */
 export interface InspectedNode {
   readonly running: Running
-  /** Of its inspection service. */
+  /** The socket of its inspection service. */
   readonly socket: string
-  /** The number of an address for an endpoint that replaces another; a new one for each call. */
+  /** The number of an address for a replacing endpoint; a new one at each call. */
   readonly freshAddress: () => number
-  /** What results say of the run; `busyPercent`: by what else the machine did before. */
+  /** The head of the results; `busyPercent`: the load of other processes before the run. */
   readonly head: {
     readonly startedAt: string
     readonly machine: ReturnType<typeof machineFacts>
@@ -24,7 +24,7 @@ export interface InspectedNode {
   }
 }
 
-/** Measures such a daemon, and ends it and its API server whatever happens. */
+/** Runs a measurement with such a daemon, and always ends the daemon and its API server afterwards. */
 export async function onInspectedNode(
   { quick, repeats }: Options,
   { folder, log }: { readonly folder: string; readonly log: (what: string) => void },

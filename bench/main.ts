@@ -25,7 +25,7 @@ try {
   process.exitCode = 1
 }
 
-/** The requested modes; without any, those that this machine can do. */
+/** Measures the requested modes, or by default all that this machine can run. */
 async function run(options: Options, folder: string): Promise<void> {
   const wants = (mode: ModeName) => options.modes?.includes(mode) !== false
   if (wants('apiserver')) await runApiserver(options, folder)
@@ -47,13 +47,13 @@ async function run(options: Options, folder: string): Promise<void> {
   if (wants('userspace') && missing === undefined) await runUserspace(options, folder)
 }
 
-/** Fails if the mode was named. */
+/** Reports that a mode is left out; throws if it was requested by name. */
 function leaveOut({ modes }: Options, missing: string): void {
   if (modes !== undefined) throw new Error(missing)
   process.stderr.write(`bench: left out: ${missing}\n`)
 }
 
-/** Whatever happens, no namespace and no file of this run stays behind. */
+/** Runs `act`, and always removes the namespaces and files of this run. */
 async function guarded(act: (folder: string) => Promise<void>): Promise<void> {
   if (process.getuid?.() !== 0) throw new Error('needs root, for network namespaces')
   removeNamespaces()

@@ -18,23 +18,23 @@ const MODES = [
 
 export type ModeName = (typeof MODES)[number]
 
-/** So many Services, so many endpoints of each. */
+/** A number of Services, and the number of endpoints of each. */
 export interface Shape {
   readonly services: number
   readonly endpoints: number
 }
 
 export interface Options {
-  /** Undefined: all that this machine can do. */
+  /** Undefined: all modes that this machine can run. */
   readonly modes: readonly ModeName[] | undefined
-  /** Of the modes iptables and ipvs: numbers of Services with ten endpoints each. */
+  /** Sizes for the modes iptables and ipvs: numbers of Services with ten endpoints each. */
   readonly sizes: readonly number[]
-  /** Of the mode nftables. */
+  /** Sizes for the mode nftables. */
   readonly shapes: readonly Shape[]
   readonly backends: readonly Backend[]
   readonly quick: boolean
   readonly repeats: Repeats
-  /** Keep the cells of earlier runs that this one does not measure. */
+  /** Whether to keep cells of earlier runs that this run does not measure. */
   readonly keep: boolean
   /** Folder that gets RESULTS.md and results/. */
   readonly into: string

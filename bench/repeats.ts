@@ -39,7 +39,7 @@ export const FULL: Repeats = {
   restMs: 10_000,
 }
 
-/** For development: the same steps, too few of each to be worth quoting. */
+/** For development: the same steps, but too few of each for figures that could be quoted. */
 export const QUICK: Repeats = {
   fullSync: 1,
   boundMs: 60_000,

@@ -1,6 +1,6 @@
 import { type Cluster, growTo, startCluster } from './cluster/cluster.ts'
 
-/** A new API server with so many Services, of ten endpoints each unless stated. */
+/** Starts an API server with `size` Services, by default with ten endpoints each. */
 export async function seededCluster(size: number, endpointsEach?: number): Promise<Cluster> {
   const startedAt = performance.now()
   const cluster = await startCluster(endpointsEach)

@@ -3,8 +3,8 @@ import { createInterface } from 'node:readline'
 import type { Readable, Writable } from 'node:stream'
 
 /**
- * A program of the benchmark in a process of its own: it takes one order per line on its standard
- * input and answers each with one line. `Reports` has the type of the answer to every order.
+ * A program of the benchmark in a process of its own. It reads one order per line from standard input, and answers each
+ * with one line. `Reports` has the type of the answer to each order.
  */
 export class WorkerProcess<Order extends { readonly what: keyof Reports }, Reports> {
   readonly #child: ChildProcessByStdio<Writable, Readable, null>

@@ -5,8 +5,8 @@ import { AffinityTable } from '../../src/affinity/affinity-table.ts'
 import { systemRandom } from '../../src/lib/random.ts'
 
 /**
- * What 1,000,000 IPv4 clients cost in the table of affinity, with one thread and
- * with two, and in a Map of objects, which threads cannot share. Prints JSON.
+ * Measures 1,000,000 IPv4 clients in the affinity table, with one thread and with two, and in a Map of objects, which
+ * threads cannot share. Prints JSON.
  *
  *     scripts/node bench/affinity/main.ts
  */
@@ -17,10 +17,10 @@ const NOW = 1_760_000_000_000
 interface Task {
   /** Undefined: a Map. */
   readonly memory: AffinityMemory | undefined
-  /** How many threads have come to the start of remembering, then of finding. */
+  /** The number of threads that are ready to start remembering, and then to start finding. */
   readonly gate: Int32Array
   readonly threads: number
-  /** Every `threads`-th client from here on. */
+  /** The first client of this thread, which uses every `threads`-th client from there on. */
   readonly index: number
 }
 
@@ -53,7 +53,7 @@ async function measure(memory: Task['memory'], threads: number) {
   }
 }
 
-/** Milliseconds, and by how many bytes the resident size of the process has grown. */
+/** Measures milliseconds, and the growth of the resident memory of the process in bytes. */
 function perform({ memory, gate, threads, index }: Task) {
   const store = memory === undefined ? mapStore() : tableStore(memory)
   const time = (act: (client: number) => void) => {

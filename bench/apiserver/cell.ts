@@ -7,7 +7,7 @@ import { fanOuts, patches } from './measure/watches.ts'
 
 type Step = (context: Context) => Promise<Partial<ApiserverMeasured>>
 
-/** In this order: the store is empty at first, and full from the Endpoints on. */
+/** The measurements in their order: the store is empty at first, and full when the Endpoints are created. */
 const STEPS: Readonly<Record<string, Step>> = {
   'starts, empty': async (context) => ({ startEmpty: await starts(context) }),
   'idle watchers': async (context) => ({ idleWatchers: await idleWatchers(context) }),
@@ -27,7 +27,7 @@ const STEPS: Readonly<Record<string, Step>> = {
   },
 }
 
-/** Everything about one driver. What fails ends it, and is reported. */
+/** Measures everything about one driver. A failure ends the measurement, and is reported. */
 export async function measureCell(
   context: Context,
   log: (what: string) => void,

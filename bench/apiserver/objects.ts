@@ -14,7 +14,7 @@ export function objectName(index: number): string {
   return `service-${String(index).padStart(5, '0')}`
 }
 
-/** A ClusterIP Service whose address the server chooses; its endpoints are written by hand. */
+/** A ClusterIP Service whose address the server chooses; the benchmark writes its endpoints. */
 export function serviceObject(index: number): object {
   const name = objectName(index)
   return {
@@ -25,7 +25,7 @@ export function serviceObject(index: number): object {
   }
 }
 
-/** Ten addresses; labelled so that no controller copies them into a slice. */
+/** Endpoints with ten addresses, and with a label that keeps the controller from mirroring them into a slice. */
 export function endpointsObject(index: number): object {
   const labels = { 'endpointslice.kubernetes.io/skip-mirror': 'true' }
   const addresses = Array.from({ length: ADDRESSES }, (_, n) => ({
@@ -50,7 +50,7 @@ const READY = 'becomes-ready'
 export const READY_POD = `${PODS}/${READY}`
 export const READY_ENDPOINTS = `${ENDPOINTS}?fieldSelector=metadata.name%3D${READY}`
 
-/** The node of the Pod; without one, the Pod would be deleted as what a node left behind. */
+/** The node of the Pod; without it, the Pod would be deleted as an orphan of a deleted node. */
 export function readyNode(): object {
   const conditions = [{ type: 'Ready', status: 'True' }]
   return { kind: 'Node', apiVersion: 'v1', metadata: { name: 'node' }, status: { conditions } }

@@ -2,7 +2,7 @@
 export interface Repeats {
   readonly starts: number
   readonly idleWatchers: number
-  /** Services, and as many Endpoints, at the end of all rounds. */
+  /** The number of Services, and of Endpoints, at the end of all rounds. */
   readonly objects: number
   readonly clients: number
   readonly rounds: number
@@ -31,7 +31,7 @@ export const FULL: Repeats = {
   readiness: 50,
 }
 
-/** For development: the same sizes, too few repetitions to be worth quoting. */
+/** For development: the same sizes, but too few repetitions for figures that could be quoted. */
 export const QUICK: Repeats = {
   ...FULL,
   starts: 1,

@@ -10,7 +10,7 @@ import { describeMachine } from './machine.ts'
 import { FULL, QUICK } from './repeats.ts'
 import { startServer } from './server/server.ts'
 
-/** The API server on both drivers of its store; without etcd on the one. */
+/** Measures the API server on both drivers of its store, or without etcd only on the embedded one. */
 export async function runApiserver(options: Options, folder: string): Promise<void> {
   const machine = describeMachine()
   const drivers: readonly Driver[] =

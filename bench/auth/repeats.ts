@@ -2,11 +2,11 @@
 export interface Repeats {
   readonly decisionRounds: number
   readonly requestRounds: number
-  /** Of one subject in one round; a multiple of the turns. */
+  /** Creates of one subject in one round; a multiple of the turns. */
   readonly creates: number
   readonly gets: number
   readonly floodRounds: number
-  /** Of the good client, alone and in the flood. */
+  /** Seconds of the good client, both alone and in the flood. */
   readonly floodSeconds: number
 }
 
@@ -19,7 +19,7 @@ export const FULL: Repeats = {
   floodSeconds: 5,
 }
 
-/** For development: too few repetitions to be worth quoting. */
+/** For development: too few repetitions for figures that could be quoted. */
 export const QUICK: Repeats = {
   ...FULL,
   decisionRounds: 3,

@@ -16,7 +16,7 @@ const STEPS: Readonly<Record<string, Step>> = {
   flood: async (repeats, folder) => ({ flood: await measureFlood(repeats, folder) }),
 }
 
-/** What authentication and authorization cost. What fails ends it, and is reported. */
+/** Measures the cost of authentication and authorization. A failure ends the measurement, and is reported. */
 export async function runAuth({ quick, into }: Options, folder: string): Promise<void> {
   const startedAt = new Date().toISOString().slice(0, 10)
   const machine = machineFacts()

@@ -1,6 +1,6 @@
 import type { Page } from 'playwright-core'
 
-/** What the page did since it was opened. */
+/** The frames and tasks of the page since it was opened. */
 export interface Frames {
   /** Time that the page's scripts, styles and layout took for a frame: the 99th percentile. */
   readonly frameP99Ms: number
@@ -8,7 +8,7 @@ export interface Frames {
   readonly longestTaskMs: number
 }
 
-/** Has every document of a page count from its start. */
+/** Makes every document of a page record its frames from the start. */
 export async function recordFrames(page: Page): Promise<void> {
   await page.addInitScript(RECORD)
 }
@@ -17,7 +17,7 @@ export function readFrames(page: Page): Promise<Frames> {
   return page.evaluate<Frames>(READ)
 }
 
-/** They run in the browser, whose types this project has not. */
+/** Scripts for the browser, as text because this project does not have the types of browsers. */
 const RECORD = `(() => {
   const recorded = { frames: [], longestTaskMs: 0 }
   globalThis.recordedFrames = recorded

@@ -1,4 +1,4 @@
-/** Where the nodes are: the addresses for benchmarks of RFC 2544, all of them of the loopback of this namespace. */
+/** The network of the nodes: the addresses for benchmarks (RFC 2544), on the loopback of this namespace. */
 export const NODE_NET = '198.18.0.0/16'
 
 /** The port of node-proxy for readers on other machines. */

@@ -9,13 +9,13 @@ import { entriesOf, serviceOf, statusOf, trafficOf } from '../../src/page/testin
 import { NODE_PORT, nodeAddress, nodeName } from './node-address.ts'
 
 /**
- * Plays the node-proxies of a cluster: one process with an address, a certificate and a status for each node. Answers are
- * made before, or are short, so that orch-server and the page have the processor.
+ * Simulates the node-proxies of a cluster in one process, with an address, a certificate and a status for each node.
+ * Answers are prepared or short, so that orch-server and the page get the processor.
  */
 const [, , pki = '.', nodesText = '0', servicesText = '0'] = process.argv
 const [nodes, services] = [Number(nodesText), Number(servicesText)]
 
-/** The Service that is read of all nodes. */
+/** The Service that is read from all nodes. */
 const FIRST = serviceOf(0).service ?? ''
 const PATH = /^\/inspection\/v1\/(\w+)/
 
@@ -62,7 +62,7 @@ async function secureContexts(): Promise<ReadonlyMap<string, SecureContext>> {
   return new Map(await Promise.all(made))
 }
 
-/** Demands the certificate of orch-server, as a node-proxy does. */
+/** Requires the client certificate of orch-server, as a node-proxy does. */
 function secured(socket: Socket, secureContext: SecureContext): TLSSocket {
   const options = { isServer: true, secureContext, requestCert: true, rejectUnauthorized: true }
   const tls = new TLSSocket(socket, options)

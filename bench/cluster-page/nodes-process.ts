@@ -5,7 +5,7 @@ import { tieToUs } from '../../test/support/tie-to-us.ts'
 
 const PROGRAM = new URL('./nodes-main.ts', import.meta.url).pathname
 
-/** Starts the process that plays the nodes. `pki`: the folder of the authority of the server. */
+/** Starts the process that simulates the nodes. `pki`: the folder of the server's authority. */
 export async function startNodes(
   pki: string,
   { nodes, services }: { readonly nodes: number; readonly services: number },

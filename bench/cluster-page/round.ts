@@ -6,7 +6,7 @@ import { count } from '../report/show.ts'
 import { type Frames, readFrames, recordFrames } from './frames.ts'
 import type { ServedCluster } from './served-cluster.ts'
 
-/** The server in a part of a round. */
+/** The cost of the server in a part of a round. */
 export interface ServerCost {
   readonly cpuPercent: number
   readonly residentKib: number
@@ -19,10 +19,10 @@ export interface OpenedRound extends Frames {
   readonly serviceMs: number
 }
 
-/** All nodes may take long on a machine that is busy. */
+/** Long, because reading all nodes may take long on a busy machine. */
 const TIMEOUT_MS = 120_000
 
-/** The server while `during` lasts. */
+/** Measures the server while `during` runs. */
 export async function measureServer(
   { pid }: Pick<ServedCluster, 'pid'>,
   during: () => Promise<unknown>,
@@ -37,8 +37,8 @@ export async function measureServer(
 }
 
 /**
- * The same while a browser reads all nodes so many times, with the rests between, however long both are; then it opens a
- * Service.
+ * Measures the server while a browser reads all nodes `times` times, including the pauses in between. Then the browser
+ * opens a Service.
  */
 export async function measureOpen(cluster: ServedCluster, times: number): Promise<OpenedRound> {
   await using opened = await openBrowser()
@@ -53,14 +53,14 @@ export async function measureOpen(cluster: ServedCluster, times: number): Promis
   return { cost, nodesMs, serviceMs, ...(await readFrames(page)) }
 }
 
-/** From the token until the status of every node is shown. */
+/** Signs in, and waits until the status of every node is shown. */
 async function showNodes(page: Page, { nodes, token }: ServedCluster): Promise<void> {
   await signIn(page, token)
   const figures = page.getByLabel('All nodes', { exact: true })
   await figures.getByText(`${count(nodes)} of ${count(nodes)}`).waitFor()
 }
 
-/** Until so many statuses have arrived. */
+/** Waits until this number of statuses has arrived. */
 async function readAll(page: Page, statuses: number): Promise<void> {
   let left = statuses
   await page.waitForEvent('response', (response) => {
@@ -69,7 +69,7 @@ async function readAll(page: Page, statuses: number): Promise<void> {
   })
 }
 
-/** From its address until the Service is read of every node. */
+/** Opens a Service, and waits until it is read from every node. */
 async function showService(page: Page, { nodes, url }: ServedCluster): Promise<void> {
   await page.goto(`${url}/page/#/services/shop/web`)
   await page.getByText(`The sum over ${count(nodes)} of ${count(nodes)} nodes.`).waitFor()

@@ -12,16 +12,18 @@ import { startServedCluster } from './served-cluster.ts'
 
 const FULL = { nodes: 500, services: 1_000 }
 const QUICK = { nodes: 50, services: 100 }
-/** How often the page reads all nodes while the server is measured, and the seconds without it, about as long. */
+/** How often the page reads all nodes while the server is measured; the seconds without the page are about as long. */
 const LENGTH = { times: 3, seconds: 30 }
 const QUICK_LENGTH = { times: 2, seconds: 6 }
-/** Until what the registration of nodes left is done. */
+/** Milliseconds until the work after the registration of nodes is done. */
 const SETTLE_MS = 1_500
 
 const NO_COST: DaemonCost = { cpuPercent: [], residentKib: [] }
 const NO_FIGURES = { nodesMs: [], serviceMs: [], longestTaskMs: [], frameP99Ms: [] }
 
-/** What the page of a cluster costs: by turns on one orch-server, so that what else the machine does affects both alike. */
+/**
+ * Measures the page of a cluster on one orch-server, alternately with and without it, so that other load affects both.
+ */
 export async function runClusterPage({ quick, repeats, into }: Options): Promise<void> {
   const size = quick ? QUICK : FULL
   const startedAt = new Date().toISOString().slice(0, 10)

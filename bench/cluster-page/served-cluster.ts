@@ -10,22 +10,22 @@ import { startNodes } from './nodes-process.ts'
 
 export interface ClusterSize {
   readonly nodes: number
-  /** Of each node. */
+  /** The number of Services of each node. */
   readonly services: number
 }
 
-/** A real orch-server with nodes that one process plays. */
+/** A real orch-server with nodes that one process simulates. */
 export interface ServedCluster extends ClusterSize, AsyncDisposable {
   readonly url: string
   readonly pid: number
-  /** Of a user who may read everything that the page shows. */
+  /** The token of a user who may read everything that the page shows. */
   readonly token: string
 }
 
 const ACCOUNTS = '/api/v1/namespaces/default/serviceaccounts'
 const BINDINGS = '/apis/rbac.authorization.k8s.io/v1/clusterrolebindings'
 
-/** Nodes are made once and have no heartbeat, so the controller that watches for it is off. */
+/** Turns off the controller of node lifecycles, because the nodes have no heartbeat. */
 const FLAGS = ['--controllers=*,-nodelifecycle']
 
 export async function startServedCluster(size: ClusterSize): Promise<ServedCluster> {
@@ -43,7 +43,7 @@ export async function startServedCluster(size: ClusterSize): Promise<ServedClust
   }
 }
 
-/** Registers the nodes; the token of a reader of the page. */
+/** Registers the nodes. @returns the token of a reader of the page */
 async function fill(server: OrchServerProcess, nodes: number): Promise<string> {
   await using admin = await UserClient.admin(server)
   for (let number = 1; number <= nodes; number++) {

@@ -17,7 +17,7 @@ import {
 const SERVER = new URL('../../src/apiserver/main.ts', import.meta.url).pathname
 const CONNECTIONS = 16
 
-/** An API server with so many Services, and what was written there. */
+/** An API server with Services, and a record of what was written to it. */
 export interface Cluster {
   readonly url: string
   /** Services and slices, numbered from 0. */
@@ -30,7 +30,7 @@ export interface Cluster {
   addService(): Promise<number>
   /** Removes the Service with the highest number. */
   removeService(): Promise<void>
-  /** Gives a Service other endpoints; resolves when the server has answered. */
+  /** Replaces the endpoints of a Service; resolves when the server has answered. */
   setEndpoints(index: number, addresses: readonly number[]): Promise<void>
   stop(): Promise<void>
 }

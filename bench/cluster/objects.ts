@@ -27,7 +27,7 @@ export function serviceObject(index: number): object {
   }
 }
 
-/** Its one EndpointSlice, as the endpoints controller writes it. */
+/** The EndpointSlice of a Service, as the controller writes it. */
 export function sliceObject(index: number, addresses: readonly number[]): object {
   return {
     apiVersion: 'discovery.k8s.io/v1',

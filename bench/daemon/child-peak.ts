@@ -2,7 +2,7 @@ import { memoryOf, processTree } from './process-tree.ts'
 
 const SAMPLE_MS = 20
 
-/** Watches how large the programs become that a process starts; sampled, so a little too low. */
+/** Watches the memory of the programs that a process starts. It samples, so its figures are a little too low. */
 export class ChildPeak {
   readonly #root: number
   readonly #timer: NodeJS.Timeout

@@ -22,11 +22,11 @@ export interface DaemonOptions {
   readonly namespace: string
   readonly url: string
   readonly proxy: Proxy
-  /** For the configuration file. */
+  /** The folder for the configuration file. */
   readonly folder: string
   /** Fields of the configuration, in place of their defaults. */
   readonly settings?: object
-  /** In addition to those of this process. */
+  /** Variables in addition to those of this process. */
   readonly environment?: Readonly<Record<string, string>>
 }
 
@@ -37,14 +37,14 @@ export interface Daemon {
   readonly startedAt: number
   /** `performance.now()` of the log record that reports that the cluster is listed. */
   listedAt(): number | undefined
-  /** The same of the first record with these words that is not older than `since`. */
+  /** The time of the first record with these words that is not older than `since`. */
   loggedAt(words: string, since: number): number | undefined
   /** The first record of each warning and error, shortened. */
   complaints(): readonly string[]
   metrics(): Promise<Samples>
   /** Waits until `condition` holds; false after the timeout. */
   until(condition: (samples: Samples) => boolean, timeoutMs: number): Promise<boolean>
-  /** Waits until it reports that it is ready, which it is after the first full sync; cheap for it. */
+  /** Waits until the daemon reports that it is ready, which is after its first full sync; cheap for the daemon. */
   untilReady(timeoutMs: number): Promise<boolean>
   stop(): Promise<void>
 }
@@ -87,7 +87,7 @@ export function startDaemon(options: DaemonOptions): Daemon {
   }
 }
 
-/** Defaults but for what the lab needs. */
+/** The default configuration, except for what the lab needs. */
 function configText({ proxy, settings }: DaemonOptions): string {
   return stringify({
     apiVersion: 'proxy.config.orch.io/v1alpha1',

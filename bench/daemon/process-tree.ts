@@ -4,21 +4,21 @@ const TICKS_PER_SECOND = 100
 /** Fields of /proc/PID/stat after the command's name: utime, stime, cutime, cstime (proc(5)). */
 const TIMES = [11, 12, 13, 14] as const
 
-/** Memory of one process in KiB: the most it ever had, what it has, its own part of that. */
+/** The memory of one process in KiB: peak, resident, and the anonymous part of the resident memory. */
 export interface Memory {
   readonly peak: number
   readonly resident: number
   readonly anonymous: number
 }
 
-/** A process and everything it started that still runs or was not waited for. */
+/** A process and its descendants that run or have not been waited for. */
 export function processTree(root: number): readonly number[] {
   const tree = [root]
   for (const pid of tree) tree.push(...childrenOf(pid))
   return tree
 }
 
-/** Seconds of processor time, user and system, of a process and all it ever started. */
+/** Seconds of processor time, user and system, of a process and all of its descendants. */
 export function cpuSeconds(root: number): number {
   let ticks = 0
   for (const pid of processTree(root)) {

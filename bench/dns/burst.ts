@@ -9,7 +9,7 @@ const PER_SECOND = 1_000
 const SECONDS = 3
 const WRITERS = 16
 
-/** A client at a steady rate, alone and while the endpoints of many Services change, by turns. */
+/** Measures a client at a steady rate, alternately alone and while the endpoints of many Services change. */
 export async function measureBurst(
   { burstRounds, burst }: Repeats,
   cluster: Cluster,

@@ -7,12 +7,12 @@ import type { Resolver } from './resolver.ts'
 
 const NAME = 'changing'
 const TIMEOUT_MS = 5_000
-/** Between two changes, so that none waits for the one before. */
+/** The pause between two changes, so that none waits for the one before. */
 const PAUSE_MS = 20
 
 /**
- * How long after the API server was sent another endpoint of a headless Service, and after it answered, the first
- * answer has it.
+ * Replaces an endpoint of a headless Service, and measures the time until the first DNS answer has the new one: from
+ * sending the write to the API server, and from the server's answer.
  */
 export async function measureChanges(
   { changes }: Repeats,

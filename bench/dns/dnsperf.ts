@@ -24,8 +24,8 @@ export interface LoadReport {
 }
 
 /**
- * Runs Debian's dnsperf on the client's processor. It prints to a file: a process that reads its output meanwhile takes
- * time of the server.
+ * Runs Debian's dnsperf on the client's processor. Its output goes to a file, because a process that reads it meanwhile
+ * would take processor time from the server.
  */
 export async function dnsperf({ port, questions, seconds, rate }: Load): Promise<LoadReport> {
   const load = ['-d', questions, '-l', String(seconds), '-q', OUTSTANDING, '-c', CLIENTS]

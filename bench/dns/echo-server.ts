@@ -1,8 +1,8 @@
 import { createSocket } from 'node:dgram'
 
 /**
- * The limit of this way of reading and sending: a server of UDP in Node that sends every message back, with the bit
- * that makes it a response. Prints its port.
+ * The limit of UDP in Node: a server that sends every message back, with the bit that makes it a response. Prints its
+ * port.
  */
 const RESPONSE = 0x80
 const RECEIVE_BUFFER = 4 * 1_024 * 1_024

@@ -2,7 +2,7 @@ import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { createInterface } from 'node:readline'
 
-/** The processor of the server; what queries it has the other one. */
+/** The processor of the server; clients use the other one. */
 export const SERVER_CPU = '0'
 export const CLIENT_CPU = '1'
 

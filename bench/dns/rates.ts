@@ -5,8 +5,8 @@ import type { PinnedServer } from './pinned.ts'
 import type { Repeats } from './repeats.ts'
 
 /**
- * Answers per second of the server beside a bare echo, by turns, so that slow rounds are slow for both; then the
- * latency of both at half of the server's rate.
+ * Measures answers per second, alternately of the server and of a bare echo, so that a slow round is slow for both;
+ * then the latency of both at half of the server's rate.
  */
 export async function measureRates(
   { rateRounds, rateSeconds, latencySeconds }: Repeats,

@@ -1,7 +1,7 @@
 /** How often and how long everything is measured. */
 export interface Repeats {
   readonly services: number
-  /** Rounds of dnsperf, each of all subjects by turns. */
+  /** Rounds of dnsperf, each with all subjects in turn. */
   readonly rateRounds: number
   readonly rateSeconds: number
   readonly latencySeconds: number
@@ -22,7 +22,7 @@ export const FULL: Repeats = {
   burst: 1_000,
 }
 
-/** For development: too few repetitions to be worth quoting. */
+/** For development: too few repetitions for figures that could be quoted. */
 export const QUICK: Repeats = {
   ...FULL,
   rateRounds: 2,

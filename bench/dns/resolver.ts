@@ -2,7 +2,7 @@ import { createSocket, type Socket } from 'node:dgram'
 import { once } from 'node:events'
 import { decode, encode } from 'dns-packet'
 
-/** A client with one socket, whose questions may overtake each other. */
+/** A client with one socket, which sends questions without waiting for earlier answers. */
 export class Resolver {
   readonly #socket: Socket
   readonly #port: number

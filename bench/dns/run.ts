@@ -16,10 +16,10 @@ import { FULL, QUICK, type Repeats } from './repeats.ts'
 import { Resolver } from './resolver.ts'
 import { startDns, startEcho } from './subjects.ts'
 
-/** Questions of one file, which dnsperf repeats. */
+/** The number of questions in the file that dnsperf repeats. */
 const QUESTIONS = 100_000
 
-/** What names cost: answers per second, latency, memory, and how soon a change is answered. */
+/** Measures DNS: answers per second, latency, memory, and how soon a change is answered. */
 export async function runDns({ quick, into }: Options, folder: string): Promise<void> {
   const repeats = quick ? QUICK : FULL
   const startedAt = new Date().toISOString().slice(0, 10)
@@ -45,7 +45,7 @@ export async function runDns({ quick, into }: Options, folder: string): Promise<
   for (const server of [dns, echo, cluster]) await server.stop()
 }
 
-/** Names in an order that no cache of a processor likes. */
+/** Writes questions in an order that makes processor caches useless. */
 function questionFile({ services }: Repeats, folder: string): string {
   const path = join(folder, 'questions')
   const lines = Array.from({ length: QUESTIONS }, (_, index) => {

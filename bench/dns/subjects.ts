@@ -5,7 +5,7 @@ import { type PinnedServer, startPinned } from './pinned.ts'
 const ECHO = new URL('echo-server.ts', import.meta.url).pathname
 const DNS = new URL('../../bin/orch-dns', import.meta.url).pathname
 
-/** The bare server of UDP that is the limit. */
+/** Starts the bare UDP server, which is the limit. */
 export function startEcho(): Promise<PinnedServer> {
   return startPinned([process.execPath, ECHO], (line) => Number(line))
 }
@@ -16,8 +16,8 @@ interface ReadyRecord {
 }
 
 /**
- * orch-dns beside an API server without users, as an operator starts it; resolves when it knows all names. It is started
- * twice: the first time, Node compiles what it finds compiled ever after.
+ * Starts orch-dns as an operator does, beside an API server without users; resolves when it knows all names. It is
+ * started twice, because at the first start Node compiles, and later starts use the compile cache.
  */
 export async function startDns(url: string, folder: string): Promise<PinnedServer> {
   const first = await start(url, folder)

@@ -7,20 +7,20 @@ import type { CommandName } from '../report/inspection/results.ts'
 /** The node on which commands run. */
 export interface CommandNode {
   readonly namespace: string
-  /** Of the inspection service. */
+  /** The socket of the inspection service. */
   readonly socket: string
-  /** How many there are; commands are about the last one. */
+  /** The number of Services; commands are about the last one. */
   readonly services: number
-  /** A new one, for what is recorded. */
+  /** A new folder for recorded bundles. */
   readonly folder: string
 }
 
 const PROGRAM = new URL('../../bin/node-proxy', import.meta.url).pathname
 
-/** doctor ends with 1 where it finds something, as it may on a machine that is busy. */
+/** Accepted exit codes. doctor ends with 1 if it finds something, as it may on a busy machine. */
 const ANSWERS: readonly (number | null)[] = [0, 1]
 
-/** Runs a command once: milliseconds from its start to its end. Throws where it fails. */
+/** Runs a command once. @returns milliseconds from its start to its end @throws if it fails */
 export function timeCommand(node: CommandNode, name: CommandName): number {
   const command = commandOf(node, name)
   const startedAt = performance.now()

@@ -1,6 +1,6 @@
 import { WorkerProcess } from '../worker-process.ts'
 
-/** What the reader is to do. */
+/** An order for the reader. */
 export type ReaderOrder =
   | { readonly what: 'start'; readonly socket: string; readonly reads: 'page' | 'all' }
   | { readonly what: 'stop' }

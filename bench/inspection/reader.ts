@@ -7,7 +7,7 @@ import type { ReaderOrder, ReaderReports } from './reader-process.ts'
 /** Milliseconds from the start of one reading to the start of the next. */
 const PERIOD_MS = 1_000
 
-/** Reads a node until it is stopped, and then reports how long each reading took. */
+/** Reads a node periodically until it is stopped, and then reports how long each reading took. */
 class Reader {
   readonly #client
   readonly #service: string
@@ -45,7 +45,7 @@ class Reader {
   }
 }
 
-/** One order a line, one answer a line; see `WorkerProcess`. */
+/** One order per line, one answer per line; see `WorkerProcess`. */
 let reader: Reader | undefined
 for await (const line of createInterface({ input: process.stdin })) {
   const order = JSON.parse(line) as ReaderOrder

@@ -19,7 +19,7 @@ export type RoundReading = {
   readonly [Key in Exclude<keyof Reading, 'reader'>]: number | undefined
 }
 
-/** Replaces endpoints, and waits while nothing changes, with this reader. */
+/** Measures with this reader, first while endpoints are replaced, and then while nothing changes. */
 export async function measureRound(parts: RoundParts, reader: ReaderName): Promise<RoundReading> {
   if (reader === 'none') return await measureChanges(parts)
   const process = startReaderProcess()

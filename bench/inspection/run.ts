@@ -16,8 +16,8 @@ const COMMANDS: readonly CommandName[] = [
 ]
 
 /**
- * What readers of a node cost its daemon, and how long each command takes: by turns on one daemon, so that what else the
- * machine does affects all alike.
+ * Measures what readers of a node cost its daemon, and how long each command takes. They take turns on one daemon, so
+ * that other load affects all of them alike.
  */
 export async function runInspection(options: Options, folder: string): Promise<void> {
   await onInspectedNode(options, { folder, log }, (node) => measure(options, folder, node))

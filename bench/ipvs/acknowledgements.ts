@@ -12,21 +12,21 @@ import { toNumber } from '../lab/plan.ts'
 /** The expected changes: real servers, and new virtual servers with their IP sets. */
 export interface Coming {
   readonly endpoints: readonly number[]
-  /** Their addresses as members of IP sets decide whether packets are led to them. */
+  /** New virtual servers: their addresses must also be members of the IP sets that lead packets to them. */
   readonly services?: readonly number[]
 }
 
-/** Milliseconds between two reads of the messages; their time stamps are the kernel's. */
+/** Milliseconds between two reads of the messages. This does not affect precision, as the kernel stamps messages. */
 const POLL_MS = 10
-/** After its real servers came, the sets that a new virtual server is in may still change. */
+/** Milliseconds after the real servers of a new virtual server in which its sets may still change. */
 const SETTLE_MS = 60
 
 /** linux/netfilter/nfnetlink.h, ipset: NFNL_SUBSYS_IPSET with IPSET_CMD_ADD and IPSET_CMD_DEL. */
 const SET_CHANGES: ReadonlySet<number> = new Set([0x0609, 0x060a])
 
 /**
- * When the kernel had acknowledged every batch with something of this: the last of these
- * moments, by `kernelClock`; undefined after the timeout.
+ * The moment, by `kernelClock`, when the kernel had acknowledged the last batch with an expected change; undefined
+ * after the timeout.
  */
 export async function acknowledged(
   tap: NetlinkTap,
@@ -55,7 +55,7 @@ export async function acknowledged(
   return missing.size === 0 ? last : undefined
 }
 
-/** A datagram with something of what is waited for; the answer to its last message is that to all. */
+/** A datagram with an expected change. The answer to its last message acknowledges all of its messages. */
 interface Batch {
   readonly seq: number
   readonly endpoints: readonly number[]
@@ -82,7 +82,7 @@ function changesSet(
   return SET_CHANGES.has(type) && addresses.some((address) => payload.includes(address))
 }
 
-/** What the kernel lists looks the same but for this. */
+/** Whether a message is a request; messages of lists from the kernel differ only in this flag. */
 function isRequest({ flags }: NetlinkMessage): boolean {
   return (flags & NLM_F_REQUEST) !== 0
 }

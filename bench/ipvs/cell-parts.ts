@@ -2,7 +2,7 @@ import type { Cluster } from '../cluster/cluster.ts'
 import type { Repeats } from '../repeats.ts'
 import type { IpvsCell, IpvsMeasured } from '../report/ipvs/results.ts'
 
-/** What the figures of one size are measured with. */
+/** What is used to measure the figures of one size. */
 export interface IpvsCellParts {
   readonly cluster: Cluster
   readonly folder: string
@@ -10,9 +10,9 @@ export interface IpvsCellParts {
   readonly log: (what: string) => void
   readonly freshSerial: () => number
   readonly freshAddress: () => number
-  /** Called whenever there is more; what is interrupted leaves what was there. */
+  /** Called after each new figure, so that an interrupted run keeps its figures. */
   readonly save: (cell: IpvsCell) => void
 }
 
-/** The figures of one size as they come in. */
+/** The figures of one size that were measured so far. */
 export type IpvsDraft = { -readonly [Key in keyof IpvsMeasured]?: IpvsMeasured[Key] }

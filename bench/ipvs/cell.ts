@@ -13,10 +13,10 @@ import { iptablesBeside } from './measure/iptables-beside.ts'
 import { restores } from './measure/raw-fill.ts'
 import { watchLatency } from './measure/watch-latency.ts'
 
-/** Restores of a large file take long, and always as long. */
+/** The size above which restores are measured once, because they take long and vary little. */
 const MANY = 1_000
 
-/** All figures of one size. What fails leaves what was measured before. */
+/** Measures all figures of one size. A failure keeps the figures that were measured before it. */
 export async function measureIpvsCell(parts: IpvsCellParts): Promise<void> {
   const measured: IpvsDraft = {}
   const cell = { services: parts.cluster.size, measured }

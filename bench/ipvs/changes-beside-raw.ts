@@ -14,8 +14,8 @@ interface Parts {
 }
 
 /**
- * Changes by the daemon and the same messages by the minimal sender, by turns in a few
- * blocks: in the same kernel, with the same number of virtual servers, and the same noise.
+ * Measures changes by the daemon and the same messages by the minimal sender, alternately in a few blocks, in the same
+ * kernel, with the same number of virtual servers and the same other load.
  */
 export async function measureChanges(context: IpvsContext, parts: Parts): Promise<void> {
   const { repeats, log } = parts

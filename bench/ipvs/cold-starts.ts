@@ -8,8 +8,8 @@ import { fillOnce } from './measure/raw-fill.ts'
 import type { SenderReport } from './raw/order.ts'
 
 /**
- * The minimal sender and the daemon by turns, each on an empty kernel, so that both
- * meet the same noise. The last daemon goes on.
+ * Measures the minimal sender and the daemon alternately, each on an empty kernel, so that other load affects both. The
+ * last daemon keeps running.
  */
 export async function coldStarts(parts: IpvsCellParts, measured: IpvsDraft): Promise<IpvsContext> {
   const { cluster, folder, freshAddress, repeats } = parts

@@ -3,7 +3,7 @@ import type { Daemon } from '../daemon/daemon.ts'
 import type { Topology } from '../lab/topology.ts'
 import type { KernelView } from './kernel-view.ts'
 
-/** A daemon in ipvs mode that has synchronised, and everything to change and to observe. */
+/** A daemon in ipvs mode after its full sync, with everything that changes are made with and observed by. */
 export interface IpvsContext {
   readonly cluster: Cluster
   readonly topology: Topology

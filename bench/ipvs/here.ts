@@ -11,7 +11,7 @@ import { seededCluster } from '../seeded-cluster.ts'
 import { measureIpvsCell } from './cell.ts'
 import type { IpvsStore } from './store.ts'
 
-/** Whether this kernel has IP virtual servers, be it after loading them. */
+/** Whether this kernel has IPVS, perhaps after loading the module. */
 export function hasIpvs(): boolean {
   return spawnSync('modprobe', ['-q', 'ip_vs']).status === 0
 }
@@ -41,7 +41,7 @@ export async function measureHere(
   }
 }
 
-/** The first start compiles; every later one reads what it kept. */
+/** Starts once, because the first start compiles, and later ones read the compile cache. */
 async function warmUp(folder: string, serial: number): Promise<void> {
   const cluster = await seededCluster(1)
   const topology = buildTopology(serial)

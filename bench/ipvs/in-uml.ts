@@ -16,7 +16,7 @@ const MEMORY_MIB = 4_096
 const SILENCE_MS = 300_000
 const TIMEOUT_MS = 1_800_000
 
-/** Whether the kernel that is a program can be started here. */
+/** Whether User-mode Linux can be started here. */
 export async function hasUserModeLinux(): Promise<boolean> {
   try {
     await findInstallation()
@@ -26,7 +26,7 @@ export async function hasUserModeLinux(): Promise<boolean> {
   }
 }
 
-/** Measures every size in a kernel of its own, by this same program. */
+/** Measures every size in a kernel of its own, in which this program runs again. */
 export async function measureInUml(
   options: Options,
   folder: string,
@@ -44,7 +44,7 @@ export async function measureInUml(
   }
 }
 
-/** Why the kernel ended before its time; undefined: it did not. */
+/** Why the kernel ended too early; undefined: it did not. */
 async function bootFor(size: number, options: Options, out: string): Promise<string | undefined> {
   const flags = ['--modes=ipvs', `--sizes=${size}`, `--into=${RESULTS}`]
   const quick = options.quick ? ['--quick'] : []

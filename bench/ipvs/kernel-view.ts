@@ -17,22 +17,21 @@ export class KernelView {
     this.#netlink = new BlockingNetlink(namespace, IPVS_FAMILY)
   }
 
-  /** Ten real servers take new connections. */
+  /** Whether ten real servers of the virtual server accept new connections. */
   holds(service: number): boolean {
     const messages = this.#netlink.list(encodeGetServers(virtualServer(service)))
     const active = messages.filter((message) => (decodeGetServers(message, 4)?.weight ?? 0) > 0)
     return active.length === ENDPOINTS_PER_SERVICE
   }
 
-  /** Whether there is a virtual server, with real servers or without. */
+  /** Whether the virtual server exists, with or without real servers. */
   exists(service: number): boolean {
     return this.#netlink.one(encodeGetService(virtualServer(service))) !== undefined
   }
 
   /**
-   * `performance.now()` when the last of these virtual servers was seen to be complete;
-   * undefined after the timeout. One is waited for after the other, with pauses in which
-   * the processor is left to others.
+   * `performance.now()` when the last of these virtual servers was found complete; undefined after the timeout. It
+   * waits for one after the other, with pauses in which other processes can run.
    */
   async seen(
     services: readonly number[],
@@ -53,7 +52,7 @@ export class KernelView {
   }
 }
 
-/** So many Services spread over a cluster, the first and the last among them. */
+/** The numbers of at most `most` Services spread over a cluster, including the first and the last one. */
 export function spread(size: number, most = 100): readonly number[] {
   const count = Math.min(size, most)
   return Array.from({ length: count }, (_, n) =>

@@ -7,7 +7,7 @@ import type {
 import type { IpAddress } from '../../src/lib/ip.ts'
 import { SERVICE_PORT, serviceAddress, TARGET_PORT, toText } from '../lab/plan.ts'
 
-/** What the daemon's defaults make of a Service of this benchmark. */
+/** The settings that the daemon's defaults give a Service of this benchmark. */
 const SETTINGS: VirtualServerSettings = { scheduler: 'rr', flags: [], persistence: undefined }
 
 export function virtualServer(service: number): VirtualServerId {
@@ -37,7 +37,7 @@ export function addCommands(service: number, endpoints: readonly number[]): read
   ]
 }
 
-/** Endpoints that come in for others, which drain. */
+/** Commands that replace endpoints; the old ones drain. */
 export function replaceCommands(
   service: number,
   change: { readonly fresh: readonly number[]; readonly gone: readonly number[] },
@@ -49,7 +49,7 @@ export function replaceCommands(
   ]
 }
 
-/** What `ipvsadm --restore` takes: the same virtual servers. */
+/** The input of `ipvsadm --restore` for the same virtual servers. */
 export function restoreText(services: readonly (readonly number[])[]): string {
   return services
     .map((endpoints, service) => {

@@ -1,12 +1,12 @@
 import { cpuSeconds } from '../daemon/process-tree.ts'
 import { machineTicks } from '../measure/idle.ts'
 
-/** What others use of this machine while a kernel of ours runs: it spoils the figures. */
+/** The processor time of other processes while a kernel of the benchmark runs, which distorts the figures. */
 export class OthersLoad {
   readonly #before = machineTicks()
   readonly #own = cpuSeconds(process.pid)
 
-  /** Per cent of all cores, since this was made. */
+  /** Per cent of all cores since this object was created. */
   percent(): number {
     const { busy, all } = machineTicks()
     const own = (cpuSeconds(process.pid) - this.#own) * TICKS_PER_SECOND

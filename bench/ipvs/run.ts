@@ -6,7 +6,7 @@ import { IpvsStore } from './store.ts'
 /** Where the ipvs mode can be measured. */
 export type IpvsPlace = 'here' | 'uml'
 
-/** Undefined: nowhere on this machine. */
+/** Finds the place; undefined: ipvs mode cannot be measured on this machine. */
 export async function findIpvsPlace(): Promise<IpvsPlace | undefined> {
   if (hasIpvs()) return 'here'
   return (await hasUserModeLinux()) ? 'uml' : undefined

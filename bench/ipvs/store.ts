@@ -2,7 +2,7 @@ import type { Options } from '../options.ts'
 import { readIpvsResults, saveIpvsResults } from '../report/files.ts'
 import type { IpvsCell, IpvsMachine } from '../report/ipvs/results.ts'
 
-/** The results about the ipvs mode, on disk after every figure. */
+/** The results of the ipvs mode, which are saved after every figure. */
 export class IpvsStore {
   readonly #options: Pick<Options, 'into' | 'quick'>
   readonly #startedAt = new Date().toISOString().slice(0, 10)
@@ -13,7 +13,7 @@ export class IpvsStore {
     this.#cells = options.keep ? (readIpvsResults(options.into)?.cells ?? []) : []
   }
 
-  /** Takes the place of the cell of the same size. */
+  /** Replaces the cell of the same size. */
   put(machine: IpvsMachine, cell: IpvsCell): void {
     const { into, quick } = this.#options
     const others = this.#cells.filter(({ services }) => services !== cell.services)

@@ -26,8 +26,8 @@ const FAMILY_ID = 1
 const FAMILY_NAME = 2
 
 /**
- * A generic netlink family of another namespace, queried by blocking system calls: two for
- * one object, three for a list, and no event loop. No read of the kernel is cheaper.
+ * A generic netlink family of another namespace, read by blocking system calls: two for one object, three for a list,
+ * without an event loop. There is no cheaper way to read the kernel.
  */
 export class BlockingNetlink {
   readonly #socket: BlockingSocket
@@ -44,7 +44,7 @@ export class BlockingNetlink {
     this.#family = id
   }
 
-  /** One object; none when it is not there. */
+  /** One object; undefined: it does not exist. */
   one(request: GenericRequest): NetlinkMessage | undefined {
     return this.#exchange(this.#family, 0, request)[0]
   }

@@ -7,14 +7,14 @@ const SO_RCVTIMEO = 20
 const SO_SNDBUFFORCE = 32
 const SO_RCVBUFFORCE = 33
 const NETLINK_ADD_MEMBERSHIP = 1
-/** Of what waits to be read, and of one datagram that is sent. */
+/** The size of the buffers for received data, and for one datagram to send. */
 const BUFFER_BYTES = 64 << 20
-/** Longer than any datagram of the kernel. */
+/** More bytes than any datagram of the kernel has. */
 const DATAGRAM_BYTES = 256 << 10
 /** struct sockaddr_nl of the kernel, and of a socket that takes any port. */
 const ADDRESS = Buffer.from([AF_NETLINK, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0])
 
-/** Where a socket is opened, and how long a read waits at most. */
+/** The namespace and protocol of a socket, and how long a read waits at most. */
 export interface BlockingSocketOptions {
   readonly namespace: string
   /** linux/netlink.h. */
@@ -22,7 +22,7 @@ export interface BlockingSocketOptions {
   readonly timeoutMs: number
 }
 
-/** A netlink socket of another namespace, used by blocking system calls and no event loop. */
+/** A netlink socket of another namespace, used by blocking system calls without an event loop. */
 export class BlockingSocket {
   readonly #socket: number
   readonly #received = Buffer.alloc(DATAGRAM_BYTES)
@@ -42,7 +42,7 @@ export class BlockingSocket {
     checked(this.#set(SOL_NETLINK, NETLINK_ADD_MEMBERSHIP, group), 'joining a group of netlink')
   }
 
-  /** One datagram; the kernel has acted on it when this returns. */
+  /** Sends one datagram; the kernel has processed it when this returns. */
   send(bytes: Buffer): void {
     const length = BigInt(bytes.length)
     const sent = libc.sendto(this.#socket, bytes, length, 0, ADDRESS, ADDRESS.length)

@@ -4,7 +4,10 @@ import { join } from 'node:path'
 import { removeNamespaces } from './namespace.ts'
 import { enterControl } from './topology.ts'
 
-/** Enters the control namespace, with nothing of an earlier run. @returns a folder, which goes with the namespaces when this process ends */
+/**
+ * Enters a new control namespace, and removes what earlier runs left. @returns a folder, which is removed together with
+ * the namespaces when this process ends
+ */
 export function enterLab(): string {
   const folder = mkdtempSync(join(tmpdir(), 'npbench-'))
   removeNamespaces()

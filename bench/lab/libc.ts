@@ -37,7 +37,7 @@ export function socketAddress(ip: number, port: number): Buffer {
 
 const CLOCK_REALTIME = 0
 
-/** The kernel's clock, with which it stamps what it delivers; milliseconds since the epoch. */
+/** The clock with which the kernel stamps packets; milliseconds since the epoch. */
 export function kernelClock(): number {
   const time = Buffer.alloc(16)
   libc.clock_gettime(CLOCK_REALTIME, time)
@@ -49,7 +49,7 @@ export function timespecMs(time: Buffer): number {
   return Number(time.readBigInt64LE(0)) * 1_000 + Number(time.readBigInt64LE(8)) / 1e6
 }
 
-/** A system call's result, or an error that names the call. */
+/** The result of a system call; throws an error that names the call if it failed. */
 export function checked(result: number, call: string): number {
   if (result < 0) throw new Error(`${call} failed`)
   return result

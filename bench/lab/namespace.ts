@@ -5,7 +5,7 @@ import { checked, libc } from './libc.ts'
 const NAME = /^npbench-(\d+)-/
 const CLONE_NEWNET = 0x4000_0000
 
-/** The name of a namespace of this benchmark; it carries the process id of its owner. */
+/** The name of a namespace of this benchmark, which contains the process id of its owner. */
 export function namespaceName(role: string): string {
   return `npbench-${process.pid}-${role}`
 }
@@ -15,7 +15,7 @@ export function addNamespace(name: string): void {
   ipBatch(name, ['link set lo up'])
 }
 
-/** Ends what still runs inside, then removes it. */
+/** Ends the processes in a namespace, then removes it. */
 export function removeNamespace(name: string): void {
   for (const pid of pidsIn(name)) {
     if (pid === process.pid) continue
@@ -28,7 +28,7 @@ export function removeNamespace(name: string): void {
   spawnSync('ip', ['netns', 'del', name])
 }
 
-/** Removes namespaces of benchmarks that were killed, or with `pid` those of one that ends. */
+/** Removes the namespaces of killed benchmarks, or, with `pid`, those of one that is ending. */
 export function removeNamespaces(pid?: number): void {
   const listed = spawnSync('ip', ['netns', 'list'], { encoding: 'utf8' }).stdout
   for (const line of listed.split('\n')) {
@@ -38,7 +38,7 @@ export function removeNamespaces(pid?: number): void {
   }
 }
 
-/** Runs lines of `ip` inside a namespace; the first wrong one throws. */
+/** Runs lines of `ip` inside a namespace; throws at the first one that fails. */
 export function ipBatch(name: string, lines: readonly string[]): void {
   run(['ip', '-n', name, '-batch', '-'], `${lines.join('\n')}\n`)
 }
@@ -51,8 +51,8 @@ export function writeSysctls(name: string, values: Readonly<Record<string, strin
 }
 
 /**
- * Runs `act` with this thread inside another namespace. Sockets opened there stay
- * there. It must not wait for anything: other code of this process would be moved too.
+ * Runs `act` with this thread inside another namespace. Sockets opened there stay there. `act` must be synchronous;
+ * otherwise, other code of this process would run in the namespace, too.
  */
 export function inside<T>(name: string, act: () => T): T {
   const home = openSync('/proc/thread-self/ns/net', 'r')
@@ -65,7 +65,7 @@ export function inside<T>(name: string, act: () => T): T {
   }
 }
 
-/** Moves this thread for good: its sockets and its child processes belong there from now on. */
+/** Moves this thread permanently: its new sockets and child processes belong to the namespace from now on. */
 export function enter(name: string): void {
   const there = openSync(`/run/netns/${name}`, 'r')
   try {

@@ -8,21 +8,21 @@ const EVERYTHING = 0x0300
 const SOL_SOCKET = 1
 const SO_RCVBUFFORCE = 33
 const RECEIVE_BYTES = 16 << 20
-/** The stamp of the last packet; the first use makes the kernel stamp them. */
+/** Reads the time stamp of the last packet; the first use makes the kernel stamp packets. */
 const SIOCGSTAMPNS = 0x8907n
 const DEVICE = 'tap-netlink'
 
 /** One datagram between a process and the kernel. */
 export interface Captured {
-  /** By `kernelClock`. */
+  /** The time, by `kernelClock`. */
   readonly at: number
   readonly messages: readonly NetlinkMessage[]
 }
 
 /**
- * Hears all netlink of a namespace through a device of the kernel's module nlmon, with the
- * moment of each message by the kernel's own clock. The kernel acts while it receives and
- * answers at once, so no query is needed, and nothing that is measured is disturbed.
+ * Captures all netlink messages of a namespace through a device of the kernel's module nlmon, with time stamps of the
+ * kernel. The kernel processes messages while it receives them and answers at once, so no query is needed, and what is
+ * measured is not disturbed.
  */
 export class NetlinkTap {
   readonly #namespace: string
@@ -35,7 +35,7 @@ export class NetlinkTap {
     this.#socket = inside(namespace, listen)
   }
 
-  /** What has come since the last call, in order. */
+  /** The messages since the last call, in order. */
   read(): readonly Captured[] {
     const captured: Captured[] = []
     const stamp = Buffer.alloc(16)

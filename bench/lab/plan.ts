@@ -1,6 +1,6 @@
-/** Where everything is; addresses are 32-bit numbers unless they are text. */
+/** The addresses of everything; they are 32-bit numbers unless they are strings. */
 
-/** The API server's side of its link with the node, and the node's. */
+/** The addresses of the API server and of the node on their link. */
 export const CONTROL = { server: '192.0.2.1', node: '192.0.2.2' } as const
 export const API_PORT = 6443
 export const METRICS_PORT = 10249
@@ -11,9 +11,9 @@ export const BACKENDS = { host: '10.252.0.2', node: '10.252.0.1' } as const
 
 /** Any address of these is an endpoint. */
 export const ENDPOINT_NET = '10.128.0.0/10'
-/** Sources of probes: every probe has its own, so that each is a new connection. */
+/** Sources of probes. Every probe has another one, so that each is a new connection. */
 export const PROBE_NET = '10.250.0.0/16'
-/** All of the above but the API server; nothing of it needs masquerading. */
+/** All of the above except the API server; no packet from here needs masquerading. */
 export const CLUSTER_CIDR = '10.128.0.0/9'
 export const SERVICE_NET = '10.96.0.0/12'
 
@@ -29,12 +29,12 @@ export function serviceAddress(index: number): number {
   return SERVICES + index
 }
 
-/** Endpoint `n` of a Service without a change, where each has `each` endpoints. */
+/** Endpoint `n` of a Service before any change, if each Service has `each` endpoints. */
 export function endpointAddress(index: number, n: number, each = 10): number {
   return ENDPOINTS + 1 + index * Math.max(16, each) + n
 }
 
-/** The endpoint that comes in by change number `serial`; each is used once. */
+/** The endpoint that change number `serial` adds; each is used once. */
 export function replacementAddress(serial: number): number {
   return REPLACEMENTS + 1 + serial
 }

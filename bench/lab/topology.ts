@@ -29,7 +29,7 @@ const QUIET = {
   'net/ipv6/conf/default/accept_dad': 0,
 } as const
 
-/** Probes leave half-open connections: they go after a second, before they fill the table. */
+/** Short timeouts: probes leave half-open connections, which end after a second, before they fill the table. */
 const FORGETFUL = {
   'net/ipv4/ip_forward': 1,
   'net/netfilter/nf_conntrack_tcp_timeout_syn_sent': 1,

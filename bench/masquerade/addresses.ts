@@ -2,13 +2,13 @@ import { ipBatch } from '../lab/namespace.ts'
 import { CLIENT, endpointAddress, TARGET_PORT, toNumber, toText } from '../lab/plan.ts'
 import type { Topology } from '../lab/topology.ts'
 
-/** Few, so that a connection often meets the endpoint at which another one ended. */
+/** Few, so that a connection often gets an endpoint at which another one has ended. */
 export const ENDPOINTS = 3
 
 const NODE_PORTS = 30_080
 const CLIENTS = toNumber('10.251.16.0')
 const NODES = toNumber('10.251.128.0')
-/** Most clients of one load. */
+/** The most clients of one load. */
 const STRIDE = 256
 
 /** The node port of the load with this number; each has a Service, endpoints and clients of its own. */
@@ -26,8 +26,8 @@ export function endpointsOf(
 }
 
 /**
- * A client, and the address of the node that it alone connects to: so the route chooses the source address, and
- * a client that does not bind has several.
+ * A client, and the address of the node to which only this client connects. Therefore the route chooses the source
+ * address, and a client that does not bind can have several.
  */
 export interface Client {
   readonly source: string

@@ -1,13 +1,13 @@
 import type { CauseCounts, Causes, SourcePorts } from '../report/masquerade/results.ts'
 import type { Segment } from './segment.ts'
 
-/** A connection took so long that a timer sent its SYN again: the first one runs for a second. */
+/** Milliseconds after which a timer must have sent the SYN of a connection again; the first timer takes a second. */
 const WAIT_MS = 900
 
-/** What an endpoint did about a SYN; without an entry it never came there. */
+/** What an endpoint did about a SYN; without an entry, the SYN never reached one. */
 type Answer = 'timeWait' | 'unanswered' | 'answered'
 
-/** Why SYNs were sent again: those of the side that connects, and what the endpoints made of them. */
+/** Finds out why SYNs were sent again, from the SYNs of the connecting side and the reactions of the endpoints. */
 export class SynRecord {
   readonly #sent = new Map<string, number[]>()
   readonly #answers = new Map<string, Answer>()
@@ -15,7 +15,7 @@ export class SynRecord {
   readonly #last = new Map<string, string>()
   readonly #ports = new Set<number>()
 
-  /** A segment on the device of the side that connects. */
+  /** Records a segment on the device of the connecting side. */
   atSender({ kind, from, to, sequence, stamp }: Segment): void {
     if (kind !== 'syn') return
     this.#ports.add(Number(from.split(':')[1]))
@@ -26,8 +26,8 @@ export class SynRecord {
   }
 
   /**
-   * A segment on the device of the endpoints. Linux answers a SYN that it does not accept from the
-   * TIME_WAIT of its addresses and ports with a bare acknowledgement.
+   * Records a segment on the device of the endpoints. Linux answers a SYN for a TIME_WAIT with the same addresses and
+   * ports with a bare acknowledgement if it does not accept the SYN.
    */
   atEndpoints({ kind, from, to, sequence, stamp }: Segment): void {
     if (kind === 'syn') {
@@ -41,13 +41,15 @@ export class SynRecord {
     this.#answers.set(syn, kind === 'ack' ? 'timeWait' : 'answered')
   }
 
-  /** Source ports of the side that connects. */
+  /** Source ports of the connecting side. */
   get ports(): SourcePorts {
     const ports = [...this.#ports].toSorted((a, b) => a - b)
     return { distinct: ports.length, least: ports[0] ?? 0, most: ports.at(-1) ?? 0 }
   }
 
-  /** The cause of a repeated SYN is what became of the one before; that of a wait, the cause of its longest part. */
+  /**
+   * The cause of a repeated SYN is what happened to the one before. The cause of a wait is that of its longest part.
+   */
   get causes(): Causes {
     const causes = {
       timeWait: noCount(),
@@ -79,7 +81,7 @@ function nameOf(sequence: number, stamp: number): string {
   return `${sequence} ${stamp}`
 }
 
-/** Time stamps have 32 bits. */
+/** The difference of two time stamps, which have 32 bits. */
 function between(before: number, after: number): number {
   return (after - before) >>> 0
 }

@@ -1,10 +1,10 @@
 import type { Load } from '../report/masquerade/results.ts'
 
-/** What one process measures, one load after the other. */
+/** The measurements of one process, one load after the other. */
 export interface CellOrder {
   readonly subject: string
   readonly loads: readonly Load[]
 }
 
-/** Before each line with a cell: User-mode Linux shows other lines as well. */
+/** The prefix of each line with a cell, because User-mode Linux also prints other lines. */
 export const MARK = 'cell: '

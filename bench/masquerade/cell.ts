@@ -18,18 +18,18 @@ const LOAD = new URL('./load-main.ts', import.meta.url).pathname
 const TIMEOUT_MS = 20_000
 const TRIES = 30
 
-/** As in a node: the bench's own topology forgets sooner. */
+/** Timeouts as on a real node; those of the bench's topology are shorter. */
 const USUAL = {
   'net/netfilter/nf_conntrack_tcp_timeout_syn_sent': 120,
   'net/netfilter/nf_conntrack_tcp_timeout_close': 10,
 } as const
 
-/** A kernel with little memory discards them beyond some thousand. */
+/** Raises the limit, because a kernel with little memory discards TIME_WAITs beyond a few thousand. */
 const MANY_TIME_WAITS = { 'net/ipv4/tcp_max_tw_buckets': 262_144 } as const
 
 /**
- * Measures one load after the other through one subject, in the lab of this process. Each load has a Service with endpoints
- * of its own, and clients: so it meets no TIME_WAIT and no tracked connection of those before.
+ * Measures one load after the other through one subject, in the lab of this process. Each load has a Service, endpoints
+ * and clients of its own, so that it meets no TIME_WAIT and no tracked connection of earlier loads.
  */
 export async function measure(
   { loads, folder }: { readonly loads: readonly Load[]; readonly folder: string },
@@ -76,7 +76,7 @@ async function measureLoad(
   return { subject: name, ...load, ...report, ...grown, ports, causes, unreadPackets }
 }
 
-/** A proxy that does not report when it is ready is ready when a connection succeeds. */
+/** Waits until a connection succeeds, for proxies that do not report when they are ready. */
 async function isServed(
   topology: Topology,
   { clients, port }: { readonly clients: readonly Client[]; readonly port: number },

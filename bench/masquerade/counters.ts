@@ -12,12 +12,12 @@ export interface Counters {
   readonly discardedTimeWaits: number
 }
 
-/** Of the side that connects to the endpoints, the endpoints and the node. */
+/** Reads the counters of the side that connects to the endpoints, of the endpoints, and of the node. */
 export function readCounters({ backends, node }: Topology, sender: string): Counters {
   const endpoints = netstatOf(backends)
   return {
     repeatedSyns: netstatOf(sender)('TCPSynRetrans') ?? 0,
-    // Kernels before 6.16 count both in one.
+    // Kernels before 6.16 count both in one counter.
     rejectedByTimeWait: endpoints('PAWSTimewait') ?? endpoints('PAWSEstab') ?? 0,
     insertFailed: insertFailures(
       inside(node, () => readFileSync('/proc/thread-self/net/stat/nf_conntrack', 'utf8')),
@@ -34,7 +34,7 @@ export function grownBy(before: Counters, after: Counters): Counters {
   return Object.fromEntries(grown) as Counters
 }
 
-/** Of `/proc/net/netstat`: two lines, names and values. */
+/** Reads `/proc/net/netstat`, which has two lines for each group, names and values. */
 function netstatOf(namespace: string): (name: string) => number | undefined {
   const netstat = inside(namespace, () => readFileSync('/proc/thread-self/net/netstat', 'utf8'))
   const lines = netstat.split('\n').filter((line) => line.startsWith('TcpExt:'))
@@ -45,7 +45,7 @@ function netstatOf(namespace: string): (name: string) => number | undefined {
   }
 }
 
-/** Of `/proc/net/stat/nf_conntrack`: a line of names, then one of hexadecimal numbers for each processor. */
+/** Reads `/proc/net/stat/nf_conntrack`: a line of names, then a line of hexadecimal numbers for each processor. */
 function insertFailures(stat: string): number {
   const [names = '', ...processors] = stat.trim().split('\n')
   const column = names.trim().split(/\s+/).indexOf('insert_failed')

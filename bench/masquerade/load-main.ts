@@ -12,19 +12,19 @@ import { toNumber } from '../lab/plan.ts'
 import type { Load } from '../report/masquerade/results.ts'
 import type { Client } from './addresses.ts'
 
-/** What the clients' process is to do; the clients take turns. */
+/** The order for the process of the clients, which take turns. */
 export interface LoadOrder extends Omit<Load, 'clients'> {
   readonly clients: readonly Client[]
   readonly port: number
-  /** For one connection. */
+  /** The timeout of one connection. */
   readonly timeoutMs: number
 }
 
-/** What became of the connections. */
+/** The outcomes of the connections. */
 export interface LoadReport {
   readonly connections: number
   readonly failures: number
-  /** Until the last one was started. */
+  /** Seconds until the last connection was started. */
   readonly tookSeconds: number
 }
 
@@ -35,7 +35,7 @@ interface Connection {
 }
 
 const TICK_MS = 5
-/** After a rest that was too long: more sockets at once would make it longer to find a free port. */
+/** The most connections started at once after a delay; with more, finding a free port would take longer. */
 const MAX_AT_ONCE = 50
 const SOL_SOCKET = 1
 const SO_REUSEADDR = 2
@@ -45,7 +45,7 @@ const received = Buffer.alloc(16)
 const report = await perform(JSON.parse(process.argv[2] ?? '') as LoadOrder)
 process.stdout.write(`${JSON.stringify(report)}\n`)
 
-/** Connects at an even rate, whatever becomes of the connections before. */
+/** Connects at an even rate, without waiting for earlier connections. */
 async function perform({ clients, timeoutMs, ...order }: LoadOrder): Promise<LoadReport> {
   const open = new Set<Connection>()
   let failures = 0
@@ -71,7 +71,7 @@ async function perform({ clients, timeoutMs, ...order }: LoadOrder): Promise<Loa
   return { connections, failures, tookSeconds }
 }
 
-/** Binding as Node does, with SO_REUSEADDR. */
+/** Begins a connection. Binds as Node does, with SO_REUSEADDR. */
 function begin(
   { source, node }: Client,
   { port, binds }: Pick<LoadOrder, 'port' | 'binds'>,
@@ -88,7 +88,7 @@ function begin(
   return socket
 }
 
-/** The server closes first, so its side keeps the TIME_WAIT. */
+/** Whether the server has closed the connection. It closes first, so that its side keeps the TIME_WAIT. */
 function isOver(one: Connection): boolean {
   for (;;) {
     const length = Number(libc.recv(one.socket, received, BigInt(received.length), 0))

@@ -10,7 +10,8 @@ import { runCells } from './run-cell.ts'
 import { needsIpvs } from './subjects.ts'
 
 /**
- * How often a masqueraded connection meets the TIME_WAIT of another one, by the way in which its source port is chosen.
+ * Measures how often a masqueraded connection meets the TIME_WAIT of another one, for each way to choose the source
+ * port.
  */
 try {
   const options = parseOptions(process.argv.slice(2))
@@ -21,7 +22,7 @@ try {
   process.exitCode = 1
 }
 
-/** Results are saved after every cell; a process that fails leaves the others. */
+/** Runs the plan. Results are saved after every cell, and a failed process does not stop the others. */
 async function run({ plan, limits, keep, into }: Options): Promise<void> {
   if (process.getuid?.() !== 0) throw new Error('needs root, for network namespaces')
   const { signal } = endedBySignals()
@@ -59,7 +60,7 @@ async function run({ plan, limits, keep, into }: Options): Promise<void> {
   }
 }
 
-/** No process goes on when this one is ended. */
+/** A controller that is aborted when a signal ends this process, so that its children end, too. */
 function endedBySignals(): AbortController {
   const ending = new AbortController()
   for (const name of ['SIGINT', 'SIGTERM'] as const) {

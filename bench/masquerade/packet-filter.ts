@@ -13,7 +13,7 @@ const [SYN, SYN_ACK, ACK, ALL] = [0x02, 0x12, 0x10, 0x1f]
 const TCP = 6
 const WHOLE = 0xffff
 
-/** Leaves the flags of a TCP segment, or jumps over so many instructions where it is another packet. */
+/** Loads the flags of a TCP segment; for another packet, jumps over `rest` instructions. */
 function flags(rest: number): readonly Instruction[] {
   return [
     [BYTE, 0, 0, 9],
@@ -29,7 +29,7 @@ const END: readonly Instruction[] = [
   [RETURN, 0, 0, WHOLE],
 ]
 
-/** Which packets a socket gets; a reader that must take them all falls behind on a busy machine. */
+/** Filters for the packets of a socket. Without them, a reader would fall behind on a busy machine. */
 export const FILTERS = {
   /** First packets. */
   sender: [...flags(1), [EQUALS, 1, 0, SYN], ...END],
@@ -45,7 +45,7 @@ export const FILTERS = {
   ],
 } as const satisfies Readonly<Record<string, readonly Instruction[]>>
 
-/** Of a socket that sees packets from their IPv4 header on. */
+/** Attaches a filter to a socket that receives packets from their IPv4 header on. */
 export function attachFilter(socket: number, program: readonly Instruction[]): void {
   const instructions = Buffer.alloc(program.length * 8)
   for (const [n, [code, ifTrue, ifFalse, value]] of program.entries()) {

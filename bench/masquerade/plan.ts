@@ -10,14 +10,14 @@ export interface Plan {
   readonly subjects: readonly string[]
 }
 
-/** What runs side by side at most. */
+/** The most that runs at the same time. */
 export interface Limits {
   readonly processes: number
-  /** Of the connections a second of all of them. */
+  /** The most connections per second of all processes together. */
   readonly perSecond: number
 }
 
-/** A process for each rate and subject; the fast ones first, since they take the most. */
+/** A process for each rate and subject; high rates first, since they use the most. */
 export function ordersOf({ rates, clients, binds, seconds, subjects }: Plan): readonly CellOrder[] {
   return rates
     .toSorted((a, b) => b - a)
@@ -29,7 +29,7 @@ export function ordersOf({ rates, clients, binds, seconds, subjects }: Plan): re
     })
 }
 
-/** The first of those that wait which the limits admit beside those that run; one may always run. */
+/** The first waiting order that the limits admit beside the running ones. A single order may always run. */
 export function nextOrder(
   waiting: readonly CellOrder[],
   running: readonly CellOrder[],

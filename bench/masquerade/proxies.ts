@@ -33,7 +33,7 @@ const MODES: Readonly<Record<Proxy, string>> = {
   userspace: 'userspace',
 }
 
-/** node-proxy in a mode, with a value of `iptables.masqueradePorts` where that has any effect. */
+/** node-proxy in a mode, with a value of `iptables.masqueradePorts` if that has an effect in the mode. */
 export function nodeProxy(proxy: Proxy, masqueradePorts?: 'keep' | 'random'): Subject {
   const backend = proxy === 'legacy' || proxy === 'nft' ? { backend: proxy } : {}
   const ports = masqueradePorts === undefined ? {} : { masqueradePorts }
@@ -53,7 +53,7 @@ export function nodeProxy(proxy: Proxy, masqueradePorts?: 'keep' | 'random'): Su
   }
 }
 
-/** Kubernetes' own, where `npm run test:upstream` has built it. */
+/** kube-proxy, if `npm run test:upstream` has built it. */
 export function kubeProxy(): readonly Subject[] {
   if (!existsSync(KUBE_PROXY)) return []
   return [{ name: 'kube-proxy 1.20 iptables', start: startKubeProxy }]
@@ -69,7 +69,7 @@ async function startKubeProxy(
     `--cluster-cidr=${ENDPOINT_NET}`,
     '--proxy-mode=iptables',
   ]
-  // The size of the table is the machine's; 0 leaves it.
+  // 0: does not change the size of the conntrack table.
   const lab = ['--hostname-override=bench-node', '--conntrack-max-per-core=0']
   const command = ['netns', 'exec', node, KUBE_PROXY, ...flags, ...lab]
   const child = spawn('ip', command, { stdio: 'ignore' })

@@ -16,10 +16,10 @@ const BY_IPTABLES = {
 } as const
 
 const AT_RANDOM = 'numgen random mod'
-/** The endpoint that a client's port gets is the same each time. */
+/** A client's port always gets the same endpoint. */
 const BY_PORT = 'jhash ip saddr . tcp sport mod'
 
-/** Choice of the endpoint, and masquerade, of nft. */
+/** The nft expressions that choose the endpoint and masquerade. */
 const BY_NFT = {
   keep: [AT_RANDOM, 'masquerade'],
   'fully-random': [AT_RANDOM, 'masquerade fully-random'],
@@ -28,7 +28,7 @@ const BY_NFT = {
   'fully-random-endpoint-by-port': [BY_PORT, 'masquerade fully-random'],
 } as const
 
-/** Ways to choose the source port of a masqueraded connection, by hand-written rules. */
+/** Ways to choose the source port of a masqueraded connection, as hand-written rules. */
 export const RULES: readonly Subject[] = [
   ...Object.entries(BY_IPTABLES).map(([name, target]) =>
     byRules(`iptables ${name}`, ['iptables-restore'], (loads) => iptablesRules(target, loads)),

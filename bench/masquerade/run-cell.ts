@@ -11,12 +11,12 @@ const ROOT = fileURLToPath(new URL('../..', import.meta.url))
 const LAUNCHER = `${ROOT}scripts/node`
 const MAIN = fileURLToPath(new URL('./cell-main.ts', import.meta.url))
 const MEMORY_MIB = 1_536
-/** Beyond the seconds of the loads: for all to start beside others, each at its own pace. */
+/** Milliseconds beyond those of the loads, for starts beside other processes. */
 const OVERHEAD_MS = 900_000
 
 export interface CellRun {
   readonly order: CellOrder
-  /** In User-mode Linux; kernels with different turns share no processor where there are several. */
+  /** Whether to run in User-mode Linux; kernels with different turns use different processors if there are several. */
   readonly uml: { readonly turn: number } | undefined
   readonly onCell: (cell: MasqueradeCell) => void
   readonly signal: AbortSignal
@@ -65,7 +65,7 @@ async function inUml(run: Run & { readonly turn: number }, output: PassThrough):
   return status
 }
 
-/** @returns the lines that are no cells */
+/** @returns the lines that are not cells */
 async function readCells(output: PassThrough, onCell: CellRun['onCell']): Promise<string> {
   const rest: string[] = []
   for await (const line of createInterface({ input: output })) {

@@ -1,11 +1,11 @@
-/** What is read of a TCP segment over IPv4. */
+/** The fields of a TCP segment over IPv4 that are read. */
 export interface Segment {
   readonly from: string
   readonly to: string
-  /** Of those that carry no data and end nothing. */
+  /** The kind of a segment without data, FIN and RST. */
   readonly kind: 'syn' | 'syn-ack' | 'ack'
   readonly sequence: number
-  /** The sender's time stamp, milliseconds from a moment of its own; 0 without one. */
+  /** The sender's time stamp, in milliseconds since an arbitrary moment; 0: there is none. */
   readonly stamp: number
 }
 
@@ -13,7 +13,7 @@ const TCP = 6
 const [FIN, SYN, RST, ACK] = [1, 2, 4, 16]
 const TIME_STAMP = 8
 
-/** Of a packet that begins with its IPv4 header; undefined where it is of no such kind. */
+/** The segment of a packet that begins with its IPv4 header; undefined: it is of another kind. */
 export function segmentOf(packet: Buffer): Segment | undefined {
   if (packet.length < 40 || packet[0] === undefined || packet[0] >> 4 !== 4) return undefined
   if (packet[9] !== TCP) return undefined
@@ -38,7 +38,7 @@ function kindOf(flags: number, hasData: boolean): Segment['kind'] | undefined {
   return has === ACK && !hasData ? 'ack' : undefined
 }
 
-/** RFC 7323: kind, length, the sender's time, the other's. */
+/** The time stamp option (RFC 7323): kind, length, the sender's time, the peer's time. */
 function stampOf(options: Buffer): number {
   for (let at = 0; at < options.length; ) {
     const kind = options[at]

@@ -4,7 +4,7 @@ import type { Subject } from './subject.ts'
 
 const PORTS = ['keep', 'random'] as const
 
-/** All that can be measured on one machine or another. */
+/** All subjects, of which a machine may be able to run only some. */
 export const SUBJECTS: readonly Subject[] = [
   ...RULES,
   ...PORTS.map((ports) => nodeProxy('nft', ports)),
@@ -15,7 +15,7 @@ export const SUBJECTS: readonly Subject[] = [
   ...kubeProxy(),
 ]
 
-/** Those whose names are, or begin with, one of the words. */
+/** The subjects whose names equal, or begin with, one of the words. */
 export function subjectsNamed(names: readonly string[]): readonly string[] {
   const named = (begin: string) =>
     SUBJECTS.map(({ name }) => name).filter((name) => `${name} `.startsWith(`${begin} `))

@@ -10,9 +10,9 @@ const SOL_SOCKET = 1
 const SO_RCVBUFFORCE = 33
 const SOL_PACKET = 263
 const PACKET_STATISTICS = 6
-/** For the time in which this process does not run. */
+/** The size of the buffer for packets that arrive while this process does not run. */
 const BUFFER_BYTES = 64 << 20
-/** All headers of an IPv4 packet. */
+/** Enough bytes for all headers of an IPv4 packet. */
 const PACKET_BYTES = 120
 const READ_MS = 5
 
@@ -22,7 +22,7 @@ export interface TracedDevice {
   readonly device: string
 }
 
-/** Reads the packets of handshakes of the side that connects, and of the endpoints, until it is closed. */
+/** Reads the packets of handshakes on the connecting side and at the endpoints, until it is closed. */
 export class SynTrace {
   readonly record = new SynRecord()
   readonly #taps: readonly Tap[]
@@ -36,7 +36,7 @@ export class SynTrace {
     this.#timer = setInterval(() => this.#read(), READ_MS)
   }
 
-  /** @returns how many packets came faster than they were read */
+  /** @returns how many packets were lost because they were not read in time */
   close(): number {
     clearInterval(this.#timer)
     this.#read()
@@ -83,7 +83,7 @@ class Tap {
     }
   }
 
-  /** @returns how many packets found no space */
+  /** @returns how many packets were dropped because the buffer was full */
   close(): number {
     // struct tpacket_stats: packets, and those that were dropped.
     const statistics = Buffer.alloc(8)

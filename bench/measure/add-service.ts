@@ -6,7 +6,7 @@ import type { Changes } from '../report/results.ts'
 import { CHANGE_TIMEOUT_MS, type ChangeContext, target } from './context.ts'
 import { timeChange } from './replace-endpoint.ts'
 
-/** A Service with all its endpoints comes in addition, again and again; in the end they go. */
+/** Adds Services with all their endpoints one by one, and removes them in the end. */
 export async function addServices(context: ChangeContext, count: number): Promise<Changes> {
   const { cluster, daemon } = context
   const ms: number[] = []

@@ -3,8 +3,8 @@ import { type ChangeContext, pick, target } from './context.ts'
 import { timeChange } from './replace-endpoint.ts'
 
 /**
- * The endpoints of many Services change at once: all writes are sent together,
- * and each moves all endpoints, so that one new connection distinguishes old from new.
+ * Changes the endpoints of many Services at once. All writes are sent together, and each replaces all endpoints, so
+ * that one new connection shows whether the change has taken effect.
  */
 export async function bursts(
   context: ChangeContext,

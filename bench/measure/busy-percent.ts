@@ -3,7 +3,7 @@ import { machineTicks } from './idle.ts'
 
 const LOOK_MS = 3_000
 
-/** Per cent of all cores that the machine uses in the next seconds: called while the benchmark rests. */
+/** Per cent of all cores that are used in the next seconds; called while the benchmark does nothing. */
 export async function busyPercent(): Promise<number> {
   const before = machineTicks()
   await delay(LOOK_MS)

@@ -4,7 +4,7 @@ import type { Topology } from '../lab/topology.ts'
 import type { Prober, Target, WaitOptions } from '../probe/prober.ts'
 import type { Backend } from '../report/results.ts'
 
-/** A daemon that has synchronised, and everything to change and to observe. */
+/** A daemon after its full sync, with everything that changes are made with and observed by. */
 export interface Context {
   readonly backend: Backend
   readonly cluster: Cluster
@@ -15,27 +15,27 @@ export interface Context {
   readonly freshAddress: () => number
 }
 
-/** Sees when a change is in the kernel. */
+/** Finds out when a change is in the kernel. */
 export interface Observer {
   /** `performance.now()` when the last target was met; undefined after the timeout. */
   met(targets: readonly Target[], options: WaitOptions): Promise<number | undefined>
 }
 
-/** What changes are measured with, in any mode. */
+/** What is used to measure changes in any mode. */
 export interface ChangeContext extends Pick<Context, 'cluster' | 'daemon' | 'freshAddress'> {
   readonly prober: Observer
 }
 
-/** First packets per round for one Service: 9 of 10 rounds meet an endpoint out of ten. */
+/** First packets per round for one Service; with these, 9 of 10 rounds reach a given one of ten endpoints. */
 export const PACKETS = 20
 export const CHANGE_TIMEOUT_MS = 20_000
 
-/** Services spread over all of the cluster: number `n` of a series. */
+/** Number `n` of a series of Services that are spread over the cluster. */
 export function pick(cluster: Cluster, n: number): number {
   return (n * 7_919) % cluster.size
 }
 
-/** A new connection to this Service meets this endpoint. */
+/** The target that a new connection to this Service reaches one of these endpoints. */
 export function target(service: number, ...endpoints: readonly number[]): Target {
   return { service, endpoints: new Set(endpoints) }
 }

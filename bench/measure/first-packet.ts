@@ -6,7 +6,7 @@ import type { Context } from './context.ts'
 
 const WARM_UP = 50
 
-/** connect(2) straight to an endpoint, and through the first and the last Service. */
+/** Measures connect(2) directly to an endpoint, and through the first and the last Service. */
 export function firstPacket(
   { topology, cluster }: Pick<Context, 'topology' | 'cluster'>,
   count: number,

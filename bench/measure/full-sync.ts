@@ -18,15 +18,15 @@ export interface FullSyncParts {
 
 export interface FullSyncSample {
   readonly daemon: Daemon
-  /** Undefined: not within the bound. */
+  /** Undefined: the sync did not end within the bound. */
   readonly times: { readonly fromStart: number; readonly fromListed: number } | undefined
   readonly cpuSeconds: number
 }
 
 /**
- * Starts the daemon on an empty kernel and waits until the last Service answers
- * and the daemon reports that the last write is in the kernel. Its metrics page is not
- * read before the packets get through, because serving it costs the daemon time.
+ * Starts the daemon on an empty kernel and waits until the last Service answers and the daemon reports that the last
+ * write is in the kernel. It reads the metrics only after packets get through, because serving them costs the daemon
+ * time.
  */
 export async function fullSync(parts: FullSyncParts): Promise<FullSyncSample> {
   const { cluster, topology, prober, boundMs } = parts
@@ -54,7 +54,7 @@ export async function fullSync(parts: FullSyncParts): Promise<FullSyncSample> {
   return { daemon, times, cpuSeconds: cpu }
 }
 
-/** Everything written so far is in the kernel. */
+/** Whether everything written so far is in the kernel. */
 export function isApplied(cluster: Cluster, samples: Parameters<typeof sumOf>[0]): boolean {
   return [...cluster.written].every(([resource, revision]) => {
     const label = `resource="${resource}"`

@@ -4,13 +4,12 @@ import { cpuSeconds } from '../daemon/process-tree.ts'
 import type { Idle } from '../report/results.ts'
 import type { ChangeContext } from './context.ts'
 
-/** Seconds that one verification of 10,000 Services takes, with some to spare. */
+/** Seconds that a verification of 10,000 Services takes, with a margin. */
 const BUSIEST = 5
 
 /**
- * Processor share of the daemon and its children while nothing changes, in per cent
- * of one core. What else the machine does meanwhile is not ours: it is reported beside
- * the figures of this cell, because it spoils them.
+ * The processor share of the daemon and its children while nothing changes, in per cent of one core. The load of other
+ * processes is reported beside the figures, because it distorts them.
  */
 export async function idle(
   { daemon }: Pick<ChangeContext, 'daemon'>,

@@ -1,6 +1,6 @@
 import { availableParallelism, release } from 'node:os'
 
-/** What every report names of the machine; `kernel` as `6.18`. */
+/** The facts about the machine in every report; `kernel` as `6.18`. */
 export interface MachineFacts {
   readonly cores: number
   readonly kernel: string

@@ -3,7 +3,7 @@ import { memoryOf } from '../daemon/process-tree.ts'
 import type { MemoryUse } from '../report/results.ts'
 import type { ChangeContext } from './context.ts'
 
-/** KiB of the daemon and of the largest program that it started. */
+/** Memory of the daemon and of the largest program that it started, in KiB. */
 export async function memoryUse(
   { daemon }: Pick<ChangeContext, 'daemon'>,
   children: { readonly kib: number },

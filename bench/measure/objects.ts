@@ -1,7 +1,7 @@
 import { type Samples, sumOf } from '../daemon/metrics.ts'
 import type { Objects } from '../report/results.ts'
 
-/** What the daemon reports that it keeps in the kernel. */
+/** The numbers of objects that the daemon reports to have in the kernel. */
 export function programmedObjects(samples: Samples): Objects {
   return {
     chains: sumOf(samples, 'nodeproxy_programmed_objects', 'kind="chain"'),

@@ -8,14 +8,14 @@ import type { RawChanges } from '../report/results.ts'
 import { CHANGE_TIMEOUT_MS, type Context, PACKETS, pick, target } from './context.ts'
 
 /**
- * The same changes by iptables-restore alone, on the kernel that the daemon has
- * left, seen by the same prober: what no daemon that uses iptables can undercut.
+ * Makes the same changes with iptables-restore alone, on the rules that the daemon has left, observed by the same
+ * prober: the lower bound for every daemon that uses iptables.
  */
 export async function rawReplace(parts: RawParts, count: number): Promise<RawChanges> {
   return timeRaw(parts, count, (n) => [change(parts, pick(parts.context.cluster, n), 1)])
 }
 
-/** The endpoints of many Services, all of each, in one commit. */
+/** Replaces all endpoints of many Services in one commit. */
 export async function rawBurst(parts: RawParts, changes: number, count: number) {
   const { cluster } = parts.context
   return timeRaw(parts, count, () =>
@@ -28,7 +28,7 @@ export async function rawBurst(parts: RawParts, changes: number, count: number) 
 export interface RawParts {
   readonly context: Context
   readonly raw: RawKernel
-  /** What the kernel holds; replaced endpoints are replaced here too. */
+  /** The rules in the kernel; updated with each replaced endpoint. */
   readonly chains: Map<number, SavedChain>
   readonly saved: SavedRules
 }

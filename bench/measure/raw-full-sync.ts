@@ -12,8 +12,8 @@ export interface RawFullSyncParts {
 }
 
 /**
- * The daemon's rules built again in an empty namespace by nothing but
- * iptables-restore and ip6tables-restore, in commits of the daemon's size.
+ * Writes the daemon's rules into an empty namespace with only iptables-restore and ip6tables-restore, in commits of the
+ * daemon's size.
  */
 export async function rawFullSync(parts: RawFullSyncParts, count: number): Promise<RawFullSync> {
   const size = CHAINS_PER_COMMIT[parts.backend]

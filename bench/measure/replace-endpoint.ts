@@ -3,7 +3,7 @@ import { cpuSeconds } from '../daemon/process-tree.ts'
 import type { Changes } from '../report/results.ts'
 import { CHANGE_TIMEOUT_MS, type ChangeContext, PACKETS, pick, target } from './context.ts'
 
-/** One endpoint of one Service is replaced by a new one, again and again. */
+/** Repeatedly replaces one endpoint of one Service by a new one. */
 export async function replaceEndpoints(context: ChangeContext, count: number): Promise<Changes> {
   const { cluster, daemon } = context
   const ms: number[] = []
@@ -23,8 +23,8 @@ export async function replaceEndpoints(context: ChangeContext, count: number): P
 }
 
 /**
- * From sending the write to the first new connections that show all targets' new
- * endpoints. Probing begins when the server has answered: no transaction is faster.
+ * Measures the time from sending the write until new connections reach the new endpoints of all targets. Probing begins
+ * when the server has answered, because no transaction is faster.
  */
 export async function timeChange(
   { prober }: Pick<ChangeContext, 'prober'>,
@@ -41,7 +41,7 @@ export async function timeChange(
   return { ms: metAt - startedAt, writeMs }
 }
 
-/** The daemon rests as long as its last run took; the next change shall not wait for that. */
+/** The daemon pauses for as long as its last run took; the next change must not wait for that. */
 async function quiet(ms: number): Promise<void> {
   await delay(ms * 1.5 + 30)
 }

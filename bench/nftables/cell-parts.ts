@@ -2,7 +2,7 @@ import type { Cluster } from '../cluster/cluster.ts'
 import type { Repeats } from '../repeats.ts'
 import type { NftablesCell, NftablesMeasured } from '../report/nftables/results.ts'
 
-/** What the figures of one size are measured with. */
+/** What is used to measure the figures of one size. */
 export interface NftablesCellParts {
   readonly cluster: Cluster
   readonly folder: string
@@ -10,9 +10,9 @@ export interface NftablesCellParts {
   readonly log: (what: string) => void
   readonly freshSerial: () => number
   readonly freshAddress: () => number
-  /** Called whenever there is more; what is interrupted leaves what was there. */
+  /** Called after each new figure, so that an interrupted run keeps its figures. */
   readonly save: (cell: NftablesCell) => void
 }
 
-/** The figures of one size as they come in. */
+/** The figures of one size that were measured so far. */
 export type NftablesDraft = { -readonly [Key in keyof NftablesMeasured]?: NftablesMeasured[Key] }

@@ -16,13 +16,13 @@ import { stall } from './measure/stall.ts'
 import { record } from './raw/recorded.ts'
 import type { Running } from './running.ts'
 
-/** The mode starts no program. */
+/** The memory of started programs; the mode starts none. */
 const NO_CHILDREN = { kib: 0 }
 
-/** Services of the size at which counters are measured. */
+/** The number of Services at which counters are measured. */
 const COUNTED_AT = 1_000
 
-/** All figures of one size. What fails leaves what was measured before. */
+/** Measures all figures of one size. A failure keeps the figures that were measured before it. */
 export async function measureNftablesCell(parts: NftablesCellParts): Promise<void> {
   const { cluster, log, repeats, save } = parts
   const measured: NftablesDraft = {}
@@ -87,7 +87,9 @@ async function measureChanges(
   measured.burst = await bursts(context, repeats.burst, repeats.bursts)
 }
 
-/** The moment is that of the notification; afterwards new connections must meet what was reported. */
+/**
+ * An observer whose moment is that of the notification; it then checks that new connections reach what was reported.
+ */
 function confirmed(listener: ChangeListener, prober: Prober): Observer {
   return {
     async met(targets, options) {

@@ -5,8 +5,8 @@ import { type Replayed, ReplayPlace } from './raw/replay.ts'
 import { emptyNode, type Running, startRunning } from './running.ts'
 
 /**
- * The raw sender and the daemon by turns, each on an empty kernel, so that both meet
- * the same noise. The last daemon goes on.
+ * Measures the raw sender and the daemon alternately, each on an empty kernel, so that other load affects both. The
+ * last daemon keeps running.
  */
 export async function coldStarts(
   parts: NftablesCellParts,
@@ -29,7 +29,7 @@ export async function coldStarts(
   }
 }
 
-/** The changes follow on the full sync, as they did when they were recorded. */
+/** Replays the full sync, followed by the changes in their recorded order. */
 async function replay(
   { cluster, freshSerial }: NftablesCellParts,
   measured: NftablesDraft,

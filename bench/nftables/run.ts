@@ -9,7 +9,7 @@ import type { NftablesCell } from '../report/nftables/results.ts'
 import { seededCluster } from '../seeded-cluster.ts'
 import { measureNftablesCell } from './cell.ts'
 
-/** Measures all shapes, from small to large, and saves the results whenever there are more. */
+/** Measures all shapes, from small to large, and saves the results after each figure. */
 export async function runNftables(options: Options, folder: string): Promise<void> {
   const { into, quick, repeats } = options
   const startedAt = new Date().toISOString().slice(0, 10)
@@ -37,7 +37,7 @@ export async function runNftables(options: Options, folder: string): Promise<voi
   }
 }
 
-/** A cell takes the place of the one of the same size. */
+/** The cells, in which a cell replaces the one of the same size. */
 function placed(cells: readonly NftablesCell[], cell: NftablesCell): readonly NftablesCell[] {
   const isOther = ({ services, endpoints }: NftablesCell) =>
     services !== cell.services || endpoints !== cell.endpoints
@@ -46,7 +46,7 @@ function placed(cells: readonly NftablesCell[], cell: NftablesCell): readonly Nf
   )
 }
 
-/** The first start compiles; every later one reads what it kept. */
+/** Starts once, because the first start compiles, and later ones read the compile cache. */
 async function warmUp(folder: string, serial: number): Promise<void> {
   const cluster = await seededCluster(1)
   const topology = buildTopology(serial)

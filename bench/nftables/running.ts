@@ -7,7 +7,7 @@ import { isApplied } from '../measure/full-sync.ts'
 import { Prober } from '../probe/prober.ts'
 import type { NftablesCellParts } from './cell-parts.ts'
 
-/** A daemon in nftables mode that is ready, and what it took. */
+/** A ready daemon in nftables mode, and the cost of its start. */
 export interface Running {
   readonly cluster: Cluster
   readonly topology: Topology
@@ -23,7 +23,7 @@ export interface StartOptions {
   readonly environment?: Readonly<Record<string, string>>
   /** Fields of the configuration, in place of their defaults. */
   readonly settings?: object
-  /** Whether packets are sent until one gets through; otherwise only the daemon's word counts. */
+  /** Whether packets are sent until one gets through; otherwise only the readiness of the daemon counts. */
   readonly isProbed?: boolean
 }
 
@@ -48,9 +48,9 @@ export function emptyNode({ freshSerial }: Pick<NftablesCellParts, 'freshSerial'
 }
 
 /**
- * Starts the daemon on an empty node and waits until the last Service answers and the daemon
- * reports that it is ready. Its metrics are read afterwards, because serving them costs it time:
- * they must show that the last write is in the kernel.
+ * Starts the daemon on an empty node and waits until the last Service answers and the daemon reports that it is ready.
+ * Its metrics, which must show that the last write is in the kernel, are read afterwards, because serving them costs
+ * the daemon time.
  */
 export async function startRunning(
   parts: NftablesCellParts,

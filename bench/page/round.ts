@@ -7,19 +7,19 @@ import { scrollTable } from './scroll.ts'
 
 const PAGE = 'http://127.0.0.1:10247/'
 
-/** The daemon in one round. */
+/** The cost of the daemon in one round. */
 export interface Cost {
   readonly cpuPercent: number
   readonly residentKib: number
 }
 
-/** The daemon while nothing changes. */
+/** Measures the daemon while nothing changes. */
 export async function measureCost({ daemon }: Running, seconds: number): Promise<Cost> {
   const { cpuPercent } = await idle({ daemon }, seconds)
   return { cpuPercent, residentKib: memoryOf(daemon.pid)?.resident ?? Number.NaN }
 }
 
-/** The same while a browser shows the page, and then what scrolling takes there. */
+/** Measures the daemon while a browser shows the page, and then the cost of scrolling in the browser. */
 export async function measureOpen(running: Running, seconds: number) {
   const { topology, cluster } = running
   await using opened = await openBrowser(['ip', 'netns', 'exec', topology.node])

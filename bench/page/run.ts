@@ -6,7 +6,9 @@ import { type Cost, measureCost, measureOpen } from './round.ts'
 
 const NO_COST: DaemonCost = { cpuPercent: [], residentKib: [] }
 
-/** What the page of a node costs: by turns on one daemon, so that what else the machine does affects both alike. */
+/**
+ * Measures the page of a node on one daemon, alternately with and without it, so that other load affects both alike.
+ */
 export async function runPage(options: Options, folder: string): Promise<void> {
   await onInspectedNode(options, { folder, log }, (node) => measurePage(options, node))
 }

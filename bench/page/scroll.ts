@@ -14,7 +14,7 @@ export async function scrollTable(page: Page): Promise<Scrolled> {
   return page.evaluate<Scrolled>(SCRIPT)
 }
 
-/** It runs in the browser, whose types this project has not. */
+/** A script for the browser, as text because this project does not have the types of browsers. */
 const SCRIPT = `(async () => {
   const grid = document.querySelector('.grid')
   let longTasks = 0

@@ -16,9 +16,8 @@ const SO_LINGER = 13
 const SO_SNDTIMEO = 21
 
 /**
- * Microseconds that `count` connections took each, one after the other, from the
- * system call to its return: client, node, endpoint and back. The listener is
- * emptied by the same thread, so no other process has to wake up.
+ * The microseconds of each of `count` connections, one after the other, from the system call to its return: client,
+ * node, endpoint and back. The same thread accepts the connections, so no other process has to wake up.
  */
 export function connectTimes(
   { client, backends }: Topology,
@@ -64,5 +63,5 @@ function connectOnce({ ip, port }: { ip: number; port: number }, listener: numbe
 
 /** struct timeval. */
 const ONE_SECOND = Buffer.from([1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0])
-/** struct linger: on, 0 s. No connection is left behind in TIME_WAIT. */
+/** struct linger: on, 0 s, so that no connection stays in TIME_WAIT. */
 const RESET_ON_CLOSE = Buffer.from([1, 0, 0, 0, 0, 0, 0, 0])

@@ -19,7 +19,7 @@ const IPPROTO_RAW = 255
 const SO_RCVBUF = 8
 const RECEIVE_BYTES = 4 << 20
 
-/** Something to wait for: a new connection to this Service meets one of these endpoints. */
+/** A condition: a new connection to this Service reaches one of these endpoints. */
 export interface Target {
   readonly service: number
   readonly endpoints: ReadonlySet<number>
@@ -29,11 +29,11 @@ export interface WaitOptions {
   readonly timeoutMs: number
   /** First packets per target and round. */
   readonly packets: number
-  /** Milliseconds between rounds; half of one unless given. */
+  /** Milliseconds between rounds; 0.5 unless given. */
   readonly intervalMs?: number
 }
 
-/** How many rounds the prober has sent, how many packets, and the time that took. */
+/** The number of rounds and packets that the prober has sent, and the time that took. */
 export interface ProbeCost {
   readonly rounds: number
   readonly packets: number
@@ -41,10 +41,9 @@ export interface ProbeCost {
 }
 
 /**
- * Sees the data path from outside: sends first packets of new connections from
- * the client's namespace to Services, and reads in the backends' namespace which
- * endpoint each was sent on to. Sending and reading happen in one thread, without
- * any other process, so a moment is known as exactly as the rounds are dense.
+ * Observes the data path from outside: sends first packets of new connections from the client's namespace to Services,
+ * and reads in the backends' namespace to which endpoint each was forwarded. One thread sends and reads, without any
+ * other process, so the precision of a moment is the interval of the rounds.
  */
 export class Prober {
   readonly #sender: number
@@ -88,7 +87,7 @@ export class Prober {
     libc.close(this.#receiver)
   }
 
-  /** Endpoints that were met by `packets` new connections to each target. */
+  /** The endpoints that `packets` new connections to each target reached. */
   #round(targets: readonly Target[], packets: number): ReadonlySet<number> {
     const startedAt = performance.now()
     const seen = new Set<number>()
@@ -114,7 +113,7 @@ export class Prober {
   }
 }
 
-/** Timers of Node are too coarse for less than 2 ms; this blocks, then lets others have a turn. */
+/** Timers of Node are too coarse for less than 2 ms, so this blocks, and then lets the event loop run. */
 async function pause(ms: number | undefined): Promise<void> {
   if (ms !== undefined) return delay(ms)
   Atomics.wait(NEVER, 0, 0, 0.5)

@@ -6,8 +6,8 @@ const FIRST_PORT = 1_024
 const PORTS = 64_000
 
 /**
- * IPv4 and TCP headers of a connection's first packet (RFC 791, RFC 9293), in one
- * buffer that is written again and again: a new source address and port each time.
+ * IPv4 and TCP headers of a connection's first packet (RFC 791, RFC 9293), in one buffer that is reused with a new
+ * source address and port each time.
  */
 export class SynPackets {
   readonly buffer = Buffer.alloc(LENGTH)
@@ -37,7 +37,7 @@ export class SynPackets {
     buffer.writeUInt16BE(this.#checksum(), 36)
   }
 
-  /** Of the segment and its pseudo header: connection tracking ignores packets without it. */
+  /** The checksum of the segment and its pseudo header; connection tracking ignores packets with a wrong one. */
   #checksum(): number {
     let sum = 6 + 20
     for (let at = 12; at < LENGTH; at += 2) sum += this.buffer.readUInt16BE(at)

@@ -12,8 +12,7 @@ const FAMILIES = { 4: 'iptables', 6: 'ip6tables' } as const
 export type Family = keyof typeof FAMILIES
 
 /**
- * iptables by hand: a small shell in the node's namespace that starts the
- * programs, as cheaply as they can be started, with nothing around them.
+ * iptables without a daemon: a small shell in the node's namespace, which is the cheapest way to start the programs.
  */
 export class RawKernel {
   readonly #shell: ChildProcessByStdio<Writable, Readable, null>
@@ -52,7 +51,7 @@ export class RawKernel {
     return parseSaved(readFileSync(file, 'utf8'))
   }
 
-  /** Writes the text to a file; the result restores it and resolves when the program has ended. */
+  /** Writes the text to a file. @returns a function that restores it, and resolves when the program has ended */
   prepare(family: Family, text: string): () => Promise<void> {
     const file = join(this.#folder, `restore-${family}`)
     writeFileSync(file, text)

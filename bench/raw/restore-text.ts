@@ -1,11 +1,11 @@
 import type { SavedChain, SavedRules } from './saved-rules.ts'
 
-/** The daemon's own batches: see src/modes/netfilter/chains/chain-keeper.ts. */
+/** The batch sizes of the daemon: see src/modes/netfilter/chains/chain-keeper.ts. */
 export const CHAINS_PER_COMMIT = { nft: 500, legacy: Number.POSITIVE_INFINITY } as const
 
 /**
- * What `iptables-restore --noflush` needs to build these rules on an empty kernel:
- * chains before those that lead there, so many in a commit, built-in ones last.
+ * The input with which `iptables-restore --noflush` writes these rules to an empty kernel: each chain before those that
+ * jump to it, `chainsPerCommit` in a commit, built-in chains last.
  */
 export function restoreText(rules: SavedRules, chainsPerCommit: number): string {
   return [...rules]
@@ -23,7 +23,7 @@ function tableText(table: string, chains: readonly SavedChain[], size: number): 
   return text
 }
 
-/** Fills these chains anew, whatever they held. */
+/** Replaces the content of these chains. */
 export function commitText(table: string, chains: readonly SavedChain[]): string {
   const declared = chains.filter(({ builtIn }) => !builtIn).map(({ name }) => `:${name} - [0:0]`)
   const lines = [`*${table}`, ...declared, ...chains.flatMap(({ rules }) => rules), 'COMMIT']

@@ -31,7 +31,7 @@ export function parseSaved(text: string): SavedRules {
   )
 }
 
-/** The chain that sends packets to this endpoint. */
+/** The chain that translates packets to this endpoint. */
 export function chainOfEndpoint(rules: SavedRules, socket: string): SavedChain {
   const wanted = `--to-destination ${socket}`
   const chain = rules.get('nat')?.find((each) => each.rules.some((rule) => rule.endsWith(wanted)))

@@ -114,7 +114,7 @@ export function saveMasqueradeResults(into: string, results: MasqueradeResults):
   save(into, MASQUERADE, resultsText(results))
 }
 
-/** The page is made from the files, so that it can be made again. */
+/** Saves a result file, and makes the page from all files. */
 function save(into: string, name: string, text: string): void {
   mkdirSync(dirname(join(into, name)), { recursive: true })
   writeFileSync(join(into, name), text)

@@ -31,7 +31,7 @@ import type { UserspaceResults } from './userspace/results.ts'
 import { userspaceSection } from './userspace/section.ts'
 import { judgeAll, targetsTable } from './verdict.ts'
 
-/** All that is known; undefined: never measured. */
+/** All results; undefined: never measured. */
 export interface AllResults {
   readonly iptables: Results | undefined
   readonly ipvs: IpvsResults | undefined
@@ -46,7 +46,7 @@ export interface AllResults {
   readonly masquerade: MasqueradeResults | undefined
 }
 
-/** The results as a Markdown page; of a mode that was never measured there is nothing. */
+/** The results as a Markdown page, without the modes that were never measured. */
 export function resultsPage(all: AllResults): string {
   const sections = [
     all.iptables && iptablesSection(all.iptables),

@@ -33,7 +33,7 @@ function listText({ indent, key, samples, end }: List): string {
   return `${indent}${key}[\n${lines.join('\n')}\n${indent}]${end}`
 }
 
-/** A tenth of a microsecond is enough. */
+/** Rounds numbers: a tenth of a microsecond is precise enough. */
 function rounded(_key: string, value: unknown): unknown {
   return typeof value === 'number' ? Math.round(value * 10_000) / 10_000 : value
 }

@@ -26,7 +26,7 @@ export type Backend = 'nft' | 'legacy'
 export interface Cell {
   readonly services: number
   readonly backend: Backend
-  /** Why there are no more figures. */
+  /** Why figures are missing. */
   readonly unfinished?: string
   readonly measured: Partial<Measured>
 }
@@ -74,7 +74,7 @@ export interface Idle {
   readonly cpuPercent: number
   /** Without the busiest five seconds, in which the daemon may have verified everything. */
   readonly quietPercent: number
-  /** Of all cores, everything on the machine: what disturbed this cell. */
+  /** Per cent of all cores that everything on the machine used, which may distort this cell. */
   readonly machinePercent: number
 }
 

@@ -29,7 +29,7 @@ export function ratio(ours: number, theirs: number): string {
   return Number.isFinite(ours / theirs) ? (ours / theirs).toFixed(2) : '–'
 }
 
-/** A program that ended between two samples was never seen. */
+/** MiB; a dash for a program that ended between two samples and was never seen. */
 export function mib(kib: number): string {
   return kib === 0 ? '–' : (kib / 1_024).toFixed(0)
 }

@@ -16,7 +16,7 @@ export function spread(samples: readonly number[], digits: number): string {
   return `${middle} (${least.toFixed(digits)}–${most.toFixed(digits)})`
 }
 
-/** Figures divided by the other's of the same round, so that slow rounds are slow for both. */
+/** Figures divided by those of the same round of the other subject, so that slow rounds are slow for both. */
 export function ratios(ours: readonly number[], theirs: readonly number[]): readonly number[] {
   return ours.slice(0, theirs.length).map((figure, round) => figure / (theirs[round] ?? Number.NaN))
 }

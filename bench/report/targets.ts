@@ -53,7 +53,7 @@ export const TARGETS: readonly Target<Cell>[] = [
   },
 ]
 
-/** Through the last Service, against the same figure of the smallest cluster of this variant. */
+/** Compares connections through the last Service with the same figure of the smallest cluster of this variant. */
 function judgeConnect(
   { services, backend, measured }: Cell,
   all: readonly Cell[],

@@ -12,11 +12,11 @@ export interface Judged {
   readonly measured: number
   readonly limit: number
   readonly unit: 'ms' | 'µs' | 'MiB' | 'KiB' | 'MB' | 'kB' | '/s' | '%' | '×'
-  /** The limit is the least, not the most that is allowed. */
+  /** Whether the limit is a lower bound, and not an upper bound. */
   readonly atLeast?: true
 }
 
-/** A target that may concern only some cells. */
+/** A target, which may apply to some cells only. */
 export interface Target<Cell> {
   readonly name: string
   readonly judge: (cell: Cell, all: readonly Cell[]) => Judged | undefined

@@ -4,7 +4,7 @@ import { openForWriting } from '../../src/storage/embedded/database/database.ts'
 import { LogWriter } from '../../src/storage/embedded/writer/log-writer.ts'
 import { VALUE } from './writers.ts'
 
-/** Appends of so many bytes that are flushed to the disk per second: the bound for one writer. */
+/** The number of appends of `bytes` bytes that can be flushed to disk per second: the bound for one writer. */
 export function flushesPerSecond(file: string, milliseconds: number, bytes = 4096): number {
   const descriptor = openSync(file, 'w')
   const page = Buffer.alloc(bytes, 'x')
@@ -18,7 +18,7 @@ export function flushesPerSecond(file: string, milliseconds: number, bytes = 409
   return (count * 1000) / (performance.now() - start)
 }
 
-/** The same transactions committed by this thread itself, the event loop turning in between. */
+/** The same transactions, committed by this thread, with turns of the event loop in between. */
 export async function ownThreadPerSecond(file: string, milliseconds: number): Promise<number> {
   const database = openForWriting(file, Date.now())
   const writer = new LogWriter(database)

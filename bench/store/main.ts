@@ -16,7 +16,7 @@ interface Sample {
   readonly longest: number
 }
 
-/** Measures the embedded store in a directory of the disk that it is to run on. */
+/** Measures the embedded store in a directory of the disk on which it will run. */
 async function main(parent = '.'): Promise<void> {
   const directory = mkdtempSync(join(parent, '.bench-store-'))
   try {
@@ -27,7 +27,7 @@ async function main(parent = '.'): Promise<void> {
   }
 }
 
-/** Measures by turns, so that changes in the speed of the disk affect all alike. */
+/** Measures all variants in turn, so that changes in the speed of the disk affect all alike. */
 async function rates(directory: string): Promise<ReadonlyMap<string, Sample[]>> {
   const samples = new Map<string, Sample[]>()
   const take = async (name: string, work: () => number | Promise<number>): Promise<void> => {
@@ -71,7 +71,7 @@ function print(samples: ReadonlyMap<string, readonly Sample[]>): void {
   }
 }
 
-/** Resident size with many objects after a fresh start, and how long it takes to list them. */
+/** Measures the resident memory with many objects after a fresh start, and how long it takes to list them. */
 async function memory(directory: string): Promise<void> {
   const filled = await openEmbeddedStore({ directory })
   const groups = Array.from({ length: OBJECTS / 100 }, (_, group) => group)

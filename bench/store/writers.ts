@@ -2,7 +2,7 @@ import type { Store } from '../../src/storage/store.ts'
 
 export const VALUE = Buffer.alloc(1000, 'x')
 
-/** Creates per second by so many writers, each waiting for its own acknowledgement. */
+/** Creates per second by several writers, each of which waits for its own acknowledgement. */
 export async function createsPerSecond(
   store: Pick<Store, 'txn'>,
   writers: number,

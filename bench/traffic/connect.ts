@@ -9,14 +9,14 @@ import { median, quantile, ratios } from '../report/statistics.ts'
 import { seededCluster } from '../seeded-cluster.ts'
 
 /**
- * What counting a connection costs it in nftables mode: connections through a Service, by turns with the rules that
- * count them and without, in the table that a daemon wrote and left. Beside them, connections without a Service,
- * which show what the machine does by itself.
+ * Measures what counting costs a connection in nftables mode: connections through a Service, alternately with and
+ * without the rules that count them, in the table that a daemon has written. Connections without a Service show the
+ * noise of the machine.
  *
  *     scripts/node bench/traffic/connect.ts SERVICES ENDPOINTS TURNS
  */
 const BOUND_MS = 180_000
-/** In one sample. */
+/** The number of connections in one sample. */
 const CONNECTIONS = 200
 const MAX_FAILURES = 30
 const TABLE = ['ip', 'node-proxy'] as const
@@ -25,7 +25,7 @@ const [services, endpoints, turns] = process.argv.slice(2).map(Number)
 const folder = enterLab()
 const cluster = await seededCluster(Number(services), Number(endpoints))
 const topology = buildTopology(0)
-// A port of the client comes again after 28,000 connections; until then the kernel must have forgotten the last one.
+// A client port is reused after 28,000 connections, and until then the kernel must have forgotten the earlier one.
 writeSysctls(topology.node, { 'net/netfilter/nf_conntrack_tcp_timeout_close': 1 })
 const options = { namespace: topology.node, url: cluster.url, proxy: 'nftables', folder } as const
 const daemon = startDaemon(options)
@@ -44,7 +44,7 @@ function measure(given: Topology) {
   const us = { without: [] as number[], with: [] as number[], direct: [] as number[] }
   const count = switchOf(given)
   let failures = 0
-  /** A packet that is lost on a busy machine ends a whole sample. */
+  /** One sample; repeated if a packet was lost, as may happen on a busy machine. */
   const sample = (to: typeof service): number => {
     try {
       return median(connectTimes(given, to, CONNECTIONS))
@@ -54,7 +54,7 @@ function measure(given: Topology) {
     }
   }
   for (let turn = 0; turn < Number(turns); turn++) {
-    // Whichever comes second profits from warm caches: they change places.
+    // The second one profits from warm caches, so they alternate in order.
     for (const counts of turn % 2 === 0 ? [false, true] : [true, false]) {
       count(counts)
       us[counts ? 'with' : 'without'].push(sample(service))
@@ -73,13 +73,13 @@ function measure(given: Topology) {
   }
 }
 
-/** `median (first quartile–third quartile)`: the extremes of many short turns are those of the machine. */
+/** `median (first quartile–third quartile)`; the extremes of many short turns come from the machine. */
 function quartiles(samples: readonly number[], digits: number): string {
   const [first, third] = [0.25, 0.75].map((q) => quantile(samples, q).toFixed(digits))
   return `${median(samples).toFixed(digits)} (${first}–${third})`
 }
 
-/** A chain like the one that counts, without the rules that do; returns what sends connections to the one or the other. */
+/** Adds a copy of the counting chain without its counters. @returns a function that selects one of the two chains */
 function switchOf({ node }: Topology): (counts: boolean) => void {
   const nft = (...words: string[]) =>
     execFileSync('ip', ['netns', 'exec', node, 'nft', ...words], { encoding: 'utf8' })

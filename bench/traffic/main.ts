@@ -14,16 +14,16 @@ import { ratios, spread } from '../report/statistics.ts'
 import { seededCluster } from '../seeded-cluster.ts'
 
 /**
- * What reading the traffic counters costs: a scrape that reads them beside the next one, which comes so soon that
- * it shows the same reading; and one call of the inspection service for all backends.
+ * Measures what reading the traffic counters costs: a scrape that reads them, compared with the next one, which comes
+ * so soon that it shows the same reading; and one call of the inspection service for all backends.
  *
  *     scripts/node bench/traffic/main.ts SERVICES ENDPOINTS PROXY…      PROXY: nft, legacy, nftables, ipvs
  */
 const ROUNDS = 5
 const BOUND_MS = 180_000
-/** Services that had a connection. */
+/** The number of Services that get a connection. */
 const BUSY_SERVICES = 1_000
-/** As `wiring/traffic/traffic-counters.ts`: how long a scrape shows the same reading. */
+/** Milliseconds for which a scrape shows the same reading; see `wiring/traffic/traffic-counters.ts`. */
 const KEPT_MS = 1_100
 const KEPT_SHARE = 100
 const SLOW_MS = 250
@@ -60,7 +60,7 @@ async function measure(given: Cluster, proxy: Proxy, serial: number) {
   }
 }
 
-/** A rule that counted nothing is cheaper to read. */
+/** Makes connections, because a rule that has counted nothing is cheaper to read. */
 async function makeTraffic(given: Cluster, prober: Prober): Promise<void> {
   const count = Math.min(BUSY_SERVICES, given.size)
   for (let n = 0; n < count; n++) {
@@ -69,7 +69,7 @@ async function makeTraffic(given: Cluster, prober: Prober): Promise<void> {
   }
 }
 
-/** Milliseconds of a scrape that reads the counters, and of one that does not, by turns. */
+/** Milliseconds of a scrape that reads the counters, and of one that does not, alternately. */
 async function scrapeInTurns() {
   const [reading, sharing]: [number[], number[]] = [[], []]
   for (let round = 0; round < ROUNDS; round++) {
@@ -92,7 +92,7 @@ async function scrape(): Promise<number> {
   return performance.now() - startedAt
 }
 
-/** All Services with their backends, as `node-proxy traffic` has them. */
+/** Lists all Services with their backends, as `node-proxy traffic` does. */
 async function listAll(socket: string, pid: number) {
   const client = openInspection(socket)
   const [times, cpu]: [number[], number[]] = [[], []]

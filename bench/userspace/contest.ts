@@ -37,12 +37,12 @@ export class Contestant {
     return this.#unfinished === undefined ? cell : { ...cell, unfinished: this.#unfinished }
   }
 
-  /** Its processes; empty where the kernel does all. */
+  /** Its processes; empty if the kernel does everything. */
   get pids(): readonly number[] {
     return this.#running?.pids ?? []
   }
 
-  /** Has the load generator send load to it, while it runs. */
+  /** Makes the load generator send load to the running subject. */
   request<What extends keyof LoadReports>(
     what: What,
     { connections = 1, ms = 0 }: Partial<LoadOrder> = {},
@@ -53,7 +53,7 @@ export class Contestant {
     return this.#load.request(order)
   }
 
-  /** A failure keeps the earlier samples of the subject, and ends its measurements. */
+  /** Measures one sample. A failure keeps the earlier samples of the subject, and ends its measurements. */
   async attempt(act: () => Promise<Sample>): Promise<void> {
     if (this.#unfinished !== undefined) return
     try {

@@ -16,7 +16,7 @@ export function descriptorLimit(): number {
   return parseDescriptorLimit(readFileSync('/proc/self/limits', 'utf8'))
 }
 
-/** Of /proc/PID/limits the second figure, the hard limit. */
+/** Reads the hard limit, the second figure, from the text of /proc/PID/limits. */
 export function parseDescriptorLimit(text: string): number {
   const limit = /^Max open files +\S+ +(\S+)/m.exec(text)?.[1]
   return limit === 'unlimited' ? Number.MAX_SAFE_INTEGER : Number(limit)

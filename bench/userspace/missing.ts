@@ -2,7 +2,7 @@ import { spawnSync } from 'node:child_process'
 import { existsSync } from 'node:fs'
 import { STREAM_MODULE } from './subjects/nginx.ts'
 
-/** What is to be installed before proxies can be compared; undefined: nothing. */
+/** What must be installed before proxies can be compared; undefined: nothing. */
 export function missingForUserspace(): string | undefined {
   const missing = [
     ...(isProgram('haproxy') ? [] : ['haproxy']),

@@ -9,8 +9,8 @@ import { BACKENDS, CLIENT } from '../lab/plan.ts'
 import { link } from '../lab/topology.ts'
 
 /**
- * The path from client to backend of one subject, in namespaces of its own: without foreign rules,
- * connection tracking or ports in TIME_WAIT.
+ * The path from client to backend of one subject, in namespaces of its own, so without rules, tracked connections and
+ * ports in TIME_WAIT of others.
  *
  *     client ── [ node: the proxy ] ── backends      veth, routed
  */
@@ -21,7 +21,7 @@ export interface Path {
   remove(): void
 }
 
-/** Many short connections need many ports, and have them back soon. */
+/** Many short connections need many ports, which must soon be free again. */
 const BUSY = {
   'net/ipv4/ip_local_port_range': '10000 65000',
   'net/ipv4/tcp_tw_reuse': 1,

@@ -12,10 +12,10 @@ import { idleConnections, mostConnections } from './measure/idle-connections.ts'
 import { SUBJECTS } from './subjects/all.ts'
 
 const WARM_UP_MS = 300
-/** Between two subjects: for the ends of the connections before. */
+/** Milliseconds between two subjects, in which the connections of the first one end. */
 const REST_MS = 200
 
-/** Compares the paths from client to backend, all of them in every round. */
+/** Compares the subjects; every round measures all of them. */
 export async function runUserspace(options: Options, folder: string): Promise<void> {
   const load = startLoad()
   const all = SUBJECTS.map((subject) => new Contestant(subject, load, folder))
@@ -77,7 +77,7 @@ class Contest {
     }
   }
 
-  /** Nothing is to be learned where the kernel does all. */
+  /** Measures idle connections, unless the kernel does everything, and there is no process to measure. */
   async #idle(contestant: Contestant): Promise<void> {
     const connections = mostConnections(descriptorLimit())
     await contestant.attempt(async () => {

@@ -1,11 +1,11 @@
 import type { UserspaceMeasured } from '../report/userspace/results.ts'
 
-/** What one round adds: lists of one. */
+/** The figures of one round: lists with one item. */
 export type Sample = Partial<UserspaceMeasured>
 
 type Lists = Readonly<Record<string, number | readonly number[]>>
 
-/** Lists grow, single figures are replaced. */
+/** Adds a sample: appends to lists, and replaces single figures. */
 export function appendSample(before: Sample, more: Sample): Sample {
   const joined = Object.entries(more).map(([key, lists]) => {
     const earlier = before[key as keyof Sample] as Lists | undefined

@@ -20,8 +20,8 @@ import { tokenSecret } from './checks/token-secret.ts'
 import type { Check } from './evidence/finding.ts'
 
 /**
- * Every check; in this order findings are shown. First what stops the whole cluster or all Pods of an account, then what
- * stops a Service for all its clients, then for some of them; last what may be meant as it is.
+ * Every check, in the order in which findings are shown: first what stops the whole cluster or all Pods of an account,
+ * then what stops a Service for all its clients, then for some of them; last what may be intended.
  */
 export const CHECKS: readonly Check[] = [
   clusterDns,

@@ -6,12 +6,12 @@ import { concernedBy, type InspectedObject } from './evidence/inspected-object.t
 import type { NodeEvidence } from './evidence/node-check.ts'
 import { NODE_CHECKS } from './node-checks.ts'
 
-/** Nodes that are named one by one. */
+/** The most nodes that are listed by name. */
 const MAX_NAMES = 5
 
 /**
- * What is wrong in a cluster, in the order of `CHECKS`. With an object: only what concerns it or what it needs, of a Service
- * its Pods, of a Pod its account, of both the DNS of the cluster.
+ * What is wrong in a cluster, in the order of `CHECKS`. With an inspected object, only what concerns it or what it
+ * needs: a Service needs its Pods, a Pod its account, and both need the DNS of the cluster.
  */
 export function diagnose(
   evidence: ClusterEvidence,
@@ -27,8 +27,8 @@ export function diagnose(
 }
 
 /**
- * What is wrong on nodes, in the order of `NODE_CHECKS`. A cause that several nodes have in the same words is one
- * finding, about the first of them. Where other nodes do not have it, the evidence names them: what differs there helps.
+ * What is wrong on nodes, in the order of `NODE_CHECKS`. A cause that several nodes share, word for word, is one
+ * finding, about the first of them. The evidence also names the nodes without it, because a comparison may help.
  */
 export function diagnoseNodes(nodes: NodeEvidence): readonly Finding[] {
   return NODE_CHECKS.flatMap((check) => {

@@ -7,7 +7,7 @@ import type { Finding } from './evidence/finding.ts'
 const KINDS = { pod: 'pods', secret: 'secrets', node: 'nodes' } as const
 const SECRET_CLAIM = 'kubernetes.io/serviceaccount/'
 
-/** What is known of a token; the token itself is not here. */
+/** What is known of a token, without the token itself. */
 export interface TokenEvidence {
   /** Its claims, which are not verified. */
   readonly payload: JsonObject
@@ -64,7 +64,7 @@ function expired({ payload, now }: TokenEvidence): Wrong | undefined {
   }
 }
 
-/** Clocks of servers may be ahead by so much. */
+/** The most by which the clock of a server may be ahead. */
 const TOLERANCE_MS = 60_000
 
 function notYetValid({ payload, now }: TokenEvidence): Wrong | undefined {
@@ -91,7 +91,7 @@ function otherIssuer({ payload }: TokenEvidence, { server }: ClusterEvidence): W
   }
 }
 
-/** Of tokens in Secrets. */
+/** The issuer of tokens in Secrets. */
 const SECRET_ISSUER = 'kubernetes/serviceaccount'
 
 function goneAccount(
@@ -190,7 +190,7 @@ function secondsAt(payload: Json, claim: string): number | undefined {
   return typeof value === 'number' && Math.abs(value) < MAX_SECONDS ? value : undefined
 }
 
-/** Beyond it a date cannot be written. */
+/** The largest time that a Date can hold. */
 const MAX_SECONDS = 8.64e12
 
 /** What the claims of a token say of its account. */

@@ -24,7 +24,7 @@ import { unservedServices } from './node-checks/unserved-services.ts'
 import { unusableRoute } from './node-checks/unusable-route.ts'
 import { wrongMode } from './node-checks/wrong-mode.ts'
 
-/** Every check of nodes, the most far-reaching causes first: in this order findings are shown. */
+/** Every check of nodes, in the order in which findings are shown: the most far-reaching causes first. */
 export const NODE_CHECKS: readonly NodeCheck[] = [
   missingModules,
   daemonAbsent,

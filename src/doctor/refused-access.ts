@@ -6,7 +6,7 @@ import { nameOf, namespaceOf } from './evidence/objects.ts'
 /** A request that an account sends. */
 export interface Action {
   readonly verb: string
-  /** Of the API: empty for the core group. */
+  /** The API group; empty: the core group. */
   readonly group: string
   readonly resource: string
   /** `log` of `pods/log`; empty: the resource itself. */
@@ -17,7 +17,7 @@ export interface Action {
   readonly namespace: string
 }
 
-/** The finding that an account may not do something: the roles that permit it, and the binding that gives the smallest one. */
+/** The finding that an account may not do something: the roles that permit it, and commands that bind the smallest. */
 export function refusedAccess(
   account: string,
   action: Action,
@@ -119,12 +119,12 @@ export function userOf(account: string): string {
   return `system:serviceaccount:${account.replace('/', ':')}`
 }
 
-/** The action as SubjectAccessReview has it. */
+/** The action in the form of a SubjectAccessReview. */
 export function resourceAttributes(action: Action): JsonObject {
   return { ...action }
 }
 
-/** Why a review refuses. */
+/** Why a SubjectAccessReview refuses. */
 export function reasonOf(review: JsonObject): string {
   return stringAt(review, 'status', 'reason') || stringAt(review, 'status', 'evaluationError')
 }

@@ -5,7 +5,7 @@ export interface HistoryEntry {
   readonly service: string
   readonly compiledAt: number
   readonly appliedAt: number
-  /** Objects that the run wrote or removed, of all its Services. */
+  /** Objects that the run wrote or removed, for all its Services together. */
   readonly objects: number
   readonly hasFailures: boolean
 }
@@ -18,20 +18,20 @@ export interface LatencySummary {
 }
 
 const MAX_CHANGES = 1_000
-/** Services of one run; of more, as in a cold start, only so many are remembered. */
+/** The most Services of one run that are remembered; a cold start may have more. */
 const MAX_WAITING = 10_000
 
 /** Remembers the last changes of a sync loop, and passes on new ones. */
 export class ChangeHistory {
   readonly #last: HistoryEntry[] = []
   readonly #readers = new Set<(change: HistoryEntry) => void>()
-  /** Compiled by the run that has not ended, or by one before that failed; with the time of the first. */
+  /** Services compiled by the run in progress, or by failed runs before it, with the time of the first compilation. */
   #compiled = new Map<string, number>()
 
-  /** Objects of ours that other programs changed, since the start. */
+  /** Objects of node-proxy that other programs have changed since the start. */
   driftRepaired = 0
 
-  /** A run has compiled these, and will write them. */
+  /** A run has compiled these Services, and will write them. */
   compiled(services: readonly string[], now: number): void {
     for (const service of services) {
       if (this.#compiled.size >= MAX_WAITING) return
@@ -55,7 +55,7 @@ export class ChangeHistory {
     return () => void this.#readers.delete(onChange)
   }
 
-  /** Of the last changes; zeros before the first change. */
+  /** The latency of the last changes; zeros before the first change. */
   latency(): LatencySummary {
     const sorted = this.#last.map((one) => one.appliedAt - one.compiledAt).toSorted((a, b) => a - b)
     const at = (share: number) => sorted[Math.ceil(share * sorted.length) - 1] ?? 0

@@ -43,7 +43,7 @@ import {
 import type { InspectionSource } from './inspection-source.ts'
 import { serviceDefinition } from './service-definition.ts'
 
-/** Changes that wait for a slow reader; with more its call is ended. */
+/** The most changes that wait for a slow reader; its call ends when there are more. */
 const MAX_WAITING_CHANGES = 5_000
 
 /** A gRPC server for connections that something else accepts. */
@@ -97,7 +97,7 @@ function handlers(source: InspectionSource) {
   return { status: readStatus, listEntries, listTraffic, explain, watchChanges, readDocuments }
 }
 
-/** Messages are made when the reader takes them: a slow one costs no memory. */
+/** Writes messages that are made when the reader takes them, so that a slow reader needs no memory. */
 async function writeAll<S extends DescMessage>(
   messages: Iterable<MessageInitShape<S>> | AsyncIterable<MessageInitShape<S>>,
   schema: S,

@@ -24,7 +24,7 @@ export interface InspectionClient {
   /** What was forwarded, sorted by Service. `service`: as above. */
   traffic(service: string): AsyncIterable<ServiceTraffic>
   explain(request: MessageInitShape<typeof ExplainRequestSchemaType>): Promise<ExplainResponse>
-  /** Until the signal is aborted. */
+  /** The last changes and each further one, until the signal is aborted. */
   changes(signal: AbortSignal): AsyncIterable<Change>
   /** Documents for a support bundle; a large one in several parts of its name. */
   documents(): AsyncIterable<DocumentPart>
@@ -54,7 +54,7 @@ export function openInspection(socket: string): InspectionClient {
   }
 }
 
-/** The connection, and the socket for errors. */
+/** The connection, and the path of the socket for error messages. */
 interface Link {
   readonly client: Client
   readonly socket: string

@@ -9,14 +9,14 @@ import type {
   StatusResponseSchema,
 } from './generated/inspection_pb.ts'
 
-/** What the service reads of the daemon, at each request anew. Nothing in it changes anything. */
+/** What the service reads of the daemon at each request. No method changes anything. */
 export interface InspectionSource {
   status(): MessageInitShape<typeof StatusResponseSchema>
   /** Entries sorted by id, each made when it is taken. `service`: namespace/name, or namespace/; empty: all. */
   entries(service: string): Iterable<MessageInitShape<typeof EntrySchema>>
   /** What was forwarded, sorted by Service; a Service without counters has no numbers. `service`: as above. */
   traffic(service: string): AsyncIterable<MessageInitShape<typeof ServiceTrafficSchema>>
-  /** A text: what is wrong with the request. */
+  /** A string: what is wrong with the request. */
   explain(request: ExplainRequest): MessageInitShape<typeof ExplainResponseSchema> | string
   /** Documents for a support bundle, each in one part or several, made when they are taken. */
   documents(): AsyncIterable<MessageInitShape<typeof DocumentPartSchema>>

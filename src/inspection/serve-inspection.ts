@@ -5,7 +5,7 @@ import { NodeProxyError } from '../lib/error.ts'
 import type { InspectionServer } from './grpc-server.ts'
 import type { InspectionSource } from './inspection-source.ts'
 
-/** Connections at one time; further ones wait. */
+/** The most connections at the same time; further ones wait. */
 const MAX_CONNECTIONS = 32
 
 /** Serves inspection until it is closed. The gRPC library is loaded with the first connection. */
@@ -56,8 +56,8 @@ interface InspectionAddress {
 }
 
 /**
- * Listens on a Unix socket with mode 0660. A socket that an earlier run left is replaced, one at which a process
- * listens is not. Throws NP_INSPECTION_SOCKET.
+ * Listens on a Unix socket with mode 0660. Replaces a socket that an earlier run left, but not one on which a process
+ * listens. Throws NP_INSPECTION_SOCKET.
  */
 async function claimSocket(server: Server, { socket, gid }: InspectionAddress): Promise<void> {
   try {
@@ -73,7 +73,7 @@ async function claimSocket(server: Server, { socket, gid }: InspectionAddress): 
   }
 }
 
-/** The socket is created with mode 0600, so that no other user connects before it has its own. */
+/** Creates the socket with mode 0600, so that no other user can connect before its mode and group are set. */
 async function listen(server: Server, socket: string): Promise<void> {
   const before = process.umask(0o177)
   const { promise, resolve, reject } = Promise.withResolvers<void>()

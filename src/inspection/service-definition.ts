@@ -9,12 +9,12 @@ import {
 import type { MethodDefinition, ServiceDefinition } from '@grpc/grpc-js'
 import { bufferOver } from '../lib/own-buffer.ts'
 
-/** What gRPC needs of a service: paths, and how messages become bytes. */
+/** What gRPC needs to know of a service: paths, and how to serialise messages. */
 export function serviceDefinition(service: DescService): ServiceDefinition {
   return Object.fromEntries(service.methods.map((one) => [one.localName, methodDefinition(one)]))
 }
 
-/** The same of one method. */
+/** The same for one method. */
 export function methodDefinition(
   method: DescMethod,
 ): MethodDefinition<MessageShape<DescMessage>, MessageShape<DescMessage>> {

@@ -130,7 +130,7 @@ async function serve(launch: Launch, runtime: DaemonRuntime, signals: Signals): 
     signals.onHangup(() => node.reread())
     log.info({ signal: await signals.stop }, 'node-proxy stops; its rules stay in the kernel')
     await node.close()
-    // Nothing is written any more, so a successor may begin while connections drain.
+    // This process writes no rules any more, so the next node-proxy may begin while connections drain.
     runtime.ownership.release()
   } finally {
     renewal.close()
@@ -138,7 +138,7 @@ async function serve(launch: Launch, runtime: DaemonRuntime, signals: Signals): 
   }
 }
 
-/** Traffic does not depend on readiness, and an API server that refuses the daemon blocks it anyway. */
+/** These conditions do not block readiness. If the API server refuses the daemon, that blocks it. */
 function reviewCredentials(conditions: Conditions, problems: readonly string[]): void {
   const reason = 'client-credential'
   if (problems.length === 0) conditions.clear(reason)
@@ -237,7 +237,7 @@ type ClientMetrics = Pick<
   'restRequests' | 'restDuration' | 'credentialExpiration' | 'credentialLate'
 >
 
-/** Turns the reports of the API client into metrics; `credentials` receives those of credentials as well. */
+/** Turns the reports of the API client into metrics; `credentials` also receives the reports about credentials. */
 export function observeClient(
   metrics: ClientMetrics,
   credentials: Pick<ClientObserver, 'authenticated'>,
@@ -262,14 +262,14 @@ export function observeClient(
 
 /** The signals of the process. */
 interface Signals {
-  /** Resolves with the first SIGTERM or SIGINT, also one that arrived before. */
+  /** Resolves with the first SIGTERM or SIGINT, even if it arrived earlier. */
   readonly stop: Promise<NodeJS.Signals>
-  /** Sets what reads the configuration again at SIGHUP, which is ignored until then. */
+  /** Sets the function that SIGHUP calls to read the configuration again; until then SIGHUP is ignored. */
   onHangup(reread: () => void): void
 }
 
 /**
- * Handles signals from now on, so that none during the start ends the daemon before it has
+ * Handles signals from now on, so that a signal during the start does not end the daemon before it has
  * released what it opened. A second SIGTERM or SIGINT ends the process at once.
  */
 export function listenForSignals(): Signals {

@@ -17,7 +17,7 @@ import { type LoadedConfiguration, loadConfiguration } from './config/load.ts'
 import { chooseModes } from './config/mode-choice.ts'
 import { type NodeProxyTable, SETTINGS_TABLE } from './config/settings-table.ts'
 
-/** The rest of the program, loaded only when it is to run. */
+/** The part of the program that is loaded only when it runs. */
 export interface Daemon {
   /** Runs until a signal ends it; with line.initOnly only what needs full privileges. */
   runDaemon(config: Launch['config'], launch: Launch): Promise<ExitCode>
@@ -25,7 +25,7 @@ export interface Daemon {
   cleanUp(config: Launch['config'], launch: Launch): Promise<ExitCode>
 }
 
-/** What the program touches of the outside world. */
+/** What the program uses outside of itself. */
 export interface Host extends Terminal {
   /** Where records go; standard output unless given. */
   readonly logStream?: Output

@@ -83,7 +83,7 @@ async function applyOne({ manifest, target, flags, session, context }: Applying)
   return []
 }
 
-/** What an apply did to an object that was there before. A dry run changes fields, and never the version. */
+/** What an apply did to an object that existed before. A dry run changes fields, but never the resourceVersion. */
 function changeOf(before: JsonObject | undefined, after: JsonObject): string {
   const version = (object: JsonObject): string => stringAt(object, 'metadata', 'resourceVersion')
   if (before === undefined) return 'applied'

@@ -5,7 +5,7 @@ import type { CommandEntry } from './command/command-module.ts'
 import { usageError } from './usage/exit-code.ts'
 import { takesNextArgument } from './usage/global-flags.ts'
 
-/** The word that names the command, and behind `help` also the next one; none: there is no command. */
+/** The word that names the command, and after `help` also the next word; empty: there is no command. */
 export function commandNames(args: readonly string[]): readonly string[] {
   const words: string[] = []
   for (let index = 0; index < args.length; index++) {
@@ -17,7 +17,7 @@ export function commandNames(args: readonly string[]): readonly string[] {
   return words.slice(0, words[0] === 'help' ? 2 : 1)
 }
 
-/** Why the words name no command. */
+/** The error for words that name no command. */
 export function unknownCommand(
   words: readonly string[],
   commands: readonly CommandEntry[],

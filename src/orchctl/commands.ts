@@ -110,7 +110,7 @@ export const COMMANDS: readonly CommandEntry[] = [
   },
   {
     name: '__complete',
-    summary: 'what a word may become, for completion',
+    summary: 'print the candidates for a word, for completion',
     isHidden: true,
     load: () => import('./complete-command.ts'),
   },

@@ -11,7 +11,7 @@ import { openSession } from './session/open-session.ts'
 import type { ExitCode } from './usage/exit-code.ts'
 import { addGlobalFlags, type GlobalFlags } from './usage/global-flags.ts'
 
-/** What requests may do to resources. */
+/** The verbs of requests. */
 const VERBS = [
   'get',
   'list',
@@ -30,7 +30,7 @@ const OBJECT_FLAGS: Readonly<Record<string, string>> = {
   '--clusterrole': 'clusterroles',
 }
 
-/** What operands may be, by the name of the command, and of the command inside of it. */
+/** The candidates for operands, by the name of the command and of its subcommand. */
 const OPERANDS: Readonly<Record<string, Values>> = {
   get: typesAndNames,
   list: typesAndNames,
@@ -52,7 +52,7 @@ const OPERANDS: Readonly<Record<string, Values>> = {
   'config set-context': ({ context }) => kubeconfigNames('contexts', context),
 }
 
-/** `orchctl __complete -- WORD...`: what the last word may become, one a line; used by the scripts of shells. */
+/** `orchctl __complete -- WORD...`: the candidates for the last word, one per line; the completion scripts call it. */
 export function define(command: Command, context: CommandContext): void {
   command.argument('[words...]')
   runs(command, context, complete)
@@ -82,7 +82,7 @@ async function complete(
     const fitting = [...new Set(found)].filter((one) => one.startsWith(last) && PLAIN.test(one))
     context.print(fitting.map((one) => `${one}\n`).join(''))
   } catch {
-    // Without a server there is nothing to offer, and a message would disturb the line that is typed.
+    // Without a server there are no candidates, and a message would disturb the line that the user types.
   } finally {
     await opened.session?.then((session) => session.close()).catch(() => undefined)
   }
@@ -91,10 +91,12 @@ async function complete(
 
 const TIMEOUT = '3s'
 
-/** The shell puts a word as it is into the line that is run: none of its own characters may be in it. */
+/**
+ * The shell inserts a candidate unquoted into the command line, so it may have no character that a shell interprets.
+ */
 const PLAIN = /^[\w.:/@%+,=-]+$/
 
-/** The global flags that are typed already. */
+/** The global flags that the user has already typed. */
 function globalsOf(words: readonly string[]): GlobalFlags {
   const parser = new Command().allowUnknownOption().allowExcessArguments().exitOverride()
   parser.configureOutput({ writeErr: () => undefined })
@@ -107,7 +109,7 @@ function globalsOf(words: readonly string[]): GlobalFlags {
   return { ...parser.opts<GlobalFlags>(), requestTimeout: TIMEOUT }
 }
 
-/** What the word behind `before` may be; not only those that fit what is typed of it. None: anything. */
+/** The candidates for the word after `before`, whatever is typed of it already. None: anything may follow. */
 async function candidatesFor(
   before: readonly string[],
   last: string,
@@ -125,7 +127,7 @@ async function candidatesFor(
   return operandValues(path, { operands, last, context })
 }
 
-/** Flags; behind `=` values of the flag. */
+/** Candidates for a flag; after `=`, for its value. */
 async function flagCandidates(
   { command }: CommandWords,
   last: string,
@@ -141,17 +143,17 @@ async function flagCandidates(
 
 /** The words of a command line up to the one that is being typed. */
 interface CommandWords {
-  /** The name of the command, and of the one inside of it; empty: the word that is typed may become it. */
+  /** The names of the command and its subcommand; empty: the word that is being typed is the name of a command. */
   readonly path: string
-  /** The command of that name, or one inside of it that is named, too; undefined: there is none. */
+  /** The subcommand, or the command if none is named; undefined: no command has that name. */
   readonly command: Command | undefined
-  /** What is neither a flag nor its value nor the name of a command. */
+  /** Words that are neither a flag nor its value nor the name of a command. */
   readonly operands: readonly string[]
   /** The flag whose value is being typed. */
   readonly flag: Option | undefined
 }
 
-/** Reads the words; a flag that takes a value takes the next word, unless it stands behind `=`. */
+/** Reads the words. A flag that takes a value takes the next word, unless the value follows a `=`. */
 async function readCommandWords(
   before: readonly string[],
   context: CommandContext,
@@ -208,18 +210,18 @@ function innerCommand(command: Command | undefined, word: string): Command | und
   return command?.commands.find((one) => [one.name(), ...one.aliases()].includes(word))
 }
 
-/** The operand that is being typed, of a command. */
+/** An operand that is being typed. */
 interface OperandTyping {
   /** The operands before it. */
   readonly operands: readonly string[]
-  /** What is typed of it. */
+  /** What the user has typed of it. */
   readonly last: string
   readonly context: CommandContext
 }
 
 type Values = (typing: OperandTyping) => Promise<readonly string[]>
 
-/** What the operand may be; none: anything. `command`: `get`, `create token`. */
+/** The candidates for the operand; none: anything is possible. `command`: `get`, `create token`. */
 async function operandValues(command: string, typing: OperandTyping): Promise<readonly string[]> {
   return Object.hasOwn(OPERANDS, command) ? OPERANDS[command]!(typing) : []
 }
@@ -266,7 +268,7 @@ async function verbAndType({ operands, context }: OperandTyping): Promise<readon
   return operands.length === 1 ? typeNames(context) : []
 }
 
-/** What the value of a flag may be; none: anything, such as a file. */
+/** The candidates for the value of a flag; none: anything is possible, such as a file. */
 async function flagValues(flag: Option, context: CommandContext): Promise<readonly string[]> {
   if (flag.argChoices !== undefined) return flag.argChoices
   const name = flag.long ?? ''
@@ -295,14 +297,14 @@ async function flagValues(flag: Option, context: CommandContext): Promise<readon
   }
 }
 
-/** The formats that the help of the flag names; all of them where it names none. */
+/** The formats that the help of the flag names; all formats if it names none. */
 function formatsOf({ description }: Option): readonly string[] {
   const all = FORMATS.split('|').map((format) => format.replace(/=.*/, '='))
   const named = all.filter((format) => description.includes(format))
   return named.length === 0 ? all : named
 }
 
-/** The entries of a list of the kubeconfig. */
+/** The names of the entries of a list of the kubeconfig. */
 async function kubeconfigNames(
   list: ListName,
   context: CommandContext,

@@ -187,7 +187,7 @@ async function emptyFile(context: CommandContext): Promise<KubeconfigFile> {
   return { path, value, document: new Document(value) }
 }
 
-/** Replaces the file at once, for this user alone, because it may have secrets. Comments stay. */
+/** Replaces the file atomically, readable by this user only, because it may hold secrets. Keeps comments. */
 async function write(path: string, document: Document): Promise<void> {
   try {
     await mkdir(dirname(path), { recursive: true, mode: 0o700 })

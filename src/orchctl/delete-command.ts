@@ -152,14 +152,14 @@ async function ofFiles(
 
 interface Waiting {
   readonly path: string
-  /** Of the object that was deleted; another one of the same name does not count. */
+  /** The UID of the deleted object, because another object of the same name does not count. */
   readonly uid: string
-  /** Undefined: without end. */
+  /** Undefined: no limit. */
   readonly timeoutMs: number | undefined
   readonly signal: AbortSignal
 }
 
-/** Reads an object until it is gone. @returns whether it is, before the time is over */
+/** Reads an object until it is gone. @returns whether it was gone before the timeout */
 async function waitUntilGone(
   api: Api,
   { path, uid, timeoutMs, signal }: Waiting,
@@ -194,7 +194,7 @@ interface DeleteFlags extends FileFlags, ScopeFlags {
   readonly output?: string
 }
 
-/** Adds them to the command. */
+/** Adds these flags to the command. */
 function addDeleteFlags(command: Command): void {
   command
     .option('-l, --selector <labels>', 'objects with these labels')
@@ -204,7 +204,7 @@ function addDeleteFlags(command: Command): void {
     .option('--ignore-not-found', 'an object that does not exist is no error')
     .option('--no-wait', 'do not wait until the objects are gone')
     .option('--timeout <duration>', 'how long to wait; default: without end')
-    .option('--grace-period <seconds>', 'the time that a Pod has to end; 0 needs --force')
+    .option('--grace-period <seconds>', 'how many seconds a Pod may take to end; 0 needs --force')
     .option('--now', 'a grace period of one second')
     .option('--force', 'delete at once, without waiting for a node')
     .addOption(
@@ -245,7 +245,7 @@ function gracePeriodOf({ gracePeriod, now, force }: DeleteFlags): number | undef
   return seconds
 }
 
-/** Milliseconds to wait; undefined: without end. @throws NP_ORCHCTL_USAGE */
+/** Milliseconds to wait; undefined: no limit. @throws NP_ORCHCTL_USAGE */
 function timeoutOf({ timeout }: DeleteFlags): number | undefined {
   if (timeout === undefined || timeout === '0' || timeout === '0s') return undefined
   const ms = parseDuration(timeout)

@@ -75,7 +75,7 @@ async function edit(
   return unchanged(round, file, context)
 }
 
-/** Nothing was changed since the file was opened: the user gives up, or nothing is to be done. */
+/** Ends the command after the user left the file unchanged: he gave up, or there was nothing to do. */
 function unchanged({ problems }: Round, file: EditedFile, context: CommandContext): ExitCode {
   if (problems.length === 0) {
     context.notice('Edit cancelled, no changes made.')
@@ -136,7 +136,7 @@ const ONE_OBJECT = 'write exactly one object'
 const CONFLICT =
   'the object was changed meanwhile; this is the new one with your changes; to save it, add an empty line at its end'
 
-/** The object with the version on which it is based, so that the server refuses it if there is a newer one. */
+/** The object with the resourceVersion on which it is based, so that the server refuses it if there is a newer one. */
 function guarded(object: JsonObject, base: JsonObject): JsonObject {
   const resourceVersion = stringAt(base, 'metadata', 'resourceVersion')
   return { ...object, metadata: { ...objectAt(object, 'metadata'), resourceVersion } }

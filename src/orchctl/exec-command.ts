@@ -94,11 +94,11 @@ function queryOf(
 
 interface ConversationOptions {
   readonly isInputSent: boolean
-  /** The terminal that the command gets the keys and the size of. */
+  /** The terminal whose keys and size are passed to the command. */
   readonly terminal?: Terminal
 }
 
-/** Connects a command with the program's input and outputs until it ends; an interrupt ends it. */
+/** Connects a remote command with the program's input and outputs until the command ends; an interrupt ends it, too. */
 async function converse(
   remote: RemoteCommand,
   host: Host,
@@ -125,7 +125,7 @@ async function converse(
   return result
 }
 
-/** Passes the input on, until it ends or the command takes no more. */
+/** Passes the input on until it ends, or until the command accepts no more. */
 async function sendInput({ stdin }: Host, remote: RemoteCommand): Promise<void> {
   try {
     for await (const chunk of stdin) {
@@ -135,7 +135,7 @@ async function sendInput({ stdin }: Host, remote: RemoteCommand): Promise<void> 
       if (!isTaken) return
     }
   } catch {
-    // The input was broken off, as when the command has ended.
+    // Reading the input was cut off, for example because the command has ended.
   }
   remote.stdin.end()
 }

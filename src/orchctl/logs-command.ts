@@ -13,14 +13,14 @@ import { writeBytes } from './pods/write-bytes.ts'
 import { failureError } from './session/call-failure.ts'
 import { type ExitCode, usageError } from './usage/exit-code.ts'
 
-/** Longer lines are printed in parts of so many characters. */
+/** The most characters of a line that are printed at once; longer lines are printed in parts. */
 const MAX_LINE = 1 << 20
 
 const ESCAPE = '\u001b'
 /** Colours (SGR of ECMA-48) are harmless; every other control or formatting character is escaped. */
 const COLOUR_OR_CONTROL = /\p{Cc}\[[\d;]*m|(?![\n\t])[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Cs}]/gu
 
-/** Lines of each Pod that a selector finds, unless `--tail` says more. */
+/** The last lines that are printed of each Pod of a selector, unless `--tail` is given. */
 const TAIL_OF_SELECTED = '10'
 
 const ABOUT = `
@@ -32,7 +32,7 @@ Examples:
   orchctl logs -l app=web --all-containers --prefix
 `
 
-/** The container that `kubectl` takes, too, when none is named. */
+/** The annotation that names the default container, as for kubectl. */
 const DEFAULT_CONTAINER = 'kubectl.kubernetes.io/default-container'
 
 /** One log: of one container of one Pod. */
@@ -155,20 +155,20 @@ interface LogsFlags {
 function addLogsFlags(command: Command): void {
   command
     .option('-c, --container <name>', 'the container; the first one unless given')
-    .option('-f, --follow', 'go on until the container ends')
+    .option('-f, --follow', 'follow the log until the container ends')
     .option('-p, --previous', 'the container that ran before, if there was one')
     .option('--timestamps', 'begin each line with its time')
     .option('--prefix', 'begin each line with its Pod and container')
     .option('--all-containers', 'all containers of the Pod')
     .option('-l, --selector <labels>', 'the Pods that have these labels')
-    .option('--tail <lines>', 'only so many of the last lines; -1: all of them')
+    .option('--tail <lines>', 'only this number of last lines; -1: all lines')
     .addOption(
-      new Option('--since <duration>', 'only what is not older: 10s, 5m, 2h').conflicts(
+      new Option('--since <duration>', 'only lines that are not older: 10s, 5m, 2h').conflicts(
         'sinceTime',
       ),
     )
-    .option('--since-time <time>', 'only what is not older: 2026-01-31T10:00:00Z')
-    .option('--limit-bytes <bytes>', 'no more than so many bytes')
+    .option('--since-time <time>', 'only lines that are not older: 2026-01-31T10:00:00Z')
+    .option('--limit-bytes <bytes>', 'at most this number of bytes')
     .option('--max-log-requests <number>', 'logs that are followed at once, at most', '5')
 }
 
@@ -193,7 +193,7 @@ function whole(flag: string, text: string): string {
   throw usageError(`${flag} ${quote(text)} is no whole number`, 'write for example 100')
 }
 
-/** Whole seconds, at least one: the API knows no shorter time. */
+/** Whole seconds, at least one, because the API has no shorter time. */
 function seconds(text: string): string {
   const ms = parseDuration(text)
   if (ms === undefined || ms <= 0) {

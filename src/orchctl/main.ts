@@ -13,7 +13,7 @@ for (const signal of ['SIGINT', 'SIGTERM'] as const) {
   process.once(signal, () => {
     interrupted.abort()
     process.exitCode = signal === 'SIGINT' ? 130 : 143
-    // What the abort does not end, such as reading standard input, ends with the process.
+    // The abort does not end everything, such as reading standard input; that ends with the process.
     setTimeout(() => process.exit(), GRACE_MS).unref()
   })
 }
@@ -32,7 +32,7 @@ const code = await runOrchctl(process.argv.slice(2), {
 })
 process.exitCode ??= code
 
-/** The terminal of a process; its size is that of standard output, or the usual one where that is no terminal. */
+/** The terminal of a process. Its size is that of standard output, or a default if that is not a terminal. */
 function terminalOf(input: ReadStream, output: WriteStream): Terminal {
   return {
     setRaw: (isRaw) => void input.setRawMode(isRaw),

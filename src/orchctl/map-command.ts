@@ -27,7 +27,7 @@ interface MapFlags extends ScopeFlags, WriteFlags {
 /** Which map of the metadata a command changes. */
 export interface MapKind {
   readonly field: 'labels' | 'annotations'
-  /** What is reported: `labeled`. */
+  /** The word of the report: `labeled`. */
   readonly done: string
 }
 
@@ -69,7 +69,7 @@ interface ChangingOne extends Changing {
   readonly changes: MapChanges
 }
 
-/** Whether it is done; a failure is reported. */
+/** Changes one object, and reports a failure. @returns whether it succeeded */
 async function changeOne(
   path: string,
   { flags, changes, context, kind }: ChangingOne,
@@ -146,7 +146,7 @@ interface MapChanges {
   readonly removed: ReadonlySet<string>
 }
 
-/** Divides the operands into those that name objects and changes. @throws NP_ORCHCTL_USAGE */
+/** Divides the operands into names of objects and changes. @throws NP_ORCHCTL_USAGE */
 export function splitChanges(args: readonly string[]) {
   const first = args.findIndex((arg, index) => index > 0 && isChange(arg))
   const at = first < 0 ? args.length : first
@@ -189,7 +189,7 @@ export function isUnchanged(object: Json, field: string, { set, removed }: MapCh
   return isSet && [...removed].every((key) => ownValue(present, key) === undefined)
 }
 
-/** The merge patch (RFC 7396) of the changes. With a version it is refused when the object changed meanwhile. */
+/** The merge patch (RFC 7396) of the changes. With a version, the server refuses it if the object has changed. */
 export function mapPatch(
   field: string,
   { set, removed }: MapChanges,

@@ -4,8 +4,8 @@ import { commandNames } from './command-names.ts'
 import { usageError } from './usage/exit-code.ts'
 
 /**
- * The arguments as the parser reads them: `-o=json` as `-ojson`; a switch with its value, `--wait=false`, as
- * `--no-wait`, or not at all where the switch is off anyway. Nothing behind `--` is changed.
+ * The arguments in the form that the parser reads: `-o=json` becomes `-ojson`, and a switch with a value such as
+ * `--wait=false` becomes `--no-wait`, or is dropped if the switch is off anyway. Nothing after `--` is changed.
  */
 export function normalised(args: readonly string[], program: Command): readonly string[] {
   const switches = new Set(switchesOf(program))
@@ -23,7 +23,7 @@ function normalise(arg: string, switches: ReadonlySet<string>): readonly string[
   return switches.has(meant) ? [meant] : []
 }
 
-/** The switches of the commands that are loaded, with their dashes. */
+/** The switches of the loaded commands, with their dashes. */
 function switchesOf(command: Command): readonly string[] {
   const own = command.options.filter((option) => option.isBoolean() || option.negate)
   return [...own.map(({ long }) => long ?? ''), ...command.commands.flatMap(switchesOf)]

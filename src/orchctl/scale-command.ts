@@ -20,8 +20,8 @@ interface ScaleFlags extends WriteFlags {
 export function define(command: Command, context: CommandContext): void {
   command
     .argument('[operands...]', 'TYPE NAME... or TYPE/NAME ...')
-    .requiredOption('--replicas <count>', 'how many Pods there are to be')
-    .option('--current-replicas <count>', 'only if there are so many now')
+    .requiredOption('--replicas <count>', 'the wanted number of Pods')
+    .option('--current-replicas <count>', 'scale only if this is the present number')
   addWriteFlags(command)
   runs<ScaleFlags>(command, context, scale)
 }

@@ -11,10 +11,10 @@ import { TOUR } from './tour/steps.ts'
 /** How long the parts of the sandbox may take to end. */
 const CLOSE_MS = 8000
 
-// What still runs has had its time, and the supervisor removes the rest.
+// Does not wait for what still runs: its time is over, and the supervisor removes the rest.
 process.exit(await runInside(readOrders(process.argv[2] ?? '')))
 
-/** Builds the sandbox, uses it as ordered, and ends it again; returns the exit code. */
+/** Builds the sandbox, runs the tour or the screen, and ends the sandbox again; returns the exit code. */
 async function runInside(orders: Orders): Promise<number> {
   const stop = stopOnSignal()
   const stack = new AsyncDisposableStack()
@@ -59,17 +59,16 @@ function printError(error: unknown): void {
   process.stderr.write(`sandbox: ${text}\n`)
 }
 
-/** How the process inside learns that it is to end. */
+/** Tells the process inside that it has to end. */
 interface Stop {
   readonly signal: AbortSignal
-  /** The supervisor is gone, so this process has to clean up. */
+  /** Whether the supervisor has ended, so that this process has to clean up. */
   orphaned(): boolean
 }
 
 /**
- * Aborted by SIGINT, SIGTERM or SIGHUP, when the output is closed,
- * and when the supervisor is gone. Further signals change nothing: the end is on
- * its way.
+ * Aborted by SIGINT, SIGTERM or SIGHUP, when the output is closed, and when the supervisor has ended. Further signals
+ * are ignored, because the process is ending already.
  */
 function stopOnSignal(): Stop {
   const stop = new AbortController()

@@ -13,7 +13,7 @@ import { openTerminal } from './live/screen/terminal.ts'
 import { PODS } from './network/topology.ts'
 import { send } from './tour/run-tour.ts'
 
-/** How long a dead pod stays dead: time to see the traffic move. */
+/** Milliseconds until a dead pod is started again: time to see the traffic move. */
 export const REVIVAL_MS = 15_000
 
 const CTRL_C = '\u0003'
@@ -22,7 +22,7 @@ const KEPT = 100
 
 const LOG_LINES = 3
 
-/** One request each so often; silent ones run on beside their successors. */
+/** Milliseconds between two requests; a request without an answer does not delay the next one. */
 const EVERY_MS = 250
 const TIMEOUT_MS = 1500
 
@@ -46,7 +46,7 @@ const TURNS: readonly Request[] = [
 
 const SCALED = 'web-public'
 
-/** Four pictures a second. */
+/** Milliseconds between two updates of the screen. */
 const FRAME_MS = 250
 const REVIVE_MS = 1000
 
@@ -104,7 +104,7 @@ interface Display {
   readonly quit: () => void
 }
 
-/** Without a terminal: what there is, what to try, then every request on a line of its own. */
+/** The display without a terminal: the cluster, the commands to try, then a line for every request. */
 async function showPlain({ sandbox, model, until }: Display): Promise<void> {
   const view = model.view()
   const commands = commandsByHand(view)
@@ -121,7 +121,7 @@ function print(lines: readonly string[]): void {
   process.stdout.write(`${lines.join('\n')}\n`)
 }
 
-/** Executes the command of a key; the notice shows what was done and when the kernel had it. */
+/** Executes the command of a key; the notice shows what was done, and how long it took to reach the kernel. */
 async function executeCommand(
   sandbox: Sandbox,
   model: Model,
@@ -183,7 +183,7 @@ class Model {
     this.#sandbox = sandbox
   }
 
-  /** How many pods are behind a Service, ready or not. */
+  /** How many pods a Service selects, ready or not. */
   replicas(service: string): number {
     const own = this.#slices().filter((row) => row.service === service)
     return own.reduce((sum, row) => sum + row.ready.length + row.notReady.length, 0)
@@ -222,7 +222,7 @@ function sorted<T>(rows: ReadonlyMap<string, T>): readonly T[] {
   return [...rows].toSorted(([a], [b]) => (a < b ? -1 : 1)).map(([, row]) => row)
 }
 
-/** The last requests, and how many there were of each kind. */
+/** The last requests, and the number of outcomes of each kind. */
 class Tally {
   readonly #sent: SentRequest[] = []
   readonly answers = new Map<string, number>()
@@ -242,7 +242,7 @@ class Tally {
   }
 }
 
-/** What a key requests. */
+/** The command of a key. */
 type Command =
   | { readonly kind: 'scale'; readonly by: 1 | -1 }
   /** Kills the pod, or starts it when it is dead. */
@@ -258,7 +258,7 @@ export function commandOf(key: string): Command | undefined {
   return undefined
 }
 
-/** Selects the dead pods that are to be restarted, as a kubelet would. */
+/** Selects the dead pods to restart, as a kubelet would restart them. */
 export class Revival {
   readonly #deadSince = new Map<string, number>()
 

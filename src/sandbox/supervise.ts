@@ -11,16 +11,15 @@ import { type Orders, writeOrders } from './run/orders.ts'
 import { codeOfInterruption, namespaceOf, type Run, runName } from './run/run.ts'
 
 const PROGRAM = new URL('./inside-main.ts', import.meta.url).pathname
-/** How long the process inside may take to end after a signal. */
+/** How many milliseconds the process inside may take to end after a signal. */
 const END_MS = 15_000
 
 /**
- * Runs the sandbox in a process of its own, inside the control namespace, and
- * removes everything when it has ended, in whatever way. Returns the exit code.
+ * Runs the sandbox in a process of its own, inside the control namespace, and removes everything after that process has
+ * ended, for whatever reason. Returns the exit code.
  *
- * Two processes, because cleaning up must not depend on what is cleaned up: the
- * one inside may crash, hang or be killed. `nsenter` keeps the machine's mounts,
- * so that the namespaces made inside are there for every terminal.
+ * There are two processes, because the one inside may crash, hang or be killed, and cleaning up must not depend on it.
+ * `nsenter` keeps the machine's mount namespace, so that every terminal can use the network namespaces made inside.
  */
 export async function supervise(options: SandboxOptions): Promise<number> {
   for (const stream of [process.stdout, process.stderr]) stream.on('error', () => undefined)
@@ -56,7 +55,7 @@ async function runInside(namespace: string, orders: Orders): Promise<number> {
   return 1
 }
 
-/** What a process that was killed had no time for. */
+/** Restores the terminal, which a killed process could not do itself. */
 function restoreTerminal(): void {
   if (process.stdout.isTTY) process.stdout.write(LEAVE)
   if (process.stdin.isTTY) spawnSync('stty', ['sane'], { stdio: 'inherit' })

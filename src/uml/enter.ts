@@ -4,10 +4,10 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { SCRATCH_PREFIX, SHELL_SOCKET } from './scratch.ts'
 
-/** Ctrl-], as telnet has it. */
+/** Ctrl-], as in telnet. */
 const LEAVE = '\u001d'
 
-/** The sockets of the kernels that run now: all, or those that one process booted. */
+/** The shell sockets of the running kernels: of all, or of those that one process started. */
 export function findShellSockets(booter?: number): readonly string[] {
   const prefix = booter === undefined ? SCRATCH_PREFIX : `${SCRATCH_PREFIX}${booter}-`
   return readdirSync(tmpdir())

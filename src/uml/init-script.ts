@@ -1,7 +1,7 @@
 import type { KernelRun, Share } from './kernel-run.ts'
 
 const CHANNEL = '/dev/ttyS0'
-/** Where the exit status is written to, and then the kernel is killed from outside. */
+/** The device to which the exit status is written; then the kernel is killed from outside. */
 const REPORT = '/dev/ttyS1'
 const SHELL_LINE = '/dev/ttyS2'
 const CONSOLE = '/dev/tty0'
@@ -17,10 +17,9 @@ export interface InitParts {
 }
 
 /**
- * The first process of the kernel, as a shell script. The root file system is
- * this machine's, read-only, under a layer of memory that takes every change; a
- * layer rather than a few writable places, because then nothing inside has to
- * know which they are, and because the layer keeps what hostfs would read again.
+ * The init process of the kernel, as a shell script. The root file system is this machine's, read-only, below an
+ * overlay in memory that takes every change. An overlay needs no list of writable places, and it also caches what
+ * hostfs would otherwise read again.
  */
 export function initScript(parts: InitParts): string {
   const { run } = parts
@@ -98,8 +97,8 @@ status=$?`
 }
 
 /**
- * A pipe to the console, so that the command does not take it for a terminal. What the command left
- * running may hold the pipe open: it gets a moment.
+ * Runs the command with a pipe to the console, so that it does not take the console for a terminal. Processes that the
+ * command left running may hold the pipe open, so the script waits for it only a moment.
  */
 function onPipe(line: string): string {
   return `mkfifo /run/np-uml-output
@@ -111,7 +110,7 @@ status=$?
 wait $cat 2>/dev/null`
 }
 
-/** Their files are removed from the layer, as if they had never been installed. */
+/** Removes the files of modules from the overlay, as if they had never been installed. */
 function withoutModules({ run, release, modules }: InitParts): string {
   const names = run.withoutModules ?? []
   if (names.length === 0) return ''
@@ -121,7 +120,7 @@ depmod ${release}
 `
 }
 
-/** File names have `-` or `_`, and module names mean both. */
+/** The name with `_` only: in names of modules and their files, `-` and `_` are the same. */
 function normalisedName(name: string): string {
   return name.replaceAll(/[-_]/g, '[-_]')
 }
@@ -131,7 +130,7 @@ function sizeOf(size = ''): string {
   return rows === undefined || columns === undefined ? '' : `rows ${rows} columns ${columns}`
 }
 
-/** A session of its own, with the console as its terminal if there is one. */
+/** Runs the command in a session of its own, with the console as its terminal if there is one. */
 function command({ run }: InitParts): string {
   const { env = {}, cwd = '/', terminal = false, args = [] } = run
   const variables = { PATH, HOME: '/root', ...env, UML_CHANNEL: CHANNEL }

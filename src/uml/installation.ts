@@ -3,12 +3,12 @@ import { access, readdir } from 'node:fs/promises'
 import { promisify } from 'node:util'
 import { NodeProxyError } from '../lib/error.ts'
 
-/** Where Debian's package user-mode-linux puts things. */
+/** The paths of Debian's package user-mode-linux. */
 const PROGRAM = '/usr/bin/linux.uml'
 const MODULES = '/usr/lib/uml/modules'
 const TIMEOUT_MS = 10_000
 
-/** The kernel that is a program, and the modules that were built with it. */
+/** The program that is the kernel, and the modules that were built with it. */
 export interface Installation {
   readonly program: string
   /** `6.1.176`. */

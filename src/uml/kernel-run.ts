@@ -1,45 +1,45 @@
 import type { Duplex } from 'node:stream'
 
-/** A folder of this machine that is seen inside at a path of its own. */
+/** A folder of this machine that is mounted in the kernel at a path of its own. */
 export interface Share {
   readonly host: string
   /** Absolute; made when it does not exist. Below /proc, /sys and /dev nothing can be shared. */
   readonly inside: string
-  /** What is written inside lands on this machine. Read-only otherwise. */
+  /** Whether the kernel may write to the folder of this machine; read-only by default. */
   readonly writable?: boolean
 }
 
-/** A command and the kernel that it wants to run in. */
+/** A command and the kernel in which it is to run. */
 export interface KernelRun {
   /** Found on the PATH inside, or a path. */
   readonly command: string
   readonly args?: readonly string[]
-  /** The whole environment; PATH and HOME have values when it names none. */
+  /** The whole environment; PATH and HOME have default values. */
   readonly env?: Readonly<Record<string, string | undefined>>
   /** `/` by default. */
   readonly cwd?: string
-  /** Memory of the kernel in MiB, 1024 by default; taken as it is used. */
+  /** Memory of the kernel in MiB, 1024 by default; this machine allocates only what is used. */
   readonly memory?: number
-  /** Kernels that differ by one here have a processor each; anything by default. */
+  /** Kernels whose numbers differ by one get different processors; by default the number is arbitrary. */
   readonly turn?: number
   readonly share?: readonly Share[]
-  /** Modules that this kernel shall not have: `ip_vs`. What needs them is gone too. */
+  /** Modules that this kernel must not have, such as `ip_vs`; modules that need them are removed, too. */
   readonly withoutModules?: readonly string[]
-  /** Hears the console: what the command prints, and the kernel's own complaints. */
+  /** Receives the console: the output of the command, and messages of the kernel. */
   readonly onOutput?: (text: string) => void
-  /** The command gets this process's terminal; `onOutput` hears nothing then. */
+  /** The command gets this process's terminal; `onOutput` is not called then. */
   readonly terminal?: boolean
-  /** Others may come in and use a shell: `npm run --silent uml -- --enter`. */
+  /** Whether other processes may use a shell in the kernel: `npm run --silent uml -- --enter`. */
   readonly shell?: boolean
-  /** Milliseconds until the kernel is killed, however lively it is. */
+  /** Milliseconds until the kernel is killed, even if it still produces output. */
   readonly timeoutMs?: number
-  /** Milliseconds without a byte on console or channel until it is killed. */
+  /** Milliseconds without a byte on console or channel until the kernel is killed. */
   readonly silenceMs?: number
 }
 
 /** How a command ended. */
 export interface KernelOutcome {
-  /** Its exit status, 128 + signal if one ended it. */
+  /** The exit status of the command; 128 + signal if a signal ended it. */
   readonly status: number
   /** The end of what the console showed, at most 64 KiB. */
   readonly console: string

@@ -46,7 +46,7 @@ async function visit(sockets: readonly string[]): Promise<number> {
   return 0
 }
 
-/** Our own options end where the command begins. */
+/** Parses the options of this program, which end where the command begins. */
 function read(args: readonly string[]): KernelRun | undefined {
   const start = args.findIndex((arg) => !arg.startsWith('--'))
   const command = args[start]

@@ -5,19 +5,18 @@ import { NodeProxyError } from '../lib/error.ts'
 
 const MIB = 1024 * 1024
 export const SCRATCH_PREFIX = 'np-uml-'
-/** The socket that leads to a shell inside, in the scratch folder of a kernel that has one. */
+/** The name of the shell socket in the scratch folder of a kernel with a shell. */
 export const SHELL_SOCKET = 'shell'
 
-/** The folder of one kernel on this machine: its script, its status, what it notes itself. */
+/** Makes the folder of one kernel on this machine, for its script, its status and its own files. */
 export function makeScratch(): Promise<string> {
   return mkdtemp(join(tmpdir(), `${SCRATCH_PREFIX}${process.pid}-`))
 }
 
 /**
- * A folder for the file that is the kernel's memory: one that programs may be
- * mapped from, with space for it, in memory rather than on a disk if possible.
- * The kernel unlinks the file as soon as it is open. Containers often have a
- * /dev/shm that is small or `noexec`.
+ * A folder for the file that is the kernel's memory: with enough space, not mounted `noexec`, and if possible in memory
+ * and not on a disk. The kernel unlinks the file as soon as it is open. Containers often have a /dev/shm that is small
+ * or `noexec`.
  */
 export async function findMemoryFolder(mebibytes: number): Promise<string> {
   const table = await readFile('/proc/self/mounts', 'utf8')

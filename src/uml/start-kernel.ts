@@ -21,12 +21,12 @@ import { findMemoryFolder, makeScratch, SHELL_SOCKET } from './scratch.ts'
 const KEPT = 64 * 1024
 const PANIC = /^Kernel panic - not syncing: .*$/m
 
-/** Reads whether all went well; if not, or if the writer is gone, ends the whole group. */
+/** Waits for a word; unless that is `gone`, or if the writer has ended, kills the process group. Removes the folder. */
 const SCRIPT = 'read -r word; [ "$word" = gone ] || kill -s KILL -- "-$1"; rm -rf -- "$2"'
 
-/** Lines of the console that an error shows. */
+/** The last lines of the console that an error shows. */
 const SHOWN = 40
-/** A kernel that panicked prints its stack, and ends by itself. */
+/** Milliseconds for a kernel that panicked to print its stack and end by itself. */
 const LAST_WORDS_MS = 2000
 
 const MEMORY = 1024
@@ -41,8 +41,8 @@ export async function bootKernel(run: KernelRun): Promise<KernelOutcome> {
 }
 
 /**
- * Starts a kernel with the command in it. Throws NP_UML_MISSING where User-mode
- * Linux is not installed, and NP_UML_MEMORY where memory is missing for it.
+ * Starts a kernel that runs the command. Throws NP_UML_MISSING if User-mode Linux is not installed, and NP_UML_MEMORY
+ * if there is not enough memory.
  */
 export async function startKernel(run: KernelRun): Promise<Kernel> {
   const { memory = MEMORY } = run
@@ -77,7 +77,7 @@ export async function startKernel(run: KernelRun): Promise<Kernel> {
   return { channel: kernel.channel, kill: () => kernel.kill(), ended }
 }
 
-/** The project is there inside, wherever it is: /tmp and /run are the kernel's own. */
+/** Shares the folder of this project if it is below /tmp or /run, of which the kernel has its own. */
 function ownFolder(): readonly Share[] {
   const folder = fileURLToPath(new URL('../..', import.meta.url))
   return /^\/(tmp|run)\//.test(folder) ? [{ host: folder, inside: folder }] : []
@@ -102,15 +102,15 @@ function bootArguments(memory: number, scratch: string, init: string): readonly 
   ]
 }
 
-/** Console, complaints of the program itself, the channel, the report, the shell. */
+/** The streams of the kernel: console, errors of the program itself, channel, report, shell. */
 function stdio(terminal: boolean): StdioOptions {
   const mouth = terminal ? 'inherit' : 'pipe'
   return [terminal ? 'inherit' : 'ignore', mouth, 'pipe', 'pipe', 'pipe', 'pipe']
 }
 
 /**
- * Serves one client at a time on the Unix socket at `path`: its input goes
- * to `line`, and the output of `line` to it. The line ends in a shell inside.
+ * Serves one client at a time on the Unix socket at `path`: its input goes to `line`, and the output of `line` to it.
+ * The other end of `line` is a shell in the kernel.
  */
 function openShellSocket(path: string, line: Socket): Server {
   const server = createServer((visitor) => {
@@ -123,12 +123,12 @@ function openShellSocket(path: string, line: Socket): Server {
   })
   server.maxConnections = 1
   server.once('close', () => rmSync(path, { force: true }))
-  // Read from the start, or the shell's prompt would block the line for every client.
+  // Read from the start; otherwise the unread prompt of the shell would block the line for every client.
   line.on('error', () => undefined).resume()
   return server.listen(path)
 }
 
-/** How this process's terminal was before a kernel took it. */
+/** The state of this process's terminal before a kernel took it. */
 interface RememberedTerminal {
   /** `rows columns`. */
   readonly size: string
@@ -156,7 +156,7 @@ function stty(argument: string): string {
   return stdout.toString().trim()
 }
 
-/** One of the lines to a kernel, by the number of its stream. */
+/** The stream of a kernel with this number. */
 function lineOf(child: ChildProcess, stream: number): Socket {
   return (child.stdio as readonly unknown[])[stream] as Socket
 }
@@ -204,7 +204,7 @@ class RunningKernel implements Kernel {
     }
   }
 
-  /** The channel is not listened to here, because listening would take its bytes away. */
+  /** Does not read the channel, because reading would take its bytes away. */
   #bark(code: string): void {
     const { bytesRead } = this.channel
     if (code === 'NP_UML_SILENT' && bytesRead > this.#received) this.#watchdog.heard()
@@ -259,9 +259,8 @@ function killGroup(leader: number | undefined): void {
 }
 
 /**
- * Cleans up behind a kernel, even when this process is killed: a kernel is a
- * group of processes that would live on, and a folder. It stands in a session
- * of its own, where no Ctrl-C reaches it.
+ * Cleans up after a kernel, even when this process is killed: ends its group of processes, which would live on, and
+ * removes its folder. Runs in a session of its own, which Ctrl-C does not reach.
  */
 class Guard {
   readonly #child
@@ -284,16 +283,15 @@ class Guard {
 }
 
 /**
- * The processor for a kernel: of those that this process may use the `turn`-th, counted
- * round. User-mode Linux is two processes that take turns with every system call; on one
- * processor that is three times as fast as on two.
+ * The processor for a kernel: number `turn`, modulo their number, of those that this process may use. User-mode Linux
+ * is two processes that alternate with every system call, which is three times as fast on one processor as on two.
  */
 export function processorFor(turn: number): number {
   const usable = processorsOf(readFileSync('/proc/self/status', 'utf8'))
   return usable[turn % usable.length] ?? 0
 }
 
-/** The processors that the text of a /proc/PID/status allows: `0-2,8` are four. */
+/** The processors that the text of a /proc/PID/status allows; `0-2,8` stands for four. */
 export function processorsOf(status: string): readonly number[] {
   const [, list = '0'] = /^Cpus_allowed_list:\s+(.*)$/m.exec(status) ?? []
   return list.split(',').flatMap((range) => {
@@ -302,11 +300,11 @@ export function processorsOf(status: string): readonly number[] {
   })
 }
 
-/** What a kernel shows, as far as it is worth keeping. */
+/** The end of a kernel's console output. */
 export class ConsoleText {
   #text = ''
 
-  /** Takes what came, and returns it as a text with plain line ends. */
+  /** Adds a chunk, and returns it with plain line ends. */
   add(chunk: string): string {
     const plain = chunk.replaceAll('\r', '')
     this.#text = (this.#text + plain).slice(-KEPT)
@@ -317,7 +315,7 @@ export class ConsoleText {
     return this.#text
   }
 
-  /** The kernel's own last words, if it panicked. */
+  /** The message of a kernel panic, if there was one. */
   get panic(): string | undefined {
     return PANIC.exec(this.#text)?.[0]
   }

@@ -1,12 +1,12 @@
 /*
- * Loaded into the program of User-mode Linux before libc, in place of whose ptrace() it stands.
+ * Preloaded into the program of User-mode Linux, to replace the ptrace() of libc.
  *
  * The kernel takes the registers of a process only as a whole (PTRACE_SETREGSET of NT_X86_XSTATE is
  * EFAULT otherwise), and User-mode Linux 6.1 keeps their first 2,696 bytes: all up to AVX-512. A
- * processor with AMX has 10,688, most of them the tiles of AMX, which nothing inside uses. So what
- * is set here is what User-mode Linux keeps, and beyond that what the process has.
+ * processor with AMX has 10,688, most of them the tiles of AMX, which nothing inside uses. So this
+ * function sets the bytes that User-mode Linux keeps, followed by the present ones of the process.
  *
- * Without headers, so that a compiler alone is enough.
+ * Includes no headers, so that a compiler without libc's headers is enough.
  */
 
 enum { PTRACE_PEEKTEXT = 1, PTRACE_PEEKUSER = 3 };
@@ -20,7 +20,7 @@ struct iovec {
 
 extern long syscall(long number, ...);
 
-/* The kernel inside has one processor, and asks for one process after the other. */
+/* One buffer is enough: the kernel inside has one processor, and sets the registers of one process at a time. */
 static char whole[16384];
 
 long ptrace(long request, long pid, void *address, void *data)
@@ -30,7 +30,7 @@ long ptrace(long request, long pid, void *address, void *data)
     unsigned long at;
     long word;
 
-    /* libc returns what is read; the kernel writes it. */
+    /* libc returns the word that is read, whereas the system call stores it. */
     if (request >= PTRACE_PEEKTEXT && request <= PTRACE_PEEKUSER)
         return syscall(SYS_ptrace, request, pid, address, &word) < 0 ? -1 : word;
     if (request != PTRACE_SETREGSET || address != (void *)NT_X86_XSTATE)

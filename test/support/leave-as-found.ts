@@ -1,7 +1,7 @@
 import fs from 'node:fs'
 import { afterAll, beforeAll, expect } from 'vitest'
 
-/** What the files of one process share, and a test may replace for its own time. */
+/** Global state that the test files of one process share, and that a test may replace while it runs. */
 function shared(): Record<string, unknown> {
   return {
     setTimeout,
@@ -28,17 +28,17 @@ function prefixed(name: string, values: object): Record<string, unknown> {
   return Object.fromEntries(Object.entries(values).map(([key, value]) => [`${name}.${key}`, value]))
 }
 
-/** What the runner of the tests changes itself. */
+/** Names of what the test runner itself changes. */
 const OF_THE_RUNNER = /^process\.env\.VITEST_/
 
-/** As the first file of this process found it. */
+/** The key of the state that the first file of this process found. */
 const FOUND = Symbol.for('leave-as-found')
 const kept: Record<symbol, Record<string, unknown> | undefined> = globalThis
 const found = (kept[FOUND] ??= shared())
 
 /**
- * What a file leaves behind fails another one, in some orders of the files. What is replaced only
- * when the file is over, by the runner that undoes spies, shows before the next.
+ * Expects the state that the first file found. What a file leaves changed would fail another file, in some orders of
+ * the files. The check also runs before a file, because the runner undoes spies only after the file before.
  */
 function expectAsFound(): void {
   const left = shared()

@@ -2,12 +2,12 @@ import { fileURLToPath } from 'node:url'
 
 /** This checkout, without a slash at its end. */
 const CHECKOUT = fileURLToPath(new URL('../..', import.meta.url)).replace(/\/$/, '')
-/** Where other users find it: a checkout may be in a folder that only its owner enters, such as /root. */
+/** Where the checkout is for other users: its own folder may be inaccessible to them, such as /root. */
 const BOUND = '/mnt'
 
 /**
- * The words that run a command as an ordinary user, in a mount namespace of its own in which the checkout is at a place
- * that every user reaches. Paths in the checkout become paths there. `hasNoRights`: no way to a capability, either.
+ * The command line that runs a command as an unprivileged user, in a mount namespace in which every user can access the
+ * checkout. Paths in the checkout are replaced accordingly. `hasNoRights`: the user cannot gain any capability, either.
  */
 export function asUser(
   user: number,

@@ -1,6 +1,6 @@
 /**
- * Network namespaces and packet filters belong to root. Without it the kernel
- * tests say so once, instead of failing one by one for an unclear reason.
+ * Network namespaces and packet filters need root. Without root, the kernel tests fail once with a clear message, and
+ * not one by one for unclear reasons.
  */
 export function setup(): void {
   if (process.getuid?.() !== 0) {

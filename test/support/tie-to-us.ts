@@ -1,6 +1,6 @@
 import type { ChildProcess } from 'node:child_process'
 
-/** The child does not outlive this process. */
+/** Ends the child when this process ends. */
 export function tieToUs(child: ChildProcess): void {
   const kill = (): void => void child.kill('SIGKILL')
   process.once('exit', kill)

@@ -16,7 +16,7 @@ const CONTENT_TYPES = {
   PATCH: 'application/merge-patch+json',
 } as const
 
-/** So many connections that are kept open. */
+/** A number of connections that are kept open. */
 export class Client implements AsyncDisposable {
   readonly #pool: Pool
 
@@ -24,7 +24,7 @@ export class Client implements AsyncDisposable {
     this.#pool = new Pool(target.url, { connections, pipelining: 1, connect: tlsOf(target) })
   }
 
-  /** The number of bytes of the answer. Throws what the server refuses. */
+  /** Sends a request. @returns the number of bytes of the answer @throws if the server refuses it */
   async send({ method, path, body, headers = {} }: Request): Promise<number> {
     const answer = await this.#pool.request({
       method,
@@ -51,7 +51,7 @@ export class Client implements AsyncDisposable {
   }
 }
 
-/** Requests by so many clients at a time, each waiting for its answer; `next` ends them by undefined. */
+/** Sends requests with several clients, each of which waits for its answer, until `next` returns undefined. */
 export async function drive(
   client: Client,
   clients: number,

@@ -4,10 +4,10 @@ import type { Target } from './order.ts'
 import { tlsOf } from './secure.ts'
 import { Watcher, watchFromNow } from './watcher.ts'
 
-/** Connections opened at a time. */
+/** Connections that are opened at the same time. */
 const AT_ONCE = 20
 
-/** Watches of all Services, each on a connection of its own, all from the same revision on. */
+/** Watches of all Services, each on a connection of its own, all from the same revision. */
 export class Crowd implements Disposable {
   /** Called with every event's JSON, once by each watcher. */
   onLine: (line: string) => void = () => undefined

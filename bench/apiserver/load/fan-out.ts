@@ -8,7 +8,7 @@ import { markOf } from './watcher.ts'
 
 const BOUND_MS = 10_000
 
-/** One write after the other, each followed until every watcher has its event. */
+/** Writes one after the other, and waits after each write until every watcher has its event. */
 export async function fanOut(order: FanOutOrder, crowd: Crowd): Promise<Percentiles> {
   await using client = new Client(order, 1)
   const latencies: number[] = []

@@ -6,7 +6,7 @@ import { patch } from './patch.ts'
 import { readiness } from './readiness.ts'
 import { create, get, list } from './requests.ts'
 
-/** The load generator: a process of its own, so that its work is not the server's. */
+/** The load generator: a process of its own, so that its processor time does not count as the server's. */
 const crowd = new Crowd()
 
 for await (const line of createInterface({ input: process.stdin })) {

@@ -1,10 +1,10 @@
-/** Where the load goes. */
+/** The server that gets the load. */
 export interface Target {
   /** `https://127.0.0.1:6443` */
   readonly url: string
   /** Certificate authority, PEM. */
   readonly ca: string
-  /** Of the user who sends everything, PEM; none: the server knows no users. */
+  /** The certificate of the user who sends everything, PEM; absent: the server has no users. */
   readonly certificate?: { readonly cert: string; readonly key: string }
 }
 
@@ -27,7 +27,7 @@ export interface CreateOrder extends Target {
   readonly clients: number
 }
 
-/** One path, again and again. */
+/** Gets one path repeatedly. */
 export interface GetOrder extends Target {
   readonly what: 'get'
   readonly path: string
@@ -35,7 +35,7 @@ export interface GetOrder extends Target {
   readonly ms: number
 }
 
-/** One path, one request after the other; from sending until the last byte of the body. */
+/** Gets one path, one request after the other; measured from sending until the last byte of the body. */
 export interface ListOrder extends Target {
   readonly what: 'list'
   readonly path: string
@@ -43,7 +43,7 @@ export interface ListOrder extends Target {
   readonly times: number
 }
 
-/** Merge patches of Services taken by turns, while one client watches all of them. */
+/** Merge patches of Services in turn, while one client watches all of them. */
 export interface PatchOrder extends Target {
   readonly what: 'patch'
   readonly services: number
@@ -51,13 +51,13 @@ export interface PatchOrder extends Target {
   readonly ms: number
 }
 
-/** Opens so many watches of Services and keeps them; 0 closes all. */
+/** Opens watches of Services, and keeps them open; 0 closes all. */
 export interface HoldOrder extends Target {
   readonly what: 'hold'
   readonly watchers: number
 }
 
-/** Patches seen by the watches that are held; each is sent a rest after all have the one before. */
+/** Patches for the open watches to see; each is sent some time after all watches have seen the one before. */
 export interface FanOutOrder extends Target {
   readonly what: 'fanOut'
   readonly writes: number
@@ -68,7 +68,7 @@ export interface FanOutOrder extends Target {
 export interface ReadinessOrder extends Target {
   readonly what: 'readiness'
   readonly times: number
-  /** How long to wait for each of them. */
+  /** How many milliseconds to wait for each of them. */
   readonly boundMs: number
 }
 
@@ -91,6 +91,6 @@ export interface Percentiles {
 export interface Throughput extends Percentiles {
   readonly requests: number
   readonly perSecond: number
-  /** Of one answer. */
+  /** The size of one answer. */
   readonly bytes: number
 }

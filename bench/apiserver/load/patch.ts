@@ -5,10 +5,10 @@ import { expiry } from './expiry.ts'
 import type { LoadReports, PatchOrder } from './order.ts'
 import { markOf } from './watcher.ts'
 
-/** For events that are still on their way. */
+/** Milliseconds to wait for the last events. */
 const LAST_MS = 2_000
 
-/** Each client patches as fast as it is answered; a watch sees when the events come. */
+/** Each client patches as fast as it is answered; a watch records when the events arrive. */
 export async function patch(order: PatchOrder): Promise<LoadReports['patch']> {
   const sent = new Map<string, number>()
   const latencies: number[] = []

@@ -20,7 +20,9 @@ interface EndpointsEvent {
   readonly object: { readonly subsets?: readonly { readonly addresses?: readonly unknown[] }[] }
 }
 
-/** How long after the Pod's readiness was sent a watch shows its address, and the same back again. */
+/**
+ * Measures the time from sending the readiness of a Pod until a watch shows its address, and the same for unreadiness.
+ */
 export async function readiness(order: ReadinessOrder): Promise<LoadReports['readiness']> {
   await using client = new Client(order, 1)
   const path = await watchFromNow(order, READY_ENDPOINTS)

@@ -1,6 +1,6 @@
 import type { Target } from './order.ts'
 
-/** What a TLS connection to the target is made with. */
+/** The TLS options of a connection to the target. */
 export function tlsOf({ ca, certificate }: Target): {
   readonly ca: string
   readonly cert?: string

@@ -4,7 +4,7 @@ import { MARK } from '../objects.ts'
 import { Client } from './client.ts'
 import type { Target } from './order.ts'
 
-/** One watch on a connection of its own; reads as cheaply as possible, so that many fit into a process. */
+/** One watch on a connection of its own. It reads as cheaply as possible, so that one process can have many. */
 export class Watcher implements Disposable {
   readonly #socket: TLSSocket
   #rest = ''
@@ -43,7 +43,7 @@ export interface WatchPlace {
   readonly secureContext: SecureContext
 }
 
-/** The path of a watch of everything that happens to a collection from now on. */
+/** The path of a watch of a collection from its present revision on. */
 export async function watchFromNow(target: Target, collection: string): Promise<string> {
   await using client = new Client(target, 1)
   const join = collection.includes('?') ? '&' : '?'
@@ -53,7 +53,7 @@ export async function watchFromNow(target: Target, collection: string): Promise<
   return `${collection}${join}watch=1&resourceVersion=${list.metadata.resourceVersion}`
 }
 
-/** Which write an event shows; undefined: none of ours. */
+/** The mark of the write that caused an event; undefined: it is not a write of the benchmark. */
 export function markOf(line: string): string | undefined {
   const start = line.indexOf(`"${MARK}":"`)
   if (start < 0) return undefined

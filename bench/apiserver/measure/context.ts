@@ -9,11 +9,11 @@ export interface Context {
   readonly server: MeasuredServer
   readonly load: Load
   readonly repeats: Repeats
-  /** On the disk that is measured. */
+  /** A folder on the disk that is measured. */
   readonly folder: string
 }
 
-/** The answer of `work`, and the processor milliseconds that the server used meanwhile. */
+/** The result of `work`, and the processor milliseconds that the server used meanwhile. */
 export async function withCpu<T>(
   { server }: Context,
   work: () => Promise<T>,

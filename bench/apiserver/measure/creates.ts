@@ -7,7 +7,7 @@ import { openBareStore } from '../server/bare-store.ts'
 import type { Context } from './context.ts'
 import { type Round, requestsOf, round } from './rounds.ts'
 
-/** Fills the store round by round; after each, what the disk and the store alone can do. */
+/** Fills the store round by round, and after each round measures the disk alone and the store alone. */
 export async function creates(context: Context, kind: 'services' | 'endpoints'): Promise<Creates> {
   const { server, load, repeats, folder } = context
   const { clients, roundMs } = repeats

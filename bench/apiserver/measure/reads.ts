@@ -8,7 +8,7 @@ import { type Round, requestsOf, round } from './rounds.ts'
 
 const TABLE = 'application/json;as=Table;v=v1;g=meta.k8s.io,application/json'
 
-/** One Service again and again, by turns with the bare server. */
+/** Gets one Service repeatedly, alternating with the bare server. */
 export async function get(context: Context): Promise<Reads> {
   const { server, load, repeats } = context
   const order = { what: 'get', clients: repeats.clients, ms: repeats.roundMs } as const
@@ -25,7 +25,7 @@ export async function get(context: Context): Promise<Reads> {
   return { ...requestsOf(done), barePerSecond }
 }
 
-/** All Services as JSON, as compressed JSON and as kubectl requests them. */
+/** Lists all Services as JSON, as compressed JSON, and as kubectl requests them. */
 export async function lists(context: Context): Promise<Lists> {
   return {
     objects: context.repeats.objects,

@@ -2,7 +2,7 @@ import type { Requests } from '../../report/apiserver/results.ts'
 import type { Throughput } from '../load/order.ts'
 import { type Context, withCpu } from './context.ts'
 
-/** What the generator did in one round, and the server's processor time for one request. */
+/** The throughput of one round, and the server's processor time for one request. */
 export type Round<T extends Throughput> = T & { readonly cpuMsEach: number }
 
 export async function round<T extends Throughput>(
@@ -13,7 +13,7 @@ export async function round<T extends Throughput>(
   return { ...done, cpuMsEach: cpuMs / done.requests }
 }
 
-/** All rounds of one figure. */
+/** The figures of all rounds. */
 export function requestsOf(rounds: readonly Round<Throughput>[]): Requests {
   const all = (pick: (each: Round<Throughput>) => number) => rounds.map(pick)
   return {

@@ -3,7 +3,7 @@ import { startBareServer } from '../server/bare.ts'
 import type { MeasuredServer } from '../server/server.ts'
 import type { Context } from './context.ts'
 
-/** Starts on what is in the store; how much memory it uses then. */
+/** Measures starts of the server on the present store, and its memory afterwards. */
 export async function starts({ server, repeats }: Context): Promise<Starts> {
   const readyMs: number[] = []
   const residentKib: number[] = []
@@ -14,7 +14,7 @@ export async function starts({ server, repeats }: Context): Promise<Starts> {
   return { readyMs, residentKib }
 }
 
-/** By how much memory grows with watches that nothing happens to, on servers just started. */
+/** Measures by how much memory grows with idle watches, on servers that have just been started. */
 export async function idleWatchers(context: Context): Promise<IdleWatchers> {
   const { server, repeats } = context
   const kilobytesEach: number[] = []

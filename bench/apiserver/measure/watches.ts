@@ -5,7 +5,7 @@ import type { MeasuredServer } from '../server/server.ts'
 import type { Context } from './context.ts'
 import { type Round, requestsOf, round } from './rounds.ts'
 
-/** Patches as fast as they are answered, with one watcher. */
+/** Measures patches as fast as they are answered, with one watcher. */
 export async function patches(context: Context): Promise<Patches> {
   const { server, load, repeats } = context
   const { clients, roundMs: ms, objects: services } = repeats
@@ -21,7 +21,7 @@ export async function patches(context: Context): Promise<Patches> {
   }
 }
 
-/** Single patches, seen by few and by many watchers. */
+/** Measures single patches with few and with many watchers. */
 export async function fanOuts(context: Context): Promise<readonly FanOut[]> {
   const all: FanOut[] = []
   for (const watchers of context.repeats.watchers) all.push(await fanOut(context, watchers))
@@ -43,7 +43,7 @@ async function fanOut(context: Context, watchers: number): Promise<FanOut> {
   }
 }
 
-/** One order for each round, so that opening the watches is not in the processor time. */
+/** Sends one order for each round, so that the processor time does not include opening the watches. */
 async function seenBy(
   { load, repeats }: Context,
   { target, cpuSeconds }: Pick<MeasuredServer, 'target' | 'cpuSeconds'>,

@@ -6,8 +6,8 @@ import { join } from 'node:path'
 import { buffer } from 'node:stream/consumers'
 
 /**
- * What Node alone can do. An HTTPS server that answers `GET /BYTES` by so many bytes, made before; a
- * watch gets the body of every PATCH, filled up to the size of an event.
+ * The limit of Node alone: an HTTPS server that answers `GET /BYTES` with that number of prepared bytes. A watch gets
+ * the body of every PATCH, padded to the size of an event.
  */
 const [, , pki = '.'] = process.argv
 const EVENT_BYTES = 1_100

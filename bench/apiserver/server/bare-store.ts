@@ -5,7 +5,7 @@ import { createEtcdStore } from '../../../src/storage/etcd/etcd-store.ts'
 import type { Store } from '../../../src/storage/store.ts'
 import type { MeasuredServer } from './server.ts'
 
-/** The server's driver without a server: another file on the same disk, or other keys of the same etcd. */
+/** The driver of the store without a server: on another file of the same disk, or other keys of the same etcd. */
 export async function openBareStore({
   server: { etcd },
   folder,

@@ -10,7 +10,7 @@ const PROGRAM = new URL('./bare-main.ts', import.meta.url).pathname
 
 export type BareServer = Pick<MeasuredServer, 'target' | 'resident' | 'cpuSeconds'> & Disposable
 
-/** Node's own HTTPS server in a process of its own, with the certificate of the one that is measured. */
+/** Starts the bare HTTPS server of Node in a process of its own, with the certificate of the measured server. */
 export async function startBareServer({ pki, target }: MeasuredServer): Promise<BareServer> {
   const child = spawn(process.execPath, [PROGRAM, pki], { stdio: ['ignore', 'pipe', 'inherit'] })
   tieToUs(child)

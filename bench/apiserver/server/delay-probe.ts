@@ -3,8 +3,8 @@ import { monitorEventLoopDelay } from 'node:perf_hooks'
 import { isMainThread } from 'node:worker_threads'
 
 /**
- * Loaded into the server (`node --import`), it listens on the Unix socket that DELAY_PROBE names: the
- * event loop is watched while a client is connected, and reported to it when it has ended its side.
+ * Loaded into the server (`node --import`). Listens on the Unix socket that DELAY_PROBE names, measures the delay of
+ * the event loop while a client is connected, and reports it when the client ends its side.
  */
 const path = process.env['DELAY_PROBE']
 

@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { memoryOf } from '../../daemon/process-tree.ts'
 
-/** Until the garbage of a start or of a burst is collected, or never will be. */
+/** Milliseconds after which the garbage of a start or a burst is collected, or will not be collected. */
 const SETTLE_MS = 3_000
 
 /** KiB resident, after a rest. */

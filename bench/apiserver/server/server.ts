@@ -12,15 +12,15 @@ import { residentKib } from './resident.ts'
 
 const PROBE = new URL('./delay-probe.ts', import.meta.url).href
 
-/** The server that is measured: `bin/orch-server` over HTTPS, with its store. */
+/** The measured server: `bin/orch-server` over HTTPS, with its store. */
 export interface MeasuredServer extends AsyncDisposable {
   readonly target: Target
   readonly etcd: string | undefined
   /** Folder with the server's own certificate, `server.crt` and `server.key`. */
   readonly pki: string
-  /** Where `watchDelay` finds the probe. */
+  /** The Unix socket of the probe, for `watchDelay`. */
   readonly probe: string
-  /** Ends it and starts it on the same data; milliseconds from the launcher until it reports that it is ready. */
+  /** Restarts the server on the same data. @returns milliseconds from its launch until it reports that it is ready */
   restart(): Promise<number>
   /** KiB resident, after a rest. */
   resident(): Promise<number>
@@ -52,7 +52,7 @@ export async function startServer(driver: Driver, folder: string): Promise<Measu
   }
 }
 
-/** As the administrator, by the certificate in the kubeconfig that the server wrote. */
+/** The target with the administrator's certificate of the kubeconfig that the server wrote. */
 async function targetOf({ url, kubeconfig, connection }: OrchServerProcess): Promise<Target> {
   const { ca, cert, key } = (await connection.tls?.material()) ?? {}
   if (ca === undefined || cert === undefined || key === undefined) {

@@ -2,13 +2,13 @@ import { once } from 'node:events'
 import { connect } from 'node:net'
 import { text } from 'node:stream/consumers'
 
-/** Milliseconds; about one of them is the clock of the probe. */
+/** In milliseconds, of which about one is the resolution of the probe. */
 export interface LoopDelay {
   readonly p99: number
   readonly longest: number
 }
 
-/** The delay of the server's event loop during `work`, from inside its process. */
+/** The delay of the server's event loop during `work`, measured inside of its process. */
 export async function watchDelay<T>(
   probe: string,
   work: () => Promise<T>,

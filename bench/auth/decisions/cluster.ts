@@ -8,13 +8,13 @@ const NAMESPACES = 100
 const USERS = 2_000
 const GROUPS = 50
 
-/** Roles and bindings, and questions about them by number; half of the answers are yes. */
+/** Roles and bindings, with numbered questions about them; half of the answers are yes. */
 export interface Cluster {
   readonly roles: number
   readonly bindings: number
-  /** As the server decides: bindings are found by their subject. */
+  /** Decides as the server does, which finds bindings by their subject. */
   readonly isPermitted: (index: number) => boolean
-  /** Each binding on its own, one after the other, as without an index. */
+  /** Decides by checking all bindings one after the other, without an index. */
   readonly scan: (index: number) => boolean
 }
 

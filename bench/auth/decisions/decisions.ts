@@ -3,10 +3,10 @@ import type { Repeats } from '../repeats.ts'
 import { makeCluster } from './cluster.ts'
 
 const QUESTIONS = 100_000
-/** The scan is slower by orders of magnitude. */
+/** Fewer questions for the scan, which is slower by orders of magnitude. */
 const SCANNED = 100
 
-/** How many questions RBAC decides in a second, by turns with one scan of all bindings for each. */
+/** Measures how many questions RBAC decides per second, alternating with a scan of all bindings. */
 export function measureDecisions({ decisionRounds }: Repeats): Decisions {
   const { roles, bindings, isPermitted, scan } = makeCluster()
   const indexedPerSecond: number[] = []

@@ -9,9 +9,9 @@ const PROGRAM = new URL('./attackers.ts', import.meta.url).pathname
 /** Connections that send bad tokens. */
 export const ATTACKERS = 16
 
-/** They attack until they are disposed of. */
+/** Attackers, which attack until they are disposed of. */
 export interface Attackers extends Disposable {
-  /** Bad tokens that were answered so far. Throws when the attackers have ended. */
+  /** The number of bad tokens answered so far. Throws if the attackers have ended. */
   refused(): number
 }
 

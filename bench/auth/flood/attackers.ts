@@ -11,9 +11,9 @@ const REPORT_MS = 100
 type Order = ServerReport & { readonly connections: number }
 
 /**
- * Sends bad tokens as fast as the server refuses them, until it is killed: noise, tokens that another key signed,
- * tokens whose signature was changed, and such with no known key. Every tenth is one that was sent before.
- * Writes lines with the number of answers so far, from the first one on.
+ * Sends bad tokens as fast as the server refuses them, until it is killed: random text, tokens that another key signed,
+ * tokens with a changed signature, and tokens with an unknown key. Every tenth token was sent before. Writes lines with
+ * the number of answers so far, from the first answer on.
  */
 async function main({ url, ca, token = '', connections }: Order): Promise<void> {
   const tokens = await badTokens(token)
@@ -23,7 +23,7 @@ async function main({ url, ca, token = '', connections }: Order): Promise<void> 
   const attack = async (): Promise<never> => {
     for (;;) {
       const bad = tokens[next++ % tokens.length]!
-      // A token that differs each time cannot be remembered.
+      // A new token each time, which the server cannot have cached.
       const sent = next % 10 === 0 ? bad : bad.slice(0, -8) + randomBytes(6).toString('base64url')
       const headers = { authorization: `Bearer ${sent}` }
       const answer = await pool.request({ method: 'GET', path: '/api/v1/pods', headers })

@@ -7,13 +7,13 @@ import { startServer } from '../requests/server-process.ts'
 import { ATTACKERS, startAttackers } from './attackers-process.ts'
 
 const PER_SECOND = 100
-/** From the first bad token's answer on: until every connection of the attackers is in use. */
+/** Milliseconds from the answer to the first bad token until every connection of the attackers is in use. */
 const RAMP_MS = 2_000
 const PATH = '/api/v1/namespaces/default/services'
 
 /**
- * How long a good client waits for an answer while others flood the server with bad tokens, and while
- * they do not, by turns.
+ * Measures how long a good client waits for an answer, alternately while others flood the server with bad tokens and
+ * while they do not.
  */
 export async function measureFlood(
   { floodRounds, floodSeconds }: Repeats,
@@ -42,7 +42,7 @@ export async function measureFlood(
   return { ...head, quiet: waits(quiet), flooded: waits(flooded), refusedPerSecond }
 }
 
-/** Milliseconds of requests at a steady rate, whether the one before is answered or not. */
+/** Sends requests at a steady rate, without waiting for answers. @returns the milliseconds of each */
 async function sendSteadily(seconds: number, request: () => Promise<number>): Promise<number[]> {
   const times: Promise<number>[] = []
   const began = performance.now()

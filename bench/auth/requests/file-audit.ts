@@ -13,11 +13,11 @@ rules:
 
 export interface FileAudit {
   readonly log: AuditLog
-  /** Events so far that the log could not take. */
+  /** The number of events so far that the log could not accept. */
   readonly droppedEvents: () => number
 }
 
-/** Records every request, both its stages, at the level Metadata in a file of this folder. */
+/** Records both stages of every request, at the level Metadata, in a file of this folder. */
 export async function openFileAudit(folder: string): Promise<FileAudit> {
   const policyFile = join(folder, 'policy.yaml')
   await writeFile(policyFile, POLICY)

@@ -1,4 +1,4 @@
-/** What a server says when it is ready. */
+/** The report of a server that is ready. */
 export interface ServerReport {
   readonly pid: number
   readonly url: string
@@ -8,8 +8,8 @@ export interface ServerReport {
   readonly key?: string
 }
 
-/** What it says at its end. */
+/** The report of a server at its end. */
 export interface LastReport {
-  /** Audit events that the log could not take. */
+  /** The number of audit events that the log could not accept. */
   readonly droppedEvents: number
 }

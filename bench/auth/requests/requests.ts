@@ -3,15 +3,15 @@ import type { Repeats } from '../repeats.ts'
 import { type Sent, type Subject, startSubject, type Taken } from './subject.ts'
 
 const SERVICES = '/api/v1/namespaces/default/services'
-/** Rounds until the compiled code of the servers is the final one. */
+/** Rounds until the servers run their final optimised code. */
 const WARM_UP = 3
 /** Turns of a subject in one round. */
 const TURNS = 20
 const SUBJECTS: readonly SubjectName[] = ['none', 'ignored', 'token', 'certificate', 'audited']
 
 /**
- * What authentication and authorization add to a request: the same requests to all subjects. A round is cut into short
- * turns, and each turn begins with another subject, so that what else the machine does falls on all alike.
+ * Measures what authentication and authorization add to a request, by the same requests to all subjects. A round is
+ * divided into short turns, and each turn begins with another subject, so that other load affects all subjects alike.
  */
 export async function measureRequests(
   repeats: Repeats,
@@ -75,7 +75,7 @@ async function cellOf({ name, subject, created, read }: Contestant): Promise<Req
   return { subject: name, create: costOf(created), get: costOf(read), droppedEvents }
 }
 
-/** A figure for each round, of all its turns. */
+/** One figure for each round, over all of its turns. */
 function costOf(rounds: readonly (readonly Taken[])[]): Cost {
   const sumOf = (turns: readonly Taken[], part: keyof Taken) =>
     turns.reduce((sum, taken) => sum + taken[part], 0)

@@ -12,11 +12,11 @@ const PROGRAM = new URL('./server.ts', import.meta.url).pathname
 /** A server in a process of its own; killed when it is disposed of. */
 export interface ServerProcess extends Disposable {
   readonly report: ServerReport
-  /** Ends it as an operator would. */
+  /** Stops the server as an operator would. */
   close(): Promise<LastReport>
 }
 
-/** `parent` gets a folder with its data. Throws when it ends before it is ready. */
+/** Starts a server with its data in a folder below `parent`. Throws if it ends before it is ready. */
 export async function startServer(subject: SubjectName, parent: string): Promise<ServerProcess> {
   const folder = mkdtempSync(join(parent, `${subject}-`))
   const args = ['--disable-warning=ExperimentalWarning', PROGRAM, subject, folder]

@@ -6,17 +6,17 @@ import { startServer } from './server-process.ts'
 
 const CONNECTIONS = 8
 
-/** What some requests took. */
+/** The cost of some requests. */
 export interface Taken {
   readonly count: number
   readonly seconds: number
-  /** Of the server's processor time, all threads; the kernel counts hundredths. */
+  /** Processor seconds of the server, all threads; the kernel counts hundredths. */
   readonly cpuSeconds: number
 }
 
-/** One server in a process of its own, which disposal kills, and clients that keep their connections. */
+/** One server in a process of its own, which disposal kills, with clients that keep their connections. */
 export interface Subject extends Disposable {
-  /** Sends so many requests over all connections, one after the other on each. */
+  /** Sends `count` requests over all connections, one after the other on each. */
   measure(count: number, request: (index: number) => Sent): Promise<Taken>
   close(): Promise<LastReport>
 }

@@ -16,7 +16,7 @@ interface Change {
   readonly write: () => Promise<unknown>
 }
 
-/** One of ten endpoints of one Service is replaced by a new one; `first` counts on. */
+/** Replaces one of ten endpoints of a Service by a new one, repeatedly; `first` is the number of the first change. */
 export function replaceEndpoints(
   context: IpvsContext,
   { first, count }: { readonly first: number; readonly count: number },
@@ -33,7 +33,7 @@ export function replaceEndpoints(
   })
 }
 
-/** A Service with ten endpoints comes in addition, again and again; in the end they go. */
+/** Adds Services with ten endpoints one by one, and removes them in the end. */
 export async function addServices(context: IpvsContext, count: number): Promise<Timed> {
   const { cluster } = context
   const before = cluster.size
@@ -46,7 +46,7 @@ export async function addServices(context: IpvsContext, count: number): Promise<
   return added
 }
 
-/** All endpoints of many Services change at once: all writes are sent together. */
+/** Changes all endpoints of many Services at once; all writes are sent together. */
 export async function bursts(
   context: IpvsContext,
   changes: number,
@@ -99,5 +99,5 @@ async function timeChange(tap: NetlinkTap, { coming, write }: Change) {
   return { fromSent, fromAnswered: heldAt - answeredAt }
 }
 
-/** The daemon rests as long as its last run took; the next change shall not wait for that. */
+/** The daemon pauses for as long as its last run took; the next change must not wait for that. */
 const REST_MS = 30

@@ -10,7 +10,7 @@ const POLL_MS = 10
 const BOUND_MS = 60_000
 const MAX_ATTEMPTS = 5
 
-/** A foreign process runs `ipvsadm -C`, again and again; every time everything comes back. */
+/** Another process repeatedly runs `ipvsadm -C`, and each time the daemon restores everything. */
 export async function clears(context: IpvsContext, count: number): Promise<Clear> {
   const toNotice: number[] = []
   const toRepair: number[] = []
@@ -31,7 +31,7 @@ async function clearOnce(context: IpvsContext) {
   return { notice: noticedAt - clearedAt, repair }
 }
 
-/** The moment at which virtual servers all over the cluster are complete. */
+/** The moment at which virtual servers spread over the cluster are complete again. */
 async function repaired({ cluster, view }: IpvsContext): Promise<number> {
   const limits = { timeoutMs: BOUND_MS, pauseMs: POLL_MS }
   const repairedAt = await view.seen(spread(cluster.size), limits)
@@ -39,7 +39,7 @@ async function repaired({ cluster, view }: IpvsContext): Promise<number> {
   return repairedAt
 }
 
-/** Clears between two checks by the daemon, which would otherwise repair while ipvsadm goes on. */
+/** Clears between two checks by the daemon, which would otherwise repair while ipvsadm still runs. */
 async function clearUnseen(context: IpvsContext) {
   const { topology, view } = context
   for (let attempt = 1; attempt <= MAX_ATTEMPTS; attempt++) {

@@ -23,10 +23,9 @@ export interface FullSyncSample {
 const POLL_MS = 25
 
 /**
- * Starts the daemon on an empty kernel and waits until virtual servers all over the
- * cluster are complete and the daemon reports that it is ready. Only then its metrics are
- * read for whether the last write was among that, because reading costs it time; and every
- * single virtual server is looked at.
+ * Starts the daemon on an empty kernel and waits until virtual servers spread over the cluster are complete and the
+ * daemon reports that it is ready. Only then it reads the daemon's metrics, because serving them costs the daemon time,
+ * and checks that they include the last write. Finally it checks every virtual server.
  */
 export async function fullSync(parts: FullSyncParts): Promise<FullSyncSample> {
   const { cluster, topology, view, folder, boundMs } = parts
@@ -61,7 +60,7 @@ export async function fullSync(parts: FullSyncParts): Promise<FullSyncSample> {
   }
 }
 
-/** Every virtual server has its ten real servers. */
+/** Throws unless every virtual server has its ten real servers. */
 export function demandAll(view: KernelView, size: number): void {
   for (let service = 0; service < size; service++) {
     if (!view.holds(service)) throw new Error(`virtual server ${service} is not complete`)

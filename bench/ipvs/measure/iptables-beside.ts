@@ -16,7 +16,7 @@ export interface BesideParts {
 
 const SETTLE_MS = 2_000
 
-/** The iptables mode, legacy variant, on the same kernel: what its first packets take. */
+/** Measures first packets in iptables mode, legacy variant, on the same kernel. */
 export async function iptablesBeside(parts: BesideParts): Promise<IptablesBeside> {
   const { cluster, folder, connections, boundMs } = parts
   const topology = buildTopology(parts.serial)

@@ -1,18 +1,18 @@
 import { MinimalSender } from '../raw/minimal-sender.ts'
 
-/** So long the daemon's changes are apart, more or less. */
+/** Milliseconds between two changes, about as many as between those of the daemon. */
 const REST_MS = 50
-/** Numbers that no Service of the benchmark has: to the daemon they are foreign. */
+/** The first number that no Service of the benchmark has, so that these servers are foreign to the daemon. */
 const FIRST = 60_000
 
-/** Round trips of the minimal sender, in the kernel in which the daemon works. */
+/** Round trips of the minimal sender in the daemon's kernel. */
 export interface RawChanges {
   times(what: 'replace' | 'add', count: number): Promise<readonly number[]>
   bursts(count: number): Promise<readonly number[]>
   close(): Promise<void>
 }
 
-/** Makes `size` virtual servers beside the daemon's, which leaves them alone. */
+/** Makes `size` virtual servers beside the daemon's, which the daemon does not touch. */
 export async function openRawChanges(namespace: string, size: number): Promise<RawChanges> {
   const sender = new MinimalSender(namespace, FIRST)
   const order = async (what: 'fill' | 'replace' | 'add' | 'burst', count: number) =>

@@ -8,7 +8,7 @@ import type { SenderReport } from '../raw/order.ts'
 
 const REST_MS = 100
 
-/** All virtual servers by the minimal sender, in an empty namespace. */
+/** Writes all virtual servers with the minimal sender, in an empty namespace. */
 export function fillOnce(size: number): Promise<SenderReport> {
   return inEmptyNamespace('fill', async (name) => {
     const sender = new MinimalSender(name)
@@ -22,11 +22,11 @@ export function fillOnce(size: number): Promise<SenderReport> {
 
 export interface Restores {
   readonly fresh: readonly number[]
-  /** `ipvsadm -C` and again. */
+  /** Times of `ipvsadm -C` and another restore. */
   readonly again: readonly number[]
 }
 
-/** The same by `ipvsadm --restore`, into an empty kernel and after a clear. */
+/** Writes the same with `ipvsadm --restore`, into an empty kernel and after a clear. */
 export async function restores(size: number, folder: string, count: number): Promise<Restores> {
   const services = Array.from({ length: size }, (_, service) => firstEndpoints(service))
   const restore = prepareRestore(folder, restoreText(services))

@@ -9,7 +9,7 @@ import type { WatchLatency } from '../../report/ipvs/results.ts'
 const PROGRAM = new URL('../raw/bare-watch.ts', import.meta.url).pathname
 const SLICES = '/apis/discovery.k8s.io/v1/endpointslices'
 const REST_MS = 40
-/** For events that are still on their way. */
+/** Milliseconds to wait for the last events. */
 const LAST_MS = 500
 
 export interface WatchParts {
@@ -18,8 +18,8 @@ export interface WatchParts {
 }
 
 /**
- * How long an event of the API server takes to a client that only watches, with no
- * daemon around: the part of a change's time that no daemon can avoid.
+ * Measures how long an event of the API server takes to reach a client that only watches, without a daemon: the part of
+ * the time of a change that no daemon can avoid.
  */
 export async function watchLatency(parts: WatchParts, count: number): Promise<WatchLatency> {
   const { cluster } = parts

@@ -1,9 +1,8 @@
 import { get } from 'node:http'
 
 /**
- * A watch and nothing behind it, in a process of its own as the daemon is: prints
- * `resourceVersion nanoseconds` for every event, by the clock that all processes share.
- * The first line reports that the watch stands.
+ * A watch without any processing, in a process of its own like the daemon. Prints `resourceVersion nanoseconds` for
+ * every event, by a clock that all processes share. The first line reports that the watch is established.
  */
 const [url = ''] = process.argv.slice(2)
 

@@ -10,7 +10,10 @@ export function clearAll(namespace: string): number {
   return performance.now()
 }
 
-/** Writes a file for `ipvsadm --restore`; the result reads it in a namespace and returns how long. */
+/**
+ * Writes a file for `ipvsadm --restore`. @returns a function that restores it in a namespace, and returns how long that
+ * took
+ */
 export function prepareRestore(folder: string, text: string): (namespace: string) => number {
   const file = join(folder, 'ipvsadm-restore')
   writeFileSync(file, text)

@@ -7,7 +7,7 @@ import type { SenderOrder, SenderReport } from './order.ts'
 const PROGRAM = new URL('sender.ts', import.meta.url).pathname
 const FLAGS = ['--disable-warning=ExperimentalWarning']
 
-/** The minimal sender at work in a namespace, on virtual servers from number `first` on. */
+/** The minimal sender in a namespace, with virtual servers from number `first` on. */
 export class MinimalSender {
   readonly #child: ChildProcessByStdio<Writable, Readable, null>
   readonly #lines: Interface

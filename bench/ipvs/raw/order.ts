@@ -7,7 +7,7 @@ export interface SenderOrder {
    */
   readonly what: 'fill' | 'replace' | 'add' | 'burst'
   readonly count: number
-  /** Virtual servers: of all, or of one burst. */
+  /** The number of virtual servers: all, or those of one burst. */
   readonly size: number
   /** Milliseconds before each. */
   readonly restMs: number
@@ -18,7 +18,7 @@ export interface SenderReport {
   /** Milliseconds of each, from making the first message to the last acknowledgement. */
   readonly ms: readonly number[]
   readonly messages: number
-  /** Since its start. */
+  /** Processor seconds since its start. */
   readonly cpuSeconds: number
   readonly peakKib: number
 }

@@ -12,13 +12,12 @@ import { addCommands, replaceCommands } from '../objects.ts'
 import type { SenderOrder, SenderReport } from './order.ts'
 
 /**
- * The minimal sender: a program of its own that uses netlink and the messages of ip_vs,
- * without Services, watches or modes. Its time is the lower bound for
- * every program that sends through the same socket.
+ * The minimal sender: a program that only sends messages of ip_vs over netlink, without Services, watches or modes. Its
+ * time is the lower bound for every program that sends through the same socket.
  */
 const BATCH = 500
 const ipvs = new NetlinkIpvs(requestTransport(NETLINK_GENERIC), systemClock)
-/** Its virtual servers are numbered from here: the kernel has foreign ones as well. */
+/** The number of its first virtual server; the kernel also has virtual servers of others. */
 const first = Number(process.argv[2])
 /** Real servers by virtual server. */
 const held: (readonly number[])[] = []
@@ -44,7 +43,7 @@ async function follow({ what, count, size, restMs }: SenderOrder): Promise<Sende
   return { ms, messages, cpuSeconds: (userCPUTime + systemCPUTime) / 1e6, peakKib: maxRSS }
 }
 
-/** Makes as many messages as are sent at a time, and no more: memory costs time, too. */
+/** Makes only as many messages as are sent at a time, because memory costs time, too. */
 async function fill(size: number): Promise<number> {
   let batch: IpvsCommand[] = []
   let messages = 0
@@ -69,7 +68,7 @@ function commandsFor(what: Exclude<SenderOrder['what'], 'fill'>, size: number) {
   }
 }
 
-/** Returns how many there were, when all are acknowledged. */
+/** Sends commands, and waits until all are acknowledged. @returns the number of commands */
 async function send(commands: readonly IpvsCommand[]): Promise<number> {
   const [refusal] = await ipvs.run(commands)
   if (refusal !== undefined) throw new Error(`refused: ${refusal.message}`)
@@ -83,7 +82,7 @@ function addOne(): readonly IpvsCommand[] {
   return addCommands(first + service, endpoints)
 }
 
-/** Gives a virtual server other real servers in the place of its first ones. */
+/** The commands that replace the first real servers of a virtual server. */
 function replaceSome(service: number, count: number): readonly IpvsCommand[] {
   const endpoints = held[service] ?? []
   const fresh = Array.from({ length: count }, () => replacementAddress(serial()))

@@ -11,10 +11,10 @@ const IPPROTO_TCP = 6
 const TCP_NODELAY = 1
 const TIMEOUT_MS = 1_000
 const ON = Buffer.from([1, 0, 0, 0])
-/** Without an address: the socket is connected. */
+/** An empty address, because the socket is connected. */
 const NO_ADDRESS = Buffer.alloc(0)
 
-/** One established connection from the client to an endpoint, both ends of which one thread serves. */
+/** One established connection from the client to an endpoint; one thread serves both ends. */
 export class PingPong {
   readonly #near: number
   readonly #far: number
@@ -33,7 +33,7 @@ export class PingPong {
     }
   }
 
-  /** Microseconds that a byte to the endpoint and one back take, of so many. */
+  /** Sends `count` bytes to the endpoint and back. @returns microseconds for each */
   round(count: number): number {
     const startedAt = performance.now()
     for (let n = 0; n < count; n++) {
@@ -56,7 +56,7 @@ export class PingPong {
 
 function listen(): number {
   const listener = checked(libc.socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0), 'socket')
-  // An earlier connection has the same port.
+  // An earlier connection still has the same port.
   checked(libc.setsockopt(listener, SOL_SOCKET, SO_REUSEADDR, ON, ON.length), 'SO_REUSEADDR')
   const address = socketAddress(0, TARGET_PORT)
   checked(libc.bind(listener, address, address.length), 'bind')

@@ -13,12 +13,12 @@ import type { Observer } from '../../measure/context.ts'
 import type { Target, WaitOptions } from '../../probe/prober.ts'
 
 const NEW_ELEMENT = nfMessageType('nftables', NFT_MSG.newSetElement)
-/** A read returns so often without a message, so that the event loop has its turns. */
+/** Milliseconds after which a read returns without a message, so that the event loop can run. */
 const TIMEOUT_MS = 50
 
 /**
- * Hears from the kernel's own notifications when elements are in force: they are sent when a
- * transaction has taken effect, and wake a thread that waits for nothing else.
+ * Learns from the kernel's notifications when elements are in force. The kernel sends them when a transaction has taken
+ * effect, and they wake a thread that waits for nothing else.
  */
 export class ChangeListener implements Observer {
   readonly #socket: BlockingSocket

@@ -15,7 +15,7 @@ import { BlockingSocket } from '../../lab/blocking-socket.ts'
 
 const TIMEOUT_MS = 30_000
 
-/** A datagram of one transaction, ready to be sent, and the message of it that is acknowledged. */
+/** The datagram of one transaction, and which of its messages is acknowledged. */
 export interface EncodedTransaction {
   readonly bytes: Buffer
   readonly acknowledged: number
@@ -28,7 +28,7 @@ export function encodedTransaction(bytes: Buffer): EncodedTransaction {
   return { bytes, acknowledged: last.seq }
 }
 
-/** nf_tables of another namespace by blocking system calls, the fastest way to an answer. */
+/** nf_tables of another namespace over blocking system calls, the fastest way to get an answer. */
 export class NetfilterRequests {
   readonly #socket: BlockingSocket
   #seq = 0
@@ -56,7 +56,7 @@ export class NetfilterRequests {
     this.#request(request, NLM_F_ACK)
   }
 
-  /** Reads a list to its end, again when a change of any table came in between, as nft does. */
+  /** Reads a list to its end; starts again if any table was changed meanwhile, as nft does. */
   list(request: OutgoingMessage): void {
     while (this.#request(request, NLM_F_DUMP) === 'interrupted');
   }

@@ -6,13 +6,13 @@ import type { NftablesCellParts } from '../cell-parts.ts'
 import { PingPong } from '../counting/ping-pong.ts'
 import { emptyNode, startRunning } from '../running.ts'
 
-/** Bytes there and back in one sample, and samples of each connection in a turn. */
+/** Round trips of a byte in one sample, and samples of each connection in a turn. */
 const COUNT = 200
 const SAMPLES = 50
 
 /**
- * What the counters of Services cost each packet: a connection through a Service beside one that no
- * Service concerns, by turns, on a node that counts and on one that does not, by turns.
+ * Measures what the counters of Services cost each packet: alternates between a connection through a Service and one
+ * without a Service, and between a node that counts and a node that does not.
  */
 export async function counting(parts: NftablesCellParts, turns: number): Promise<Counting> {
   const result = { without: [] as CountingTurn[], with: [] as CountingTurn[] }

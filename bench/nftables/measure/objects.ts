@@ -5,7 +5,7 @@ import type { Cluster } from '../../cluster/cluster.ts'
 import { inside } from '../../lab/namespace.ts'
 import type { NftablesObjects } from '../../report/nftables/results.ts'
 
-/** Counts what is in the tables of a namespace; throws where endpoints of the cluster are missing. */
+/** Counts the objects in the tables of a namespace; throws if endpoints of the cluster are missing. */
 export async function countObjects(
   namespace: string,
   { size, endpointsEach }: Pick<Cluster, 'size' | 'endpointsEach'>,

@@ -11,7 +11,7 @@ import { MAKE_TABLE } from '../stall/unrelated-table.ts'
 
 const PROGRAM = new URL('../stall/gauge.ts', import.meta.url)
 const GAUGES: readonly GaugeName[] = ['transaction', 'list', 'packet']
-/** Until the gauges are warm. */
+/** Milliseconds until the gauges have warmed up. */
 const WARM_UP_MS = 500
 const QUIET_MS = 2_000
 
@@ -20,8 +20,8 @@ type Gauge = WorkerProcess<StallOrder, StallReports>
 type Samples = Readonly<Record<GaugeName, readonly number[]>>
 
 /**
- * How long others wait while a daemon writes everything to an empty node: three programs add a
- * rule to a table of their own, list it, and send a packet through the node, over and over.
+ * Measures how long others wait while a daemon writes everything to an empty node. Three programs repeatedly add a rule
+ * to a table of their own, list it, and send a packet through the node.
  */
 export async function stall(parts: NftablesCellParts, rounds: number): Promise<Stall> {
   const quiet: Samples[] = []

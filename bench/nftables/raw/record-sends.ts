@@ -4,8 +4,8 @@ import { NFNL_SUBSYS } from '../../../src/kernel/netlink/nfnetlink.ts'
 import { RECORD_FILE } from './recording.ts'
 
 /**
- * Loaded before the daemon (`--import`): appends every transaction of nf_tables that the daemon sends to the file that
- * the environment names, each behind its length, byte for byte.
+ * Loaded before the daemon (`--import`). Appends the bytes of every transaction of nf_tables that the daemon sends,
+ * each after its length, to the file that an environment variable names.
  */
 const file = openSync(process.env[RECORD_FILE] ?? '', 'a')
 const { prototype } = raw.RawNetlinkSocket

@@ -17,10 +17,10 @@ export interface Recorded {
   readonly bursts: readonly Transactions[]
 }
 
-/** After a change is in force, the daemon may still have to remove what led to the old. */
+/** Milliseconds after a change is in force in which the daemon may still remove what led to the old endpoints. */
 const REST_MS = 100
 
-/** Starts a daemon that writes down what it sends, changes something, and stops it. */
+/** Starts a daemon that records what it sends, makes changes, and stops it. */
 export async function record(parts: NftablesCellParts): Promise<Recorded> {
   const { cluster, freshAddress, repeats } = parts
   const recording = new Recording(parts.folder)

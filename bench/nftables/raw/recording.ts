@@ -2,7 +2,7 @@ import { closeSync, fstatSync, openSync, readSync, writeFileSync } from 'node:fs
 import { join } from 'node:path'
 import { type EncodedTransaction, encodedTransaction } from '../kernel/netfilter-requests.ts'
 
-/** The variable that names the file to `record-sends.ts`. */
+/** The environment variable with the file for `record-sends.ts`. */
 export const RECORD_FILE = 'NPBENCH_RECORD'
 
 const PRELOAD = new URL('record-sends.ts', import.meta.url).href
@@ -20,7 +20,7 @@ export class Recording {
     this.environment = { [RECORD_FILE]: this.#file, NODE_OPTIONS: options.join(' ').trim() }
   }
 
-  /** Those since the last call, in their order. */
+  /** The transactions since the last call, in their order. */
   take(): readonly EncodedTransaction[] {
     const bytes = this.#unread()
     const taken: EncodedTransaction[] = []

@@ -2,19 +2,19 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { addNamespace, namespaceName, removeNamespace } from '../../lab/namespace.ts'
 import { type EncodedTransaction, NetfilterRequests } from '../kernel/netfilter-requests.ts'
 
-/** The kernel frees what a namespace held after it is gone. */
+/** Milliseconds in which the kernel frees the objects of a removed namespace. */
 const REST_MS = 300
-/** So long the daemon's changes are apart, more or less. */
+/** Milliseconds between two changes, about as many as between those of the daemon. */
 const CHANGE_REST_MS = 40
 
-/** What the sending of some transactions took, one after the other. */
+/** The cost of sending transactions one after the other. */
 export interface Replayed {
   readonly ms: number
   readonly longestMs: number
   readonly cpuSeconds: number
 }
 
-/** A namespace of its own that gets transactions which are encoded already. */
+/** A namespace of its own, to which encoded transactions are sent. */
 export class ReplayPlace {
   readonly name: string
   readonly #requests: NetfilterRequests
@@ -39,7 +39,7 @@ export class ReplayPlace {
     return { ms, longestMs, cpuSeconds: (user + system) / 1e6 }
   }
 
-  /** Milliseconds of each change, which is one or more transactions. */
+  /** Sends changes of one or more transactions. @returns milliseconds of each change */
   async sendEach(changes: readonly (readonly EncodedTransaction[])[]): Promise<readonly number[]> {
     const ms: number[] = []
     for (const change of changes) {

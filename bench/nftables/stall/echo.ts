@@ -6,7 +6,7 @@ import { BACKENDS, CLIENT, toNumber } from '../../lab/plan.ts'
 const PORT = 7_777
 const SOL_SOCKET = 1
 const SO_RCVTIMEO = 20
-/** A packet that is lost counts as one that took so long. */
+/** Milliseconds that a lost packet counts for. */
 const TIMEOUT_MS = 1_000
 
 interface End {
@@ -14,7 +14,9 @@ interface End {
   readonly peer: Buffer
 }
 
-/** A UDP packet from the client's namespace through the node to the backends' and back, by one thread. */
+/**
+ * Sends a UDP packet from the client's namespace through the node to the backends' namespace and back, in one thread.
+ */
 export class Echo {
   readonly #near: End
   readonly #far: End
@@ -38,7 +40,7 @@ export class Echo {
   #pass({ socket, peer }: End, to: End): boolean {
     const sent = libc.sendto(socket, this.#packet, 8n, 0, peer, peer.length)
     checked(Number(sent), 'sendto of a packet')
-    // One that was given up may still come.
+    // A packet that was given up may still arrive.
     do {
       if (libc.recv(to.socket, this.#received, 8n, 0) < 0n) return false
     } while (this.#received.readUInt32LE(0) !== this.#serial)

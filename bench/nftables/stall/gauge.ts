@@ -5,7 +5,7 @@ import { Echo } from './echo.ts'
 import type { StallOrder, StallReports } from './order.ts'
 import { ADD_ONE, EMPTY_CHAIN, listTable } from './unrelated-table.ts'
 
-/** A program of its own that does one thing over and over and notes how long each took. */
+/** A program that repeats one operation, and records how long each took. */
 const REST_MS = 2
 const RULES = 100
 let waits: number[] = []

@@ -1,11 +1,11 @@
 import type { Waits } from '../../report/nftables/results.ts'
 
-/** What is done over and over. */
+/** The operation that is repeated. */
 export type GaugeName = keyof Waits
 
 /** What a gauge receives, one JSON per line on its standard input. */
 export type StallOrder =
-  /** Begins, in these namespaces, and does not stop. */
+  /** Begins in these namespaces, and continues until the process ends. */
   | {
       readonly what: 'start'
       readonly gauge: GaugeName

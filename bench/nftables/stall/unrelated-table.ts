@@ -15,7 +15,7 @@ const RULE = { expressions: [{ type: 'counter' }] } as const
 const ADD_RULE: Command = { do: 'addRule', table: TABLE, chain: 'added', rule: RULE }
 const FLUSH: Command = { do: 'flushChain', table: TABLE, chain: 'added' }
 
-/** A table as a firewall has one: a rule that forwarded packets meet, and a chain that rules are added to. */
+/** A table like that of a firewall: a rule that forwarded packets pass, and a chain to which rules are added. */
 export const MAKE_TABLE = encoded([
   { do: 'addTable', table: TABLE },
   {
@@ -31,7 +31,7 @@ export const MAKE_TABLE = encoded([
 /** What `nft add rule` sends. */
 export const ADD_ONE = encoded([ADD_RULE])
 
-/** Not measured: it keeps the chain short. */
+/** Keeps the chain short; not measured. */
 export const EMPTY_CHAIN = encoded([FLUSH])
 
 /** What `nft list table` reads: the table, its sets, its chains and their rules. */

@@ -11,7 +11,7 @@ export interface ApiserverResults {
 export interface ApiserverMachine {
   readonly cores: number
   readonly kernel: string
-  /** Undefined where there is none. */
+  /** Undefined: etcd is not installed. */
   readonly etcd: string | undefined
   readonly node: string
 }
@@ -21,7 +21,7 @@ export type Driver = 'embedded' | 'etcd'
 /** One driver of the store. Lists have one figure for each round, or for each start. */
 export interface ApiserverCell {
   readonly driver: Driver
-  /** Why there are no more figures. */
+  /** Why figures are missing. */
   readonly unfinished?: string
   readonly measured: Partial<ApiserverMeasured>
 }
@@ -50,11 +50,11 @@ export interface IdleWatchers {
   readonly watchers: number
   /** By how much the server's resident memory has grown, divided by their number; 1,000 bytes. */
   readonly kilobytesEach: readonly number[]
-  /** The same of Node's HTTPS server with an answer that does not end. */
+  /** The same for Node's HTTPS server with an answer that does not end. */
   readonly bareKilobytesEach: readonly number[]
 }
 
-/** By clients that each wait for their answer. */
+/** Requests of clients that each wait for their answer. */
 export interface Requests {
   readonly perSecond: readonly number[]
   readonly p50: readonly number[]
@@ -66,14 +66,14 @@ export interface Requests {
 }
 
 export interface Creates extends Requests {
-  /** By turns with the rounds: as many bytes appended and flushed by one writer. */
+  /** Alternating with the rounds: one writer that appends and flushes as many bytes. */
   readonly flushesPerSecond: readonly number[]
   /** The store alone, in the benchmark's process, with as many writers. */
   readonly storePerSecond: readonly number[]
 }
 
 export interface Reads extends Requests {
-  /** Node's HTTPS server with constant bytes, by turns. */
+  /** Alternating with the rounds: Node's HTTPS server with constant bytes. */
   readonly barePerSecond: readonly number[]
 }
 

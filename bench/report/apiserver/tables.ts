@@ -161,7 +161,7 @@ function megabytes(kib: readonly number[]): string {
   )
 }
 
-/** Of medians: the rounds of a file that grows are not alike. */
+/** Ratios of medians, because the rounds of a growing file are not comparable one by one. */
 function ratios(ours: readonly number[], theirs: readonly number[]): string {
   return (median(ours) / median(theirs)).toFixed(2)
 }

@@ -9,7 +9,7 @@ export function baselineOf(subject: SubjectName): SubjectName | undefined {
   return subject === 'certificate' ? 'none' : 'ignored'
 }
 
-/** The rates of a subject divided by another's; empty where the other was not measured. */
+/** The rates of a subject divided by those of another; empty if the other was not measured. */
 export function rateRatios(
   cell: RequestsCell,
   all: readonly RequestsCell[],

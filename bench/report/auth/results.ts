@@ -5,7 +5,7 @@ export interface AuthResults {
   readonly quick: boolean
   /** Per cent of all cores that others used before the first round. */
   readonly busyPercent: number
-  /** Why there are no more figures. */
+  /** Why figures are missing. */
   readonly unfinished?: string
   readonly measured: Partial<AuthMeasured>
 }
@@ -27,16 +27,16 @@ export interface AuthMeasured {
 export interface Decisions {
   readonly roles: number
   readonly bindings: number
-  /** As the server decides: bindings are found by their subject. */
+  /** As the server decides: it finds bindings by their subject. */
   readonly indexedPerSecond: readonly number[]
-  /** By one scan of all bindings. */
+  /** By a scan of all bindings. */
   readonly scannedPerSecond: readonly number[]
 }
 
 /**
  * What a server knows of its clients. `none`: no users. `ignored`: no users either, and each request has a token that
- * the server does not read. `token`: each request has the token of an account. `certificate`: each connection has a client certificate. `audited`: as `token`, and every
- * request is recorded at the level Metadata in a file.
+ * the server does not read. `token`: each request has the token of an account. `certificate`: each connection has a
+ * client certificate. `audited`: as `token`, and every request is recorded at the level Metadata in a file.
  */
 export type SubjectName = 'none' | 'ignored' | 'token' | 'certificate' | 'audited'
 
@@ -44,7 +44,7 @@ export interface RequestsCell {
   readonly subject: SubjectName
   readonly create: Cost
   readonly get: Cost
-  /** Audit events that the log could not take, in all rounds. */
+  /** Audit events that the log could not accept, in all rounds. */
   readonly droppedEvents: number
 }
 

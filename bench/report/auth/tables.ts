@@ -50,7 +50,7 @@ function droppedEvents({ subject, droppedEvents: dropped }: RequestsCell): strin
   return subject === 'audited' ? String(dropped) : undefined
 }
 
-/** The median of the rounds' ratios of rates, of the subjects that are to be compared. */
+/** The median over the rounds of the ratio of rates of the compared subjects. */
 function against(
   cells: readonly RequestsCell[],
   otherOf: (cell: RequestsCell) => SubjectName | undefined,

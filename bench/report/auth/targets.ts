@@ -5,7 +5,7 @@ import { baselineOf, type RequestName, rateRatios } from './ratios.ts'
 import type { AuthMeasured, Decisions, Flood, RequestsCell } from './results.ts'
 
 const LEAST_DECISIONS = 200_000
-/** Of the rate of a server that knows no users: at most 10 % slower. */
+/** The least part of the rate of a server without users: at most 10 % slower. */
 const LEAST_RATE = 0.9
 const MAX_WAIT = 2
 
@@ -37,7 +37,7 @@ const FLOOD: readonly Target<Flood>[] = [
   },
 ]
 
-/** Of everything that was measured. */
+/** The verdicts about everything that was measured. */
 export function authVerdicts({
   decisions,
   requests = [],
@@ -54,7 +54,7 @@ function decisionsAt({ roles, bindings }: Decisions): string {
   return `${count(roles)} roles, ${count(bindings)} bindings`
 }
 
-/** Of the subjects that prove who they are, and are not audited. */
+/** A target for the subjects that authenticate and are not audited. */
 function rateTarget(name: string, request: RequestName): Target<RequestsCell> {
   return {
     name,

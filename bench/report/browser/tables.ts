@@ -27,7 +27,7 @@ export function costTable({ without, open }: Costs): string {
   ])
 }
 
-/** Points of per cent beside the same round; a ratio to a process that rests would say nothing. */
+/** The difference in percentage points in each round; a ratio to an idle process would say nothing. */
 function added(cost: DaemonCost, without: DaemonCost): readonly number[] {
   return cost.cpuPercent.map((one, round) => one - (without.cpuPercent[round] ?? Number.NaN))
 }

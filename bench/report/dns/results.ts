@@ -36,7 +36,7 @@ export interface Rates {
   readonly latencies: Latencies
 }
 
-/** At the same rate, in the same round: what of them is the machine and dnsperf is that of the echo, too. */
+/** Latencies at the same rate in the same round. The latency of the echo shows the part of machine and dnsperf. */
 export interface Latencies {
   readonly echo: RoundLatencies
   readonly dns: RoundLatencies
@@ -52,7 +52,7 @@ export interface RoundLatencies {
 export interface Changes {
   /** From sending it to the API server until the first answer with it. */
   readonly fromWrite: readonly number[]
-  /** From the answer of the API server; 0 where DNS was first. */
+  /** From the answer of the API server; 0: DNS was faster. */
   readonly fromAnswer: readonly number[]
 }
 

@@ -3,7 +3,7 @@ import { median, quantile, ratios } from '../statistics.ts'
 import { judgeAll, type Target, type Verdict } from '../verdict.ts'
 import type { DnsResults } from './results.ts'
 
-/** Of the rate of a bare echo: 1.4 times what CoreDNS reaches of it. */
+/** The least part of the rate of a bare echo: 1.4 times the part that CoreDNS reaches. */
 const LEAST_RATE = 0.75
 const MAX_P99_MS = 2
 const MAX_CHANGE_MS = 10
@@ -60,7 +60,7 @@ const TARGETS: readonly Target<DnsResults>[] = [
   },
 ]
 
-/** Of everything that was measured. */
+/** The verdicts about everything that was measured. */
 export function dnsVerdicts(results: DnsResults): readonly Verdict[] {
   return judgeAll(TARGETS, [results], ({ services }) => `${count(services)} Services`)
 }

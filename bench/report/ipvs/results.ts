@@ -8,7 +8,7 @@ export interface IpvsResults {
   readonly cells: readonly IpvsCell[]
 }
 
-/** Where ip_vs is. */
+/** The machine whose kernel has ip_vs. */
 export interface IpvsMachine {
   readonly cores: number
   /** `6.1` */
@@ -21,9 +21,9 @@ export interface IpvsMachine {
 /** One size. */
 export interface IpvsCell {
   readonly services: number
-  /** Why there are no more figures. */
+  /** Why figures are missing. */
   readonly unfinished?: string
-  /** Per cent of all cores that others used meanwhile on the machine that runs the kernel. */
+  /** Per cent of all cores that other processes used meanwhile, on the machine that runs the kernel. */
   readonly othersPercent?: number
   readonly measured: Partial<IpvsMeasured>
 }
@@ -89,7 +89,7 @@ export interface WatchLatency {
 export interface Clear {
   /** From the end of `ipvsadm -C` to the daemon's log record about it. */
   readonly toNotice: readonly number[]
-  /** From that record until every virtual server is there again. */
+  /** From that record until every virtual server has been restored. */
   readonly toRepair: readonly number[]
 }
 

@@ -152,7 +152,7 @@ function p99(samples: readonly number[]): string {
   return quantile(samples, 0.99).toFixed(1)
 }
 
-/** How many raw round trips the daemon's own part of a change is. */
+/** The daemon's own part of a change, as a multiple of the raw round trip. */
 function ownShare(measured: Partial<IpvsMeasured>, what: 'replace' | 'add'): string | undefined {
   const { watch } = measured
   const raw = what === 'replace' ? measured.rawReplace : measured.rawAdd

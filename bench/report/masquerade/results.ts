@@ -14,7 +14,7 @@ export interface MasqueradeMachine {
   readonly node: string
 }
 
-/** How many clients connect how often, and whether they bind before. */
+/** How many clients connect, how often, and whether they bind first. */
 export interface Load {
   /** Of all clients together. */
   readonly perSecond: number
@@ -24,7 +24,7 @@ export interface Load {
   readonly seconds: number
 }
 
-/** What became of the connections of one load through one subject, and what the kernel counted. */
+/** The outcomes of the connections of one load through one subject, and the counters of the kernel. */
 export interface MasqueradeCell extends Load {
   readonly subject: string
   /** As `6.18`; `6.1, User-mode Linux`. */
@@ -33,17 +33,19 @@ export interface MasqueradeCell extends Load {
   readonly tookSeconds: number
   readonly connections: number
   readonly failures: number
-  /** Of the connections, all clients together, before they are masqueraded. */
+  /** Source ports of the connections of all clients, before masquerading. */
   readonly ports: SourcePorts
-  /** `TCPSynRetrans` of the side that connects. */
+  /** `TCPSynRetrans` of the connecting side. */
   readonly repeatedSyns: number
-  /** The same repeated SYNs, as read from the devices. */
+  /** The causes of the same repeated SYNs, from the packets on the devices. */
   readonly causes: Causes
-  /** Packets of handshakes that could not be read: causes are complete where it is 0. Undefined: not counted. */
+  /** Packets of handshakes that could not be read; 0: causes are complete. Undefined: not counted. */
   readonly unreadPackets?: number
   /** `PAWSTimewait` of the endpoints; before Linux 6.16 `PAWSEstab`. */
   readonly rejectedByTimeWait: number
-  /** First packets that were dropped since connection tracking had their addresses and ports already. */
+  /**
+   * First packets that were dropped because connection tracking already had an entry with their addresses and ports.
+   */
   readonly insertFailed: number
   /** `ListenDrops`, `TCPACKSkippedTimeWait` and `TCPTimeWaitOverflow` of the endpoints. */
   readonly listenDrops: number
@@ -57,15 +59,15 @@ export interface SourcePorts {
   readonly most: number
 }
 
-/** What became of the SYN before the repeated one. */
+/** What happened to the SYN before the repeated one. */
 export interface Causes {
-  /** It came to an endpoint, which answered with a bare acknowledgement: a TIME_WAIT does. */
+  /** It reached an endpoint, which answered with a bare acknowledgement, as for a TIME_WAIT. */
   readonly timeWait: CauseCounts
-  /** It came to an endpoint, which did not answer. */
+  /** It reached an endpoint, which did not answer. */
   readonly unanswered: CauseCounts
   /** The endpoint accepted it, but its answer was late or lost. */
   readonly answered: CauseCounts
-  /** It came to no endpoint. */
+  /** It reached no endpoint. */
   readonly lost: CauseCounts
 }
 

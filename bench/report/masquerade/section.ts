@@ -27,7 +27,7 @@ ${cellsTable(cells)}
 `
 }
 
-/** One row for each subject: repeated SYNs, in brackets the connections that waited. */
+/** One row for each subject: repeated SYNs, and in brackets the connections that waited. */
 function cellsTable(cells: readonly MasqueradeCell[]): string {
   const subjects = [...new Set(cells.map(({ subject }) => subject))]
   const columns = [false, true].flatMap((binds) =>
@@ -56,7 +56,7 @@ function shown(cell: MasqueradeCell | undefined): string | undefined {
   return waits === 0 ? count(cell.repeatedSyns) : `${count(cell.repeatedSyns)} (${count(waits)})`
 }
 
-/** Where each repeated SYN and each wait came from, and what the kernel counted beside. */
+/** The causes of repeated SYNs and waits, and the counters of the kernel. */
 function totalsTable(cells: readonly MasqueradeCell[]): string {
   const subjects = [...new Set(cells.map(({ subject }) => subject))].toSorted()
   const of = (subject: string) => cells.filter((one) => one.subject === subject)

@@ -15,11 +15,11 @@ export interface NftablesMachine {
   readonly node: string
 }
 
-/** So many Services with so many endpoints each. */
+/** The figures for a number of Services and of endpoints of each. */
 export interface NftablesCell {
   readonly services: number
   readonly endpoints: number
-  /** Why there are no more figures. */
+  /** Why figures are missing. */
   readonly unfinished?: string
   readonly measured: Partial<NftablesMeasured>
 }
@@ -38,7 +38,7 @@ export interface NftablesMeasured {
   readonly rawBurst: readonly number[]
   readonly memory: MemoryUse
   readonly stall: Stall
-  /** Of one size only: packets of all sizes do the same. */
+  /** Measured at one size only, because packets pass the same rules at all sizes. */
   readonly counting: Counting
 }
 
@@ -52,9 +52,9 @@ export interface RawReplay {
   readonly longestMs: readonly number[]
 }
 
-/** Microseconds that a byte to an endpoint and one back take, median of a turn. */
+/** Microseconds for the round trip of a byte to an endpoint, the median of a turn. */
 export interface CountingTurn {
-  /** No Service concerns the connection. */
+  /** The connection is not to a Service. */
   readonly direct: number
   /** Through a Service. */
   readonly forwarded: number
@@ -74,7 +74,7 @@ export interface NftablesObjects {
   readonly elements: number
 }
 
-/** How long others waited, of those who were measured over and over. */
+/** How long the repeated operations of other programs took. */
 export interface Stall {
   /** While nothing else happened. */
   readonly quiet: Waits
@@ -82,7 +82,7 @@ export interface Stall {
   readonly coldStart: Waits
 }
 
-/** A transaction and a list of a table that is not the mode's, and a packet there and back. */
+/** A transaction and a list of a table that is not the mode's, and the round trip of a packet. */
 export type Waits = Readonly<Record<'transaction' | 'list' | 'packet', Wait>>
 
 /** One number for each round. */

@@ -72,7 +72,7 @@ export function burstTable(cells: readonly NftablesCell[]): string {
   ])
 }
 
-/** The longest of each round, and how many there were. */
+/** The longest operation of each round, and the number of operations. */
 export function stallTable(cells: readonly NftablesCell[]): string {
   const columns = (['transaction', 'list', 'packet'] as const).flatMap(
     (name): readonly Column<NftablesCell>[] => [
@@ -142,7 +142,7 @@ export function objectsTable(cells: readonly NftablesCell[]): string {
   ])
 }
 
-/** Each turn is one sample: how much longer a byte and its answer take through a Service than without one. */
+/** Each turn is one sample: how much longer the round trip of a byte takes through a Service than without one. */
 export function countingTable(cells: readonly NftablesCell[]): string {
   const shares = (turns: readonly CountingTurn[]) =>
     turns.map(({ forwarded, direct }) => forwarded / direct)

@@ -16,7 +16,7 @@ const MEMORY_MIB: ReadonlyMap<Shape, number> = new Map([
   ['10000x10', 190],
 ])
 
-/** Where others are watched while everything is written. */
+/** The shape at which the waits of others are measured. */
 const STALL_SHAPE: Shape = '10000x10'
 const STALL_MS = 50
 

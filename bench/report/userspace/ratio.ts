@@ -8,13 +8,13 @@ export interface Compared {
 }
 
 /**
- * HAProxy with `option splice-auto` copies, even long streams: where splicing is the point,
- * the comparison is with one that does.
+ * HAProxy with `option splice-auto` copies even long streams, so comparisons of streams are with an HAProxy that always
+ * splices.
  */
 export const FOR_STREAMS: SubjectName = 'haproxy-splice'
 export const FOR_MESSAGES: SubjectName = 'haproxy-auto'
 
-/** Figures divided by the other's of the same round, so that slow rounds are slow for both. */
+/** Figures divided by those of the same round of the other subject, so that slow rounds are slow for both. */
 export function ratios(
   cell: UserspaceCell,
   all: readonly UserspaceCell[],
@@ -26,7 +26,7 @@ export function ratios(
   return ours.slice(0, theirs.length).map((figure, round) => figure / (theirs[round] ?? Number.NaN))
 }
 
-/** Undefined where one of them has no figure. */
+/** Undefined if one of them has no figure. */
 export function medianRatio(
   cell: UserspaceCell,
   all: readonly UserspaceCell[],

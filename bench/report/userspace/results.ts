@@ -36,7 +36,7 @@ export type SubjectName =
 /** One subject. Lists have one figure for each round, the same rounds in all subjects. */
 export interface UserspaceCell {
   readonly subject: SubjectName
-  /** Why there are no more figures. */
+  /** Why figures are missing. */
   readonly unfinished?: string
   readonly measured: Partial<UserspaceMeasured>
 }
@@ -55,7 +55,7 @@ export interface UserspaceMeasured {
 /** 10⁹ bytes from backend to client. */
 export interface Stream {
   readonly gigabytesPerSecond: readonly number[]
-  /** Of the proxy's processes; 0 where there are none. */
+  /** Processor seconds of the proxy's processes; 0 if there are none. */
   readonly cpuSecondsPerGigabyte: readonly number[]
 }
 
@@ -71,7 +71,7 @@ export interface Latency {
   readonly failures: readonly number[]
 }
 
-/** Connections that were used once and then left alone. */
+/** Connections that were used once and are then idle. */
 export interface IdleConnections {
   readonly connections: number
   readonly failures: readonly number[]

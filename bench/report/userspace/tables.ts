@@ -86,7 +86,7 @@ export function idleTable(cells: readonly UserspaceCell[]): string {
   ])
 }
 
-/** How many times as fast as through the fastest proxy it is without one, with 64 connections. */
+/** The throughput of 64 connections without a proxy, divided by that of the fastest proxy. */
 export function headroom(cells: readonly UserspaceCell[]): number | undefined {
   const speed: Compared = {
     pick: ({ streams }) => streams?.gigabytesPerSecond,
@@ -100,7 +100,7 @@ export function headroom(cells: readonly UserspaceCell[]): number | undefined {
   return ratio && ratio / fastest
 }
 
-/** A figure, and what it is divided by that of HAProxy in one of its settings. */
+/** A figure, and its ratio to that of HAProxy in one of its settings. */
 function compared(
   cells: readonly UserspaceCell[],
   name: string,
@@ -116,7 +116,7 @@ function compared(
   ]
 }
 
-/** Where there is no process, there is nothing to count. */
+/** The processor time as text; undefined if there is no process. */
 function cpu(figures: readonly number[] | undefined): string | undefined {
   return figures === undefined || median(figures) === 0 ? undefined : spread(figures, 2)
 }

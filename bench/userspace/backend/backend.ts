@@ -8,10 +8,10 @@ import type { Source } from './source.ts'
 
 const BUFFER_BYTES = 1 << 16
 const ACCEPT_AT_ONCE = 64
-/** How often one connection is sent to before others have their turn. */
+/** How often it sends on one connection before it serves the others. */
 const SEND_AT_ONCE = 4
 
-/** Answers requests with themselves, and sends without end on request. */
+/** Echoes requests, and on request sends an endless stream. */
 export class Backend {
   readonly #sockets: Sockets
   readonly #poller: Poller
@@ -20,7 +20,7 @@ export class Backend {
   readonly #source: Source
   readonly #peer = new Uint8Array(SOCKET_ADDRESS_BYTES)
   readonly #streams = new Set<number>()
-  /** Streams whose sockets take more, as far as is known. */
+  /** Streams whose sockets are believed to accept more data. */
   readonly #writable = new Set<number>()
 
   constructor(sockets: Sockets, listeners: readonly number[], source: Source) {
@@ -81,7 +81,7 @@ export class Backend {
     }
   }
 
-  /** By a reset: a proxy that ended first need not remember the connection. */
+  /** Ends a connection by a reset, so that no side has to remember it. */
   #end(socket: number): void {
     this.#streams.delete(socket)
     this.#writable.delete(socket)

@@ -6,7 +6,7 @@ import { BACKENDS, TARGET_PORT } from '../../lab/plan.ts'
 import { Backend } from './backend.ts'
 import { Source } from './source.ts'
 
-/** One backend for all subjects: FOLDER NAMESPACE… in each of which it listens. */
+/** One backend for all subjects. Arguments: FOLDER NAMESPACE…; it listens in each namespace. */
 const sys = openSyscalls()
 if (sys === undefined) throw new Error('the backend needs node:ffi')
 const sockets = new Sockets(sys)

@@ -23,7 +23,7 @@ export class Source {
     this.#offset = sys.allocate(8)
   }
 
-  /** How much the socket took; -1: see `errno`. */
+  /** The number of bytes that the socket accepted; -1: see `errno`. */
   sendTo(socket: number): number {
     this.#offset.bytes.fill(0)
     return libc.sendfile(socket, this.#file, this.#offset.address, FILE_BYTES)

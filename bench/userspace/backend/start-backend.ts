@@ -3,7 +3,7 @@ import { once } from 'node:events'
 
 const PROGRAM = new URL('./main.ts', import.meta.url).pathname
 
-/** Resolves when it listens in all the namespaces; the result ends it. */
+/** Starts the backend; resolves when it listens in all namespaces. @returns a function that ends it */
 export async function startBackend(
   folder: string,
   namespaces: readonly string[],

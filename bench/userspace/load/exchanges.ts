@@ -6,7 +6,7 @@ import { Talks } from './talks.ts'
 
 const MAX_WAIT_MS = 20
 
-/** New connections as fast as they are answered, or as `roundTrips` new requests on the same. */
+/** Makes new connections as fast as they are answered, or, for `roundTrips`, new requests on the same connections. */
 export function exchanges(
   sockets: Sockets,
   target: SocketAddress,

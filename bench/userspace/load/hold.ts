@@ -2,10 +2,10 @@ import type { SocketAddress } from '../../../src/kernel/sockets/socket-address.t
 import type { Sockets } from '../../../src/kernel/sockets/sockets.ts'
 import { Talks } from './talks.ts'
 
-/** Connections that are being made at a time. */
+/** Connections that are opened at the same time. */
 const AT_ONCE = 32
 const TIMEOUT_MS = 60_000
-/** More failures than these mean that the proxy refuses. */
+/** With more failures, the proxy is considered to refuse connections. */
 const MAX_FAILURES = 1_000
 const MAX_WAIT_MS = 100
 
@@ -14,7 +14,7 @@ export interface Holding {
   readonly failures: number
 }
 
-/** Connections that had one answer, so that the backend has them, too. */
+/** Opens connections with one exchange each, so that the backend has them, too, and holds them. */
 export function hold(sockets: Sockets, target: SocketAddress, count: number): Holding {
   const held = new Set<number>()
   const talks = new Talks(sockets, target, (socket) => held.add(socket))

@@ -9,7 +9,7 @@ import { hold } from './hold.ts'
 import type { LoadOrder, LoadReports } from './order.ts'
 import { stream } from './stream.ts'
 
-/** The load generator: one process for all subjects, so that each meets the same. */
+/** The load generator: one process for all subjects, so that each gets the same load. */
 const sys = openSyscalls()
 if (sys === undefined) throw new Error('the load generator needs node:ffi')
 const sockets = new Sockets(sys)

@@ -10,10 +10,10 @@ export interface LoadOrder {
   readonly client: string
   readonly ip: string
   readonly port: number
-  /** At a time. */
+  /** The number of connections at the same time. */
   readonly connections: number
   readonly ms: number
-  /** Processes whose time is taken, with that of their children. */
+  /** Processes whose processor time is measured, with that of their children. */
   readonly pids: readonly number[]
 }
 

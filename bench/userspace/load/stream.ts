@@ -7,15 +7,15 @@ import { STREAM } from '../wire.ts'
 import { hold } from './hold.ts'
 import type { LoadOrder, Streamed } from './order.ts'
 
-/** linux/socket.h: of a TCP socket, it throws the bytes away where they are (tcp(7)). */
+/** linux/socket.h: for a TCP socket, discards the received bytes without copying them (tcp(7)). */
 const MSG_TRUNC = 0x20
 const AT_ONCE = 1 << 22
-/** Until windows have opened. */
+/** Milliseconds until TCP windows have opened. */
 const SETTLE_MS = 300
 const MAX_WAIT_MS = 20
 const GIGA = 1e9
 
-/** Takes what backends send on so many connections, as fast as it comes. */
+/** Receives what backends send on several connections, as fast as it arrives. */
 export function stream(
   sockets: Sockets,
   target: SocketAddress,

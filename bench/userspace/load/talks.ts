@@ -9,16 +9,16 @@ const BUFFER_BYTES = 4_096
 const BROKEN = EPOLL.err | EPOLL.hup
 
 interface Talk {
-  /** Of the connection, then of each request: `performance.now()`. */
+  /** The start of the connection, then of each request: `performance.now()`. */
   since: number
   isConnected: boolean
   received: number
 }
 
-/** `ms` since the connection was begun, or the last request on it sent. */
+/** Called with each answer. `ms`: since the connection was begun, or since its last request was sent. */
 export type OnAnswer = (socket: number, ms: number) => void
 
-/** Connections that each send a request as soon as they can; what follows the answer is open. */
+/** Connections that each send a request as soon as possible; the caller decides what follows the answer. */
 export class Talks {
   failures = 0
   readonly #sockets: Sockets
@@ -36,12 +36,12 @@ export class Talks {
     this.#memory = sockets.sys.allocate(BUFFER_BYTES)
   }
 
-  /** Those that were opened and not closed. */
+  /** The number of open connections. */
   get size(): number {
     return this.#talks.size
   }
 
-  /** False: the kernel refused at once. */
+  /** Opens a connection. @returns false if the kernel refused it at once */
   open(): boolean {
     const since = performance.now()
     const socket = this.#sockets.connect('tcp', this.#target, 0)
@@ -63,19 +63,19 @@ export class Talks {
     this.#send(socket)
   }
 
-  /** By a reset, so that no TIME_WAIT remains. */
+  /** Closes a connection by a reset, so that no TIME_WAIT remains. */
   close(socket: number): void {
     this.#talks.delete(socket)
     this.#sockets.resetOnClose(socket)
     this.#sockets.sys.close(socket)
   }
 
-  /** Waits at most so long for anything to happen. */
+  /** Waits for an event, at most `timeoutMs`. */
   wait(timeoutMs: number): void {
     this.#poller.wait(timeoutMs, (socket, events) => this.#ready(socket, events))
   }
 
-  /** Ends all that are still open, but for those to keep. */
+  /** Closes all open connections except those to keep. */
   end(keep: ReadonlySet<number> = new Set()): void {
     for (const socket of [...this.#talks.keys()]) if (!keep.has(socket)) this.close(socket)
     this.#poller.close()

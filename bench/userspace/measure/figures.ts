@@ -2,14 +2,14 @@ import type { Contestant } from '../contest.ts'
 import type { Exchanges } from '../load/order.ts'
 import type { Sample } from '../sample.ts'
 
-/** Connections that are made at a time, and streams. */
+/** Connections, or streams, at the same time. */
 const CONCURRENCY = 32
 const STREAMS = 64
 
-/** One figure of one subject in one round, by so many milliseconds of load. */
+/** Measures one figure of one subject in one round, with `ms` milliseconds of load. */
 export type TakeFigure = (contestant: Contestant, ms: number) => Promise<Sample>
 
-/** In the order of a round: every subject is measured for one figure before the next one begins. */
+/** The figures in the order of a round: every subject is measured for one figure before the next figure. */
 export const FIGURES: Readonly<Record<string, TakeFigure>> = {
   'one stream': async (contestant, ms) => ({ stream: await streams(contestant, 1, ms) }),
   streams: async (contestant, ms) => ({ streams: await streams(contestant, STREAMS, ms) }),

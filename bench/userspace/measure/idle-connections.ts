@@ -3,19 +3,19 @@ import { cpuSeconds, memoryOf, processTree } from '../../daemon/process-tree.ts'
 import type { Contestant } from '../contest.ts'
 import type { Sample } from '../sample.ts'
 
-/** The first connections let code and heaps grow, which the others find there. */
+/** The number of first connections, during which code and heaps grow, in contrast to later ones. */
 const FIRST = 500
 const SETTLE_MS = 2_000
 const MOST = 10_000
-/** Descriptors of a proxy that are no connections. */
+/** Descriptors of a proxy that are not connections. */
 const SPARE = 2_000
 
-/** Two descriptors of the proxy each. */
+/** The most connections; each takes two descriptors of the proxy. */
 export function mostConnections(descriptors: number): number {
   return Math.min(MOST, Math.floor((descriptors - SPARE) / 2))
 }
 
-/** On a proxy that has just been started. */
+/** Measures idle connections on a proxy that has just been started. */
 export async function idleConnections(
   contestant: Contestant,
   connections: number,
@@ -47,7 +47,7 @@ function residentKib(pids: readonly number[]): number {
   return all.reduce((sum, pid) => sum + (memoryOf(pid)?.resident ?? 0), 0)
 }
 
-/** Of one core. */
+/** Per cent of one core that the processes use. */
 async function usedPercent(pids: readonly number[], ms: number): Promise<number> {
   const used = () => pids.reduce((sum, pid) => sum + cpuSeconds(pid), 0)
   const before = used()

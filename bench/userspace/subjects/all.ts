@@ -5,7 +5,7 @@ import { haproxy } from './haproxy.ts'
 import { nginx } from './nginx.ts'
 import type { Subject } from './subject.ts'
 
-/** In the order in which they take turns and stand in the tables. */
+/** All subjects, in the order of their turns and of the tables. */
 export const SUBJECTS: readonly Subject[] = [
   direct,
   dnat,

@@ -3,10 +3,10 @@ import { hostPort, type IpAddress } from '../../../src/lib/ip.ts'
 import { writeSysctls } from '../../lab/namespace.ts'
 import type { ProxySetup, Subject } from './subject.ts'
 
-/** Connections that were reset leave the table at once. */
+/** Makes reset connections leave the conntrack table soon. */
 const FORGETFUL = { 'net/netfilter/nf_conntrack_tcp_timeout_close': 1 } as const
 
-/** What the iptables mode does to a packet, by a single rule. */
+/** What the iptables mode does to a packet, as a single rule. */
 export const dnat: Subject = {
   name: 'dnat',
   async start(setup) {

@@ -34,7 +34,7 @@ function fail(message: string): never {
   process.exit(1)
 }
 
-/** Workers do not get equal shares: each may have as many as there can be. */
+/** Workers do not get equal shares, so the limit of each is the total number of connections. */
 function limits(connections: number): ForwarderLimits {
   return {
     connections,

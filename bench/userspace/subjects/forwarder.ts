@@ -3,11 +3,11 @@ import { startProgram } from './program.ts'
 import type { Subject } from './subject.ts'
 
 const PROGRAM = new URL('./forwarder-main.ts', import.meta.url).pathname
-/** As the launcher of the daemon. */
+/** The same flags as those of the daemon's launcher. */
 const FLAGS = ['--disable-warning=ExperimentalWarning', '--max-semi-space-size=4'] as const
 const CACHE = new URL('../../../node_modules/.cache/node-proxy', import.meta.url).pathname
 
-/** The daemon's data path without the daemon, which listens at the address itself. */
+/** The data path of the daemon without the daemon; it listens on the address itself. */
 export function forwarder(dataPath: DataPath): Subject {
   return {
     name: dataPath,

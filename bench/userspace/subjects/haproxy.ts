@@ -3,13 +3,13 @@ import { join } from 'node:path'
 import { startProgram } from './program.ts'
 import type { ProxySetup, Subject } from './subject.ts'
 
-/** Pipes for splicing, two descriptors each, and some more for what it needs itself. */
+/** Pipes for splicing, which take two descriptors each, and further descriptors for HAProxy itself. */
 const PIPES = 256
 const SPARE = 200
 
 /**
- * How HAProxy moves bytes. `haproxy-splice`: always by splice(2). `haproxy-auto`: as it sees fit,
- * which in mode tcp of 2.6 is by copies, long streams as well. `haproxy-copy`: never by splice(2).
+ * How HAProxy moves bytes. `haproxy-splice`: always by splice(2). `haproxy-auto`: HAProxy decides, which in mode tcp of
+ * version 2.6 means copying even long streams. `haproxy-copy`: never by splice(2).
  */
 export type HaproxyName = 'haproxy-splice' | 'haproxy-auto' | 'haproxy-copy'
 
@@ -30,7 +30,9 @@ export function haproxy(name: HaproxyName): Subject {
   }
 }
 
-/** A connection takes two descriptors; HAProxy refuses to start with more than it may have. */
+/**
+ * The configuration. A connection takes two descriptors, and HAProxy does not start with a limit that it cannot reach.
+ */
 export function haproxyConfig(name: HaproxyName, setup: ProxySetup): string {
   const { listen, backend, workers, descriptors } = setup
   return `global

@@ -15,7 +15,7 @@ export const nginx: Subject = {
   },
 }
 
-/** A listening socket for each worker, by which the kernel spreads the clients evenly. */
+/** The configuration, with a listening socket for each worker, so that the kernel spreads the clients evenly. */
 export function nginxConfig({ listen, backend, workers, descriptors, folder }: ProxySetup): string {
   return `load_module ${STREAM_MODULE};
 user root;

@@ -7,10 +7,10 @@ import type { ProxySetup, Running } from './subject.ts'
 const POLL_MS = 20
 const TIMEOUT_MS = 15_000
 const STOP_MS = 5_000
-/** A listening socket in /proc/net/tcp (linux/tcp_states.h). */
+/** The state of a listening socket in /proc/net/tcp (linux/tcp_states.h). */
 const LISTENING = '0A'
 
-/** Starts a proxy in its namespace; resolves when it listens. Throws with its output otherwise. */
+/** Starts a proxy in its namespace; resolves when it listens, and otherwise throws an error with its output. */
 export async function startProgram(
   { node, listen }: ProxySetup,
   command: readonly string[],
@@ -45,7 +45,7 @@ export async function startProgram(
   return { address: listen, pids: [pid], stop }
 }
 
-/** Whether a process in the namespace of another listens on the port. */
+/** Whether a socket in the namespace of the process listens on the port. */
 function listens(pid: number, port: number): boolean {
   try {
     const text = readFileSync(`/proc/${pid}/net/tcp`, 'utf8')

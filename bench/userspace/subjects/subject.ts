@@ -5,13 +5,13 @@ export interface Endpoint {
   readonly port: number
 }
 
-/** Where a proxy runs and what it has to forward. */
+/** Where a proxy runs, and what it must forward. */
 export interface ProxySetup {
   /** Namespace of the proxy. */
   readonly node: string
   readonly listen: Endpoint
   readonly backend: Endpoint
-  /** For configuration files. */
+  /** The folder for configuration files. */
   readonly folder: string
   /** Worker threads or processes. */
   readonly workers: number
@@ -27,9 +27,9 @@ export interface Subject {
 }
 
 export interface Running {
-  /** What the client connects to. */
+  /** The address to which the client connects. */
   readonly address: Endpoint
-  /** Processes; their children and threads belong to them. */
+  /** The processes of the subject, without their children and threads. */
   readonly pids: readonly number[]
   stop(): Promise<void>
 }

@@ -3,7 +3,7 @@ import { arrayAt, type JsonObject, scalarText, stringAt, valueAt } from '../../l
 import type { Check } from '../evidence/finding.ts'
 import { keyOf, nameOf, namespaceOf } from '../evidence/objects.ts'
 
-/** Two Services with one address and port: nodes forward it to the one whose name comes first, and the other has none. */
+/** Two Services with one address and port: nodes forward it to the one whose name comes first, and not to the other. */
 export const addressConflict: Check = {
   name: 'address-conflict',
   find: (evidence) => {

@@ -32,13 +32,13 @@ const TOKEN_FOLDERS = ['kubernetes.io', 'orch.io'].map(
   (brand) => `/var/run/secrets/${brand}/serviceaccount`,
 )
 
-/** The token that a Pod sends to the API server is for another audience than is known to be accepted. */
+/** A token that a Pod sends to the API server, and whose audience is none that the server is known to accept. */
 export interface ForeignToken {
   readonly pod: JsonObject
   readonly audience: string
 }
 
-/** Those tokens, of all Pods. */
+/** The foreign tokens of all Pods. */
 export function foreignTokens(evidence: ClusterEvidence): readonly ForeignToken[] {
   return evidence
     .all('pods')
@@ -73,7 +73,7 @@ function rejectedAudience(pod: JsonObject, evidence: ClusterEvidence): Wrong | u
   }
 }
 
-/** Nothing shows that it is rejected: servers accept more audiences than they publish, if they are configured so. */
+/** A token of which nothing shows that it is rejected: a server may accept more audiences than it publishes. */
 function doubtfulAudience(pod: JsonObject, evidence: ClusterEvidence): Wrong | undefined {
   const audience = foreignAudience(pod, evidence)
   if (audience === undefined) return undefined

@@ -5,7 +5,7 @@ import type { Check, Finding } from '../evidence/finding.ts'
 import { keyOf, labelsOf, namespaceOf } from '../evidence/objects.ts'
 import { accountsOf } from './missing-account.ts'
 
-/** A binding that gives nothing: its role or its account is not there. */
+/** A binding that grants nothing, because its role or its account does not exist. */
 export const brokenBinding: Check = {
   name: 'broken-binding',
   find: (evidence) =>
@@ -50,7 +50,7 @@ function missingAccounts(
   evidence: ClusterEvidence,
 ): readonly Finding[] {
   if (!evidence.has('serviceaccounts')) return []
-  // Those that a server makes itself may be for accounts that come later, or never.
+  // Bindings that a server makes itself may be for accounts that are created later, or never.
   if (labelsOf(binding)[BOOTSTRAPPING] !== undefined) return []
   const isMissing = (key: string): boolean => {
     const [namespace = ''] = key.split('/')

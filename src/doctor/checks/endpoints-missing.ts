@@ -13,7 +13,7 @@ import {
 } from '../evidence/objects.ts'
 import { targetPort } from './target-port.ts'
 
-/** A Service without endpoints although Pods are ready, or one without a selector that has none. */
+/** A Service that has no endpoints although its Pods are ready, or that has neither a selector nor endpoints. */
 export const endpointsMissing: Check = {
   name: 'endpoints-missing',
   find: (evidence) => {
@@ -85,7 +85,7 @@ function findingOf(service: JsonObject, evidence: ClusterEvidence): readonly Fin
   ]
 }
 
-/** A Service that the API server keeps for itself. Without an address for Pods it has no endpoint, which only Pods miss. */
+/** The Service of the API server. It has no endpoint if the server has no address for Pods; only they need one. */
 function isOfServer(service: JsonObject): boolean {
   return namespaceOf(service) === 'default' && ['kubernetes', 'orch'].includes(nameOf(service))
 }

@@ -5,7 +5,7 @@ import type { ClusterEvidence } from '../evidence/cluster-evidence.ts'
 import type { Check, Finding } from '../evidence/finding.ts'
 import { keyOf, nameOf, namespaceOf } from '../evidence/objects.ts'
 
-/** An ExternalName that no resolver can follow: an address, a Service that is not there, or an alias of itself. */
+/** An ExternalName that no resolver can follow: an address, a Service that does not exist, or an alias of itself. */
 export const externalName: Check = {
   name: 'external-name',
   find: (evidence) =>
@@ -68,7 +68,7 @@ function aliasProblem(service: JsonObject, evidence: ClusterEvidence): Wrong | u
   return undefined
 }
 
-/** A Service may be out of sight: one namespace is read where the user inspects only that. */
+/** The Service does not exist. If only one namespace was read, Services of others are not judged. */
 function missing(key: string, target: string, evidence: ClusterEvidence): Wrong | undefined {
   const [namespace] = key.split('/')
   const isRead = evidence.all('services').some((one) => namespaceOf(one) === namespace)
@@ -80,7 +80,7 @@ function missing(key: string, target: string, evidence: ClusterEvidence): Wrong 
   }
 }
 
-/** `namespace/name` of a name such as `web.shop.svc.cluster.local`; undefined: it is a name of no Service. */
+/** `namespace/name` of a name such as `web.shop.svc.cluster.local`; undefined: it is not the name of a Service. */
 function serviceOfName(target: string, clusterDomain: string): string | undefined {
   const [name, namespace, svc, ...domain] = target.split('.')
   const isOfCluster = domain.length === 0 || domain.join('.') === clusterDomain

@@ -13,9 +13,10 @@ import {
 } from '../evidence/objects.ts'
 
 /**
- * A policy Local without endpoints where packets arrive. For external traffic some nodes without endpoints are usual
- * (a load balancer leaves them out): a finding when no node has any, or of the inspected Service. For internal traffic
- * nodes with other Pods of its namespace count, for the inspected Service those with any Pods.
+ * A policy Local without endpoints on nodes where packets arrive. For external traffic, some nodes without endpoints
+ * are normal, because a load balancer leaves them out; so this is a finding only if no node has one, or for the inspected
+ * Service. For internal traffic, nodes with other Pods of the namespace count; for the inspected Service, nodes with
+ * any Pods.
  */
 export const localPolicy: Check = {
   name: 'local-policy',

@@ -8,8 +8,8 @@ import { templatePod, workloadName, workloads } from '../evidence/workloads.ts'
 import { accountOfSecret } from './token-secret.ts'
 
 /**
- * A Pod or a token Secret that names a ServiceAccount which does not exist; or a controller of Pods that names one: the API
- * server refuses its Pods, so it has none.
+ * A Pod or a token Secret that names a ServiceAccount which does not exist; or a workload whose Pods would have such an
+ * account, so that the API server refuses to create them.
  */
 export const missingAccount: Check = {
   name: 'missing-account',

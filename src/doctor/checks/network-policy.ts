@@ -18,8 +18,8 @@ import { keyOf, nameOf, namespaceOf } from '../evidence/objects.ts'
 import { targetNumber } from '../evidence/pod-ports.ts'
 
 /**
- * NetworkPolicies that select all Pods of a Service and admit no client to a port of it. That one admits Pods and
- * no addresses, which keeps clients outside away, is a finding of the inspected Service alone.
+ * NetworkPolicies that select all Pods of a Service and admit no client to one of its ports. Policies that admit Pods
+ * only, and so exclude clients outside of the cluster, are a finding only for the inspected Service.
  */
 export const networkPolicy: Check = {
   name: 'network-policy',
@@ -101,14 +101,14 @@ function findingOf(
   ]
 }
 
-/** A Pod, with the policies that isolate it from clients: one at least. */
+/** A Pod, with the policies that isolate it from clients; at least one. */
 interface IsolatedPod {
   readonly pod: JsonObject
   readonly seen: PolicyPod
   readonly selecting: readonly NetworkPolicy[]
 }
 
-/** Undefined: clients of the Pod need no policy. */
+/** Undefined: no policy isolates the Pod from its clients. */
 function isolatedBy(policies: readonly NetworkPolicy[], pod: JsonObject): IsolatedPod | undefined {
   const seen = readPolicyPod(pod, {})
   const selecting = seen === undefined ? [] : isolating(policies, seen, 'ingress')

@@ -6,7 +6,7 @@ import { isInspected } from '../evidence/inspected-object.ts'
 import { keyOf, nameOf, namespaceOf } from '../evidence/objects.ts'
 import { isClusterDns } from './cluster-dns.ts'
 
-/** The inspected Pod does not query the DNS of the cluster, or does not complete names. Others may want that. */
+/** The inspected Pod does not query the DNS of the cluster, or does not complete names. Other Pods may intend that. */
 export const podDns: Check = {
   name: 'pod-dns',
   find: (evidence, inspected) =>

@@ -11,7 +11,7 @@ import type { ClusterEvidence } from '../evidence/cluster-evidence.ts'
 import type { Check, Finding } from '../evidence/finding.ts'
 import { conditionOf, isReady, keyOf, nameOf, namespaceOf } from '../evidence/objects.ts'
 
-/** A Service whose Pods are all not ready: they are no endpoints, and clients are refused, or wait. */
+/** A Service with no ready Pod: it has no ready endpoint, so connections are refused or time out. */
 export const podsNotReady: Check = {
   name: 'pods-not-ready',
   find: (evidence) => {
@@ -25,7 +25,7 @@ function findingOf(service: JsonObject, evidence: ClusterEvidence): readonly Fin
   const namespace = namespaceOf(service)
   const pods = evidence.podsOf(service)
   if (pods.length === 0 || pods.some(isReady)) return []
-  // Images that cannot be pulled are another check's.
+  // The check image-pull reports images that cannot be pulled.
   if (pods.every((pod) => waitingReasons(pod).some((reason) => PULL_REASONS.has(reason)))) return []
   const [first] = pods
   const probe = failingProbe(first!, evidence)
@@ -110,8 +110,8 @@ interface FailingProbe {
 }
 
 /**
- * Which probe of a Pod fails: of a container that has not started its startup probe; of one that runs and is not ready its
- * readiness probe; of one that is started again and again its liveness probe, if the node reported that it failed.
+ * The probe of a Pod that fails: the startup probe of a container that has not started; the readiness probe of one that
+ * runs and is not ready; the liveness probe of one that is restarted again and again, if the node reported the failure.
  */
 function failingProbe(pod: JsonObject, evidence: ClusterEvidence): FailingProbe | undefined {
   const messages = evidence.messagesAbout(pod, 'Unhealthy')

@@ -6,8 +6,8 @@ import { keyOf, labelsOf, nameOf, namespaceOf, selectorOf, selects } from '../ev
 import { templatePod, type Workload, workloadName, workloads } from '../evidence/workloads.ts'
 
 /**
- * The inspected Service is of a Deployment or StatefulSet with zero replicas. That is meant so: of other Services it is no
- * finding.
+ * The inspected Service selects the Pods of a Deployment or StatefulSet with zero replicas. For other Services this is
+ * not a finding, because it may be intended.
  */
 export const scaledToZero: Check = {
   name: 'scaled-to-zero',

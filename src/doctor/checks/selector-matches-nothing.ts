@@ -30,7 +30,7 @@ function findingOf(service: JsonObject, evidence: ClusterEvidence): readonly Fin
   const namespace = namespaceOf(service)
   const pods = evidence.podsIn(namespace).filter(isPresent)
   if (pods.some((pod) => selects(selector, labelsOf(pod)))) return []
-  // Without Pods on purpose.
+  // A workload with zero replicas has no Pods on purpose.
   if (emptyWorkload(service, evidence) !== undefined) return []
   const near = nearestPod(selector, pods)
   const elsewhere = evidence
@@ -101,7 +101,7 @@ function nearestPod(
   return near.toSorted((a, b) => a.differences.length - b.differences.length)[0]
 }
 
-/** How a Pod's labels miss a label by a mistake in writing; undefined: they have nothing like it. */
+/** The label of a Pod that is probably a misspelling of the wanted label; undefined: no label resembles it. */
 function difference(
   key: string,
   value: string,

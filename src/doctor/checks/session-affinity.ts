@@ -5,8 +5,8 @@ import { isInspected } from '../evidence/inspected-object.ts'
 import { keyOf, nameOf, namespaceOf } from '../evidence/objects.ts'
 
 /**
- * Session affinity sends a client to one backend, so that few clients use few backends. It is meant so: a finding when the
- * counters of a node show that the load is unbalanced, or of the inspected Service.
+ * Session affinity sends a client to one backend, so that few clients use few backends. Because that is intended, it is
+ * a finding only if the counters of a node show that the load is unbalanced, or for the inspected Service.
  */
 export const sessionAffinity: Check = {
   name: 'session-affinity',
@@ -50,9 +50,9 @@ function findingOf(
   }
 }
 
-/** So many connections for each backend are needed for a judgement. */
+/** Connections per backend that are needed for a judgement. */
 const ENOUGH = 50
-/** A backend with so many times its share: by chance alone, one of thousands has it. */
+/** A backend with this multiple of its equal share is unbalanced; by chance alone, one of thousands has so much. */
 const TIMES = 1.5
 
 function unbalanced(service: JsonObject, { traffic }: ClusterEvidence): readonly string[] {

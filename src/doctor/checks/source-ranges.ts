@@ -5,7 +5,7 @@ import { NAMES } from '../../resources/names.ts'
 import type { Check, Finding } from '../evidence/finding.ts'
 import { keyOf, nameOf, namespaceOf } from '../evidence/objects.ts'
 
-/** Source ranges that admit no client: none can be read, all are of a loopback, or of the other family. */
+/** Source ranges that admit no client: they cannot be parsed, are loopback addresses, or are of the other family. */
 export const sourceRanges: Check = {
   name: 'source-ranges',
   find: (evidence) =>

@@ -13,7 +13,7 @@ import type { Check, Finding } from '../evidence/finding.ts'
 import { keyOf, nameOf, namespaceOf } from '../evidence/objects.ts'
 import { declaredPorts, numberOfName, targetNumber } from '../evidence/pod-ports.ts'
 
-/** A Service whose targetPort is no port of its Pods: nothing listens where it leads. */
+/** A Service whose targetPort is not a port of its Pods, so that nothing listens there. */
 export const targetPort: Check = {
   name: 'target-port',
   find: (evidence) => {
@@ -60,7 +60,7 @@ function nameProblem(port: Json, pods: readonly JsonObject[]): Wrong | undefined
   }
 }
 
-/** A port that no container declares is legal: it is wrong if all declare one other, and their readiness probes use that. */
+/** A port that no container declares is legal. It is wrong if all declare another one, which readiness probes use. */
 function numberProblem(port: Json, pods: readonly JsonObject[]): Wrong | undefined {
   const protocol = stringAt(port, 'protocol') || 'TCP'
   const numbers = pods.map((pod) => targetNumber(port, pod))

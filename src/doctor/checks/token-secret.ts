@@ -4,7 +4,7 @@ import type { ClusterEvidence } from '../evidence/cluster-evidence.ts'
 import type { Check, Finding } from '../evidence/finding.ts'
 import { keyOf, nameOf, namespaceOf } from '../evidence/objects.ts'
 
-/** A Secret for a token of an account that is there, without the token, or with that of a deleted account of this name. */
+/** A Secret for the token of an existing account that has no token, or that of a deleted account of the same name. */
 export const tokenSecret: Check = {
   name: 'token-secret',
   find: (evidence) => {
@@ -28,7 +28,7 @@ function annotation(object: JsonObject, keys: readonly string[]): string {
 
 function findingOf(secret: JsonObject, evidence: ClusterEvidence): readonly Finding[] {
   const account = evidence.find('serviceaccounts', accountOfSecret(secret))
-  // An account that is not there is another check's.
+  // The check missing-account reports an account that does not exist.
   if (account === undefined) return []
   const uid = annotation(secret, NAMES.serviceAccountUid)
   const isOfOther = uid !== '' && uid !== stringAt(account, 'metadata', 'uid')

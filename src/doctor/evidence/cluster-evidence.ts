@@ -37,7 +37,7 @@ export type EvidenceObjects = Readonly<Partial<Record<EvidenceKind, readonly Jso
 export interface FurtherEvidence {
   /** Absent: the server could not be queried for it. */
   readonly server?: ServerFacts
-  /** By node; empty: no node could be queried. */
+  /** Traffic by node; empty: no node could be queried. */
   readonly traffic?: readonly TrafficFacts[]
   /** The domain of Services, `cluster.local` unless given. */
   readonly clusterDomain?: string
@@ -45,7 +45,7 @@ export interface FurtherEvidence {
   readonly namespace?: string
 }
 
-/** The objects of a cluster at one moment. A kind that could not be read has none, and `has` says so. */
+/** The objects of a cluster at one moment. `has` tells whether a kind without objects could be read. */
 export class ClusterEvidence {
   readonly #objects: EvidenceObjects
   readonly #pods: ReadonlyMap<string, readonly JsonObject[]>
@@ -92,7 +92,7 @@ export class ClusterEvidence {
     return new ClusterEvidence(this.#objects, { ...known, ...more })
   }
 
-  /** Whether a kind was read; checks that need it find nothing otherwise. */
+  /** Whether these kinds were read; without them, checks that need them find nothing. */
   has(...kinds: readonly EvidenceKind[]): boolean {
     return kinds.every((kind) => this.#objects[kind] !== undefined)
   }
@@ -101,7 +101,7 @@ export class ClusterEvidence {
     return this.#objects[kind] ?? []
   }
 
-  /** Whether objects of this namespace were read, so that one which is not there does not exist. */
+  /** Whether the objects of this namespace were read, so that an object that was not found does not exist. */
   covers(namespace: string): boolean {
     return this.namespace === undefined || this.namespace === namespace
   }

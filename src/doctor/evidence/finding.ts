@@ -24,22 +24,22 @@ export interface Finding {
   /** The check that found it: `selector-matches-nothing`. */
   readonly check: string
   readonly symptom: Symptom
-  /** The object that has to be corrected: `service/shop/web`; of the cluster without a namespace. */
+  /** The object that has to be corrected: `service/shop/web`; for an object of the cluster without a namespace. */
   readonly object: string
   /** Further objects that suffer from it. */
   readonly affects: readonly string[]
-  /** One sentence with the values. */
+  /** What is wrong, with the values, in one sentence. */
   readonly cause: string
   /** What was seen, one sentence each. */
   readonly evidence: readonly string[]
-  /** What to do, in a sentence, and as commands. */
+  /** What to do, in one sentence; `commands` are the commands for it. */
   readonly remedy: string
   readonly commands: readonly string[]
 }
 
 /**
  * One check, which looks for one cause in the whole cluster. Pure; the order of its findings is that of the objects.
- * What may be meant as it is, it finds for the inspected object alone: its user says that it does not work.
+ * What may be intended is a finding only for the inspected object, because the user says that it does not work.
  */
 export interface Check {
   readonly name: string

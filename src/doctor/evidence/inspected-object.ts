@@ -14,7 +14,7 @@ const KINDS: Readonly<Record<string, InspectedObject['kind']>> = {
   ServiceAccount: 'serviceaccount',
 }
 
-/** How objects of an API kind of the core group are inspected; undefined: they are not. */
+/** How objects of a kind of the core group are inspected; undefined: they cannot be inspected. */
 export function inspectedKind(kind: string): InspectedObject['kind'] | undefined {
   return KINDS[kind]
 }

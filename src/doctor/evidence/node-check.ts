@@ -10,7 +10,7 @@ export interface NodeCheck {
   find(nodes: NodeEvidence): readonly Finding[]
 }
 
-/** What a check says of one node; the rest of the finding follows. */
+/** What a check finds on one node; `checkOfEachNode` adds the other fields of the finding. */
 export interface NodeFinding extends Omit<Finding, 'check' | 'object' | 'affects'> {
   /** Services that suffer from it, as `namespace/name`. */
   readonly services?: readonly string[]

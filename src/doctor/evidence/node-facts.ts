@@ -14,7 +14,7 @@ export interface TrafficFacts {
   readonly backends: readonly BackendConnections[]
 }
 
-/** Characters of a text that comes from another machine. */
+/** The most characters of a text that comes from another machine. */
 const MAX_TEXT = 500
 const MAX_TIME = 8.64e15
 
@@ -35,7 +35,7 @@ const time: Schema<number> = (value) => {
 /** Absent: false. */
 const flag: Schema<boolean> = (value) => value === true
 
-/** What a packet meets in the end: the last rule, route or socket of its way. */
+/** How the path of a packet ends: the last rule, route or socket. */
 const OUTCOME = object({
   kind: word('uncertain', 'delivered', 'refused', 'silent'),
   /** 0 to 1. */
@@ -46,7 +46,7 @@ const OUTCOME = object({
   where: text,
   /** The rule as its program lists it; empty: no rule decided. */
   rule: text,
-  /** Packets that the rule has counted so far; -1: it counts none. */
+  /** Packets that the rule has counted so far; -1: the rule has no counter. */
   packets: number,
   /** Whether node-proxy wrote the rule. */
   isOwn: flag,
@@ -91,7 +91,7 @@ const INTERFACE = object({
   isUp: flag,
   /** Whether the name resolution of the tunnel is IPv6. */
   isTunnelV6: flag,
-  /** `rp_filter` that is at work in IPv4: 0 none, 1 strict, 2 loose. */
+  /** The effective `rp_filter` of IPv4: 0 none, 1 strict, 2 loose. */
   rpFilter: number,
 })
 
@@ -99,7 +99,7 @@ const COUNTERS = object({
   drop: number,
   earlyDrop: number,
   insertFailed: number,
-  /** The most packets of one socket that came at once without a loss in the kernel; -1: the kernel does not count them. */
+  /** Clashes of simultaneous packets of one socket that the kernel resolved without loss; -1: not counted. */
   clashesResolved: number,
   /** Packets that rp_filter dropped (TcpExt IPReversePathFilter). */
   reversePath: number,
@@ -146,7 +146,7 @@ const NODE_FACTS = object({
   /** Undefined: node-proxy does not answer, for the reason in `daemonAbsent`. */
   daemon: optional(DAEMON),
   daemonAbsent: text,
-  /** Of the running daemon, else of the file that was named; undefined: neither. */
+  /** The configuration of the running daemon, else of the file that was named; undefined: there is neither. */
   configuration: optional(
     object({
       mode: text,
@@ -159,7 +159,7 @@ const NODE_FACTS = object({
   ),
   /** loaded, builtIn, loadable, absent or unknown, by name. */
   modules: texts(50),
-  /** Whether IPVS is at work in this kernel. */
+  /** Whether this kernel has IPVS. */
   hasIpvs: flag,
   /** Kernel settings by their names with dots; one that the kernel does not have is absent. */
   settings: texts(100),
@@ -180,13 +180,13 @@ const NODE_FACTS = object({
     }),
     20,
   ),
-  /** Rules that have given connections a source port, and not one at random. */
+  /** Rules that have masqueraded connections and do not choose the source port at random. */
   masquerades: list(
     object({
       /** `iptables-nft nat POSTROUTING`, `nft ip firewall postrouting`. */
       where: text,
       rule: text,
-      /** Connections that the rule has counted so far; -1: it counts none. */
+      /** Connections that the rule has counted so far; -1: the rule has no counter. */
       packets: number,
     }),
     20,
@@ -243,21 +243,21 @@ export type CounterFacts = Read<typeof COUNTERS>
 export const FACTS_FORMAT = 1
 
 /**
- * Facts from JSON that another machine sent: texts without control characters, lists bounded, what does not fit left
- * out. Undefined: it is no document of this format.
+ * Decodes facts from JSON that another machine sent. Control characters are removed from texts, lists are truncated,
+ * and values of another type are left out. Undefined: the document has another format.
  */
 export function decodeNodeFacts(json: unknown): NodeFacts | undefined {
   const facts = NODE_FACTS(json)
   return facts.format === FACTS_FORMAT && facts.node !== '' ? facts : undefined
 }
 
-/** Reads untrusted JSON: what does not fit becomes what an absent value is. Never throws. */
+/** Reads untrusted JSON: a value of another type counts as absent. Never throws. */
 type Schema<T> = (value: unknown) => T
 
 /** What a schema reads. */
 type Read<S> = S extends Schema<infer T> ? T : never
 
-/** One of some words; absent: the first. */
+/** One of these words; absent: the first. */
 function word<const W extends string>(...words: readonly [W, ...W[]]): Schema<W> {
   return (value) => words.find((one) => one === value) ?? words[0]
 }
@@ -277,14 +277,14 @@ function texts(max: number): Schema<Readonly<Record<string, string>>> {
     )
 }
 
-/** An object, or undefined where there is none. */
+/** What `inner` reads; undefined: the value is not an object. */
 function optional<T>(inner: Schema<T>): Schema<T | undefined> {
   return (value) => (typeof value === 'object' && value !== null ? inner(value) : undefined)
 }
 
 type Fields = Readonly<Record<string, Schema<unknown>>>
 
-/** An object with these fields and no others; absent: each as if it were absent. */
+/** An object with these fields and no others; absent: an object whose fields are all absent. */
 function object<F extends Fields>(fields: F): Schema<{ readonly [K in keyof F]: Read<F[K]> }> {
   const entries = Object.entries(fields)
   return (value) => {

@@ -14,12 +14,12 @@ export function keyOf(object: JsonObject): string {
   return namespace === '' ? nameOf(object) : `${namespace}/${nameOf(object)}`
 }
 
-/** The labels; values that are no text are left out. */
+/** The labels; values that are not strings are left out. */
 export function labelsOf(object: JsonObject): Readonly<Record<string, string>> {
   return texts(objectAt(object, 'metadata', 'labels'))
 }
 
-/** The labels that a Service selects; undefined: its endpoints are written by others. */
+/** The labels that a Service selects; undefined: it has no selector, and something else writes its endpoints. */
 export function selectorOf(service: JsonObject): Readonly<Record<string, string>> | undefined {
   const selector = texts(objectAt(service, 'spec', 'selector'))
   return Object.keys(selector).length === 0 ? undefined : selector
@@ -39,7 +39,7 @@ export function labelText(labels: Readonly<Record<string, string>>): string {
     .join(',')
 }
 
-/** Whether a Pod is meant to serve: it neither has ended nor is being deleted. */
+/** Whether a Pod should serve: it has not ended, and is not being deleted. */
 export function isPresent(pod: JsonObject): boolean {
   const phase = stringAt(pod, 'status', 'phase')
   const isLeaving = stringAt(pod, 'metadata', 'deletionTimestamp') !== ''

@@ -9,13 +9,13 @@ import {
 
 /** The ports that the containers of a Pod declare. */
 export function declaredPorts(pod: JsonObject): readonly Json[] {
-  // A container that restarts always and comes before the others (a sidecar) declares ports, too.
+  // An init container with restartPolicy Always (a sidecar) declares ports, too.
   return ['containers', 'initContainers']
     .flatMap((list) => arrayAt(pod, 'spec', list))
     .flatMap((container) => arrayAt(container, 'ports'))
 }
 
-/** The number of the port of a Pod to which a port of a Service leads; undefined: its name is of none. */
+/** The number of the Pod's port to which a Service port leads; undefined: the Pod has no port of that name. */
 export function targetNumber(port: Json, pod: JsonObject): number | undefined {
   const target = scalarText(valueAt(port, 'targetPort') ?? valueAt(port, 'port'))
   if (/^\d+$/.test(target)) return Number(target)

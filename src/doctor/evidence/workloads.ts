@@ -6,7 +6,7 @@ import { keyOf, namespaceOf } from './objects.ts'
 export interface Workload {
   readonly kind: 'Deployment' | 'StatefulSet'
   readonly object: JsonObject
-  /** What its Pods are made of: their metadata and spec. */
+  /** The template of its Pods: their metadata and spec. */
   readonly template: JsonObject
 }
 

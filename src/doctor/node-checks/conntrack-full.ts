@@ -1,7 +1,7 @@
 import { checkOfEachNode } from '../evidence/node-check.ts'
 import type { CounterFacts } from '../evidence/node-facts.ts'
 
-/** Part of the table that counts as full: the kernel drops the next connections. */
+/** The part of the table from which on it counts as full, because the kernel will soon drop connections. */
 const FULL = 0.95
 
 /** The connection tracking table is full, or the kernel drops connections because it was. */
@@ -36,7 +36,7 @@ export const conntrackFull = checkOfEachNode('conntrack-full', ({ conntrack, cou
   ]
 })
 
-/** Packets without a place in the table: `drop` also counts each insertion that failed for another reason. */
+/** Packets dropped because the table was full: `drop` less the insertions that failed for another reason. */
 function fullDrops({ drop, insertFailed }: CounterFacts): number {
   return Math.max(0, drop - insertFailed)
 }

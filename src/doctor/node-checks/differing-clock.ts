@@ -2,7 +2,7 @@ import type { NodeCheck } from '../evidence/node-check.ts'
 
 /** The fewest nodes among which one can be called different from the others. */
 const ENOUGH_NODES = 3
-/** Reading all nodes may take minutes; tokens are refused for less. */
+/** Reading all nodes may take minutes, so a smaller skew cannot be measured, although it may make tokens invalid. */
 const MAX_SKEW_MS = 300_000
 
 /** The clock of a node differs from those of the others by more than reading them takes. */

@@ -40,7 +40,7 @@ const COMPARED: readonly Compared[] = [
   },
 ]
 
-/** A value that one node has, and nearly all others have otherwise. */
+/** A value of a node that differs from the value of nearly all others. */
 export const differingNode: NodeCheck = {
   name: 'differing-node',
   find: (nodes) =>

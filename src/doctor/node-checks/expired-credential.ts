@@ -34,7 +34,7 @@ const UNITS = [
   [60_000, 'minutes'],
 ] as const
 
-/** `3 days`, `2 hours`, `90 minutes`, `20 s`: a time between two moments in milliseconds, whichever comes first. */
+/** `3 days`, `2 hours`, `90 minutes`, `20 s`. `ms` may be negative. */
 function spanText(ms: number): string {
   const span = Math.abs(ms)
   const [size, unit] = UNITS.find(([one]) => span >= 2 * one) ?? [1_000, 's']

@@ -52,5 +52,5 @@ function ofInterfaces({ walks }: NodeFacts): readonly NodeFinding[] {
   ]
 }
 
-/** As explain words it. */
+/** Matches the text of explain. */
 const DOES_NOT_FORWARD = /does not forward/

@@ -12,9 +12,9 @@ const OVERHEAD: Readonly<Record<string, number>> = {
 const MORE_IN_IPV6 = 20
 
 /**
- * Packets that fit into one interface and not into the next: with no ICMP error between them (a bridge that is larger
- * than its port, a tunnel whose packets do not fit into the device below), or with one that firewalls drop (an uplink
- * that carries less than the interfaces of Pods).
+ * An interface whose MTU is larger than that of the next one. Either no ICMP error is sent (a bridge with a larger MTU
+ * than its port, a tunnel whose packets do not fit into the device below), or firewalls drop the error (an uplink with
+ * a smaller MTU than the interfaces of Pods).
  */
 export const interfaceMtu = checkOfEachNode('interface-mtu', (facts) => {
   const up = facts.interfaces.filter(({ isUp, mtu }) => isUp && mtu > 0)

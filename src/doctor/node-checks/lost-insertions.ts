@@ -1,12 +1,13 @@
 import { checkOfEachNode, type NodeFinding } from '../evidence/node-check.ts'
 import type { CounterFacts, NodeFacts } from '../evidence/node-facts.ts'
 
-/** Failed insertions in a second from which on they are no chance. */
+/** More failed insertions per second than this do not happen by chance. */
 const MANY_A_SECOND = 10
 
 /**
- * First packets that are lost because two of them claim the same connection: of clients that got the same source port,
- * or, on kernels that do not resolve it themselves, of one socket: lookups of names by UDP, above all.
+ * First packets that are lost because two packets claim the same conntrack entry: either two clients got the same
+ * source port, or one socket sent two packets at once (mostly DNS lookups over UDP), and the kernel does not resolve
+ * the clash.
  */
 export const lostInsertions = checkOfEachNode('lost-insertions', ({ counters, masquerades }) => {
   if (counters === undefined || counters.seconds <= 0) return []
@@ -19,7 +20,7 @@ export const lostInsertions = checkOfEachNode('lost-insertions', ({ counters, ma
   return [{ ...wrong, cause, evidence: [grown, ...evidence] }]
 })
 
-/** A rule that keeps the source ports of clients, or has few. */
+/** The finding about a rule that keeps the source ports of clients, or has few ports. */
 function ofPorts([first, ...others]: NodeFacts['masquerades']): NodeFinding | undefined {
   if (first === undefined) return undefined
   const [program = '', table = '', chain = ''] = first.where.split(' ')
@@ -47,7 +48,7 @@ function ofKernel(before: CounterFacts, after: CounterFacts): NodeFinding {
         `this kernel loses none of two packets of one socket (clash_resolve grew by ${after.clashesResolved - before.clashesResolved})`,
       ],
       remedy:
-        'look for the backend to which most connections are tracked, beyond 60,000: give it company, let clients keep their connections, or shorten the timeouts of conntrack',
+        'look for the backend to which most connections are tracked, beyond 60,000: add further backends, let clients keep their connections, or shorten the timeouts of conntrack',
       commands: ['conntrack -S', 'conntrack -C'],
     }
   }

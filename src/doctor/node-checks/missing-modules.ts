@@ -1,7 +1,7 @@
 import { checkOfEachNode } from '../evidence/node-check.ts'
 import type { NodeFacts } from '../evidence/node-facts.ts'
 
-/** Mode ipvs is configured, is not at work, and the kernel has not what it needs. */
+/** Mode ipvs is configured, but is not active, because the kernel does not have what it needs. */
 export const missingModules = checkOfEachNode('missing-modules', (facts) => {
   const { configuration, daemon, modules } = facts
   if (configuration?.mode !== 'ipvs' || daemon?.mode === 'ipvs') return []
@@ -21,7 +21,7 @@ export const missingModules = checkOfEachNode('missing-modules', (facts) => {
   ]
 })
 
-/** Without IPVS its module is missing, whatever is known of it; of others what is not known may be there. */
+/** Without IPVS in the kernel, ip_vs is missing, even if its state is unknown. Others of unknown state may be there. */
 function missingOf({ configuration, modules, hasIpvs }: NodeFacts): readonly string[] {
   const isKnownMissing = (name: string) => ['absent', 'loadable'].includes(modules[name] ?? '')
   const others = [`ip_vs_${configuration?.scheduler || 'rr'}`, 'ip_set', 'xt_set']

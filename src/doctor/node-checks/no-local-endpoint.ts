@@ -2,8 +2,8 @@ import { checkOfEachNode } from '../evidence/node-check.ts'
 import { packetText } from './node-firewall.ts'
 
 /**
- * Clients send packets to a Service with policy Local that has no endpoint on this node. That some nodes have none
- * is usual; a finding is only where packets arrive nevertheless, or for a client that was named.
+ * Clients send packets to a Service with policy Local that has no endpoint on this node. Nodes without an endpoint are
+ * normal, so this is a finding only if packets arrive nevertheless, or for a client that the user named.
  */
 export const noLocalEndpoint = checkOfEachNode('no-local-endpoint', ({ walks }) => {
   const found = walks.filter(

@@ -2,7 +2,7 @@ import { hostPort } from '../../lib/ip.ts'
 import { checkOfEachNode, type NodeFinding } from '../evidence/node-check.ts'
 import type { WalkFacts, WalkOutcomeFacts } from '../evidence/node-facts.ts'
 
-/** Chains that carry out network policies: what they drop is meant. */
+/** Chains that enforce network policies, whose drops are intended. */
 const POLICIES =
   /\b(cali-|KUBE-NWPLCY|KUBE-POD-FW|KUBE-ROUTER|WEAVE-NPC|CILIUM_|ANTREA-|kube-network-policies)/
 const BY_RULE = /^(ip6?tables|nft)/
@@ -16,7 +16,7 @@ export const nodeFirewall = checkOfEachNode('node-firewall', ({ walks }) => {
     return findingOf(stopped)
   })
 
-  /** One of several senders that gets through shows that a firewall admits some clients: that is meant. */
+  /** If the packets of one of several senders get through, the firewall admits some clients, which is intended. */
   function isStopped(walk: WalkFacts): boolean {
     if (blocking(walk) === undefined) return false
     if (walk.purpose !== 'fromOutside') return true

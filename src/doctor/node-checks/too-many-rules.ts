@@ -22,7 +22,7 @@ export const tooManyRules = checkOfEachNode('too-many-rules', (facts) => {
   const variant = own.some((one) => one.own > 0 && one.program.endsWith('legacy'))
     ? 'legacy'
     : 'nft'
-  // The time depends on the number of rules, whichever Services have them.
+  // The time depends on the number of rules, and not on how they are distributed over Services.
   const likened = count / RULES_OF_A_SERVICE
   const measured = MEASURED.findLast(({ services }) => services <= likened) ?? MEASURED[1]
   const better = betterMode(facts)

@@ -3,12 +3,12 @@ import type { NodeFacts } from '../evidence/node-facts.ts'
 
 type Load = NodeFacts['loads'][number]
 
-/** Connections between the two reads from which on balance is judged, for each backend. */
+/** Connections per backend between the two reads that are needed to judge the balance. */
 const ENOUGH = 30
-/** Times its equal share that a backend has, and standard deviations that it is away from it by chance. */
+/** The multiple of its equal share, and the standard deviations from it, above which a backend is unbalanced. */
 const TIMES = 2
 const DEVIATIONS = 6
-/** Of two backends one has nearly all: a part of as many times the equal share as there are backends. */
+/** With few backends the multiple cannot be reached; then a backend with this part of all connections is unbalanced. */
 const ALL = 0.9
 
 /** One backend gets far more connections than the others: clients are remembered, or few of them stay connected. */

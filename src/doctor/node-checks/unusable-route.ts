@@ -19,7 +19,7 @@ interface Stopped {
   readonly end: WalkOutcomeFacts
 }
 
-/** As explain words what has no route. */
+/** Matches the text of explain for a missing route. */
 const NO_ROUTE = /^(icmp-)?no-route$/
 
 function leadsNowhere({ kind, where, rule, text }: WalkOutcomeFacts): boolean {

@@ -1,6 +1,6 @@
 import { checkOfEachNode } from '../evidence/node-check.ts'
 
-/** Another mode is at work than configured, or `auto` found no better one than userspace. */
+/** The active mode is not the configured one, or `auto` found no better mode than userspace. */
 export const wrongMode = checkOfEachNode('wrong-mode', ({ configuration, daemon, modules }) => {
   if (configuration === undefined || daemon === undefined || !configuration.isOfDaemon) return []
   const configured = configuration.mode === '' ? 'iptables' : configuration.mode

@@ -4,7 +4,7 @@ import type { FurtherEvidence } from '../evidence/cluster-evidence.ts'
 import type { InspectedObject } from '../evidence/inspected-object.ts'
 import { node, type Objects, pod, service } from './healthy-cluster.ts'
 
-/** A healthy cluster in which one thing is spoilt, and the first finding. */
+/** A healthy cluster in which one thing is broken, and the first finding. */
 export interface DoctorCase {
   readonly what: string
   readonly spoil: (cluster: Objects) => void

@@ -111,7 +111,7 @@ export function node(name: string): JsonObject {
   return object('Node', '', name, { status: { conditions: [{ type: 'Ready', status: 'True' }] } })
 }
 
-/** What a check sees of it. */
+/** The evidence of these objects, as checks read it. */
 export function evidenceOf(objects: EvidenceObjects, more: FurtherEvidence = {}): ClusterEvidence {
   return new ClusterEvidence(objects, more)
 }

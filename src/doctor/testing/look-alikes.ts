@@ -26,7 +26,7 @@ function addService(cluster: Objects, name: string, spec: JsonObject, status: Js
   cluster.endpointslices.push({ ...cluster.endpointslices[0], metadata })
 }
 
-/** Each would be found by a check that looks less closely. */
+/** A less careful check would report each of them. */
 export const LOOK_ALIKES: readonly LookAlike[] = [
   {
     what: 'two headless Services with one port',

@@ -9,17 +9,17 @@ import { quote } from '../../lib/quote.ts'
 const TIMEOUT_MS = 60_000
 const MAX_OUTPUT = 64_000_000
 
-/** Commands that may wait or run. */
+/** The most commands that may wait or run. */
 const MAX_COMMANDS = 8
 
-/** Exit codes of commands, and the status codes of HTTP for them. */
+/** The status code of HTTP for each exit code of a command. */
 const STATUSES: ReadonlyMap<number | undefined, number> = new Map([
   [1, 422],
   [2, 400],
   [3, 503],
 ])
 
-/** The JSON that a command printed, or why there is none and the status code for that. */
+/** The JSON that a command printed, or the error with its status code. */
 export type CommandDocument =
   | { readonly json: string }
   | { readonly error: NodeProxyError; readonly status: number }
@@ -27,7 +27,7 @@ export type CommandDocument =
 /** Runs a command of node-proxy for its JSON; see `commandDocuments`. */
 export type ReadDocument = (words: readonly string[]) => Promise<CommandDocument>
 
-/** Runs commands one at a time; equal ones that wait or run are run once. */
+/** Runs commands one at a time. A command that equals a waiting or running one is not run again. */
 export function commandDocuments(run: RunCommand): ReadDocument {
   const commands = new OneAtATime<CommandDocument>(MAX_COMMANDS)
   return async (words) => {
@@ -59,8 +59,8 @@ function busy(): NodeProxyError {
 }
 
 /**
- * Work by its name, one piece at a time. Who wants a piece that waits or runs already gets the same result; undefined:
- * too many others wait.
+ * Runs named pieces of work one at a time. A request for a piece that already waits or runs gets the same result;
+ * undefined: too many other pieces wait.
  */
 export class OneAtATime<T> {
   readonly #mutex = new Mutex()
@@ -113,7 +113,7 @@ export function runLauncher(launcher: string): RunCommand {
     })
 }
 
-/** Where the process is gone already, nothing is to be done. */
+/** Lowers the priority of a process. Does nothing if the process has ended. */
 function yieldToOthers(pid: number): void {
   try {
     setPriority(pid, constants.priority.PRIORITY_BELOW_NORMAL)

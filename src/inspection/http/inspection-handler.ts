@@ -10,7 +10,7 @@ export interface InspectionHandlerParts extends RouteSources {
   readonly onError: (error: unknown) => void
 }
 
-/** Answers GET and HEAD of `/inspection/v1/…`: see the table in the README of this module. Nothing in it changes anything. */
+/** Answers GET and HEAD of `/inspection/v1/…`: see the table in the README. No request changes anything. */
 export function inspectionHandler({
   onError,
   ...sources
@@ -46,7 +46,7 @@ export function notFound(path: string, known: readonly string[]): NodeProxyError
   })
 }
 
-/** An answer that has begun cannot become another one: its connection is cut. */
+/** Answers with an error, or cuts the connection if the answer has already begun. */
 function fail(exchange: Exchange, error: unknown, onError: (error: unknown) => void): void {
   const isRefusal = error instanceof NodeProxyError
   if (!isRefusal) onError(error)

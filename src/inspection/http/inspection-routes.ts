@@ -19,16 +19,16 @@ const WORST_FIRST = ['Error', 'Pending', 'Conflict', 'Done']
 /** Characters that are written at a time. */
 const CHUNK_SIZE = 16_384
 
-/** Headers of one JSON object a line. */
+/** Headers of answers with one JSON object per line. */
 const LINES_HEADERS = { ...COMMON_HEADERS, 'Content-Type': 'application/x-ndjson' }
 
-/** Bytes of the longest word: names of Services have at most 63 + 63 + 15 characters. */
+/** The most bytes of a word; a name of a Service with its namespace and port has at most 63 + 63 + 15 characters. */
 const MAX_WORD = 256
 
 /** Bytes that may wait for a reader; one that is further behind is cut off. */
 const MAX_WAITING_BYTES = 1_000_000
 
-/** Milliseconds after which the kernel checks whether a silent reader is there. */
+/** Milliseconds of silence after which the kernel checks whether the reader still exists. */
 const PROBE_MS = 30_000
 
 /** What the routes read. */
@@ -36,20 +36,20 @@ export interface RouteSources {
   readonly source: InspectionSource
   /** Runs a command of node-proxy. */
   readonly readDocument: ReadDocument
-  /** Where that command reads this process. */
+  /** The inspection socket by which that command reads this process. */
   readonly socket: string
 }
 
-/** Answers a request, whose query is given. Throws NodeProxyErrors for what is wrong with it. */
+/** Answers a request with this query. Throws a NodeProxyError if the request is wrong. */
 export type Route = (exchange: Exchange, query: URLSearchParams) => void | Promise<void>
 
-/** Readers of changes at the same time: half of the connections of a listener. */
+/** The most readers of changes at the same time: half of the connections of a listener. */
 const MAX_FOLLOWERS = 32
 
-/** Every field, also one that has its default: readers need no table of defaults. */
+/** Includes fields with default values, so that readers need no table of defaults. */
 const JSON_FORM = { alwaysEmitImplicit: true }
 
-/** The routes by path. Lists have one JSON object a line. */
+/** The routes by path. Lists have one JSON object per line. */
 export function inspectionRoutes({ source, readDocument, socket }: RouteSources) {
   const followers = new Set<Exchange>()
   const routes: Readonly<Record<string, Route>> = {
@@ -70,7 +70,7 @@ export function inspectionRoutes({ source, readDocument, socket }: RouteSources)
   return new Map(Object.entries(routes))
 }
 
-/** Readers of changes keep their connection, and others need some. */
+/** Limits the readers of changes, because each keeps a connection, and other readers need some. */
 function follow(
   exchange: Exchange,
   source: Pick<InspectionSource, 'watchChanges'>,
@@ -105,7 +105,7 @@ async function* mapped<T>(items: Iterable<T> | AsyncIterable<T>, map: (item: T) 
   for await (const item of items) yield map(item)
 }
 
-/** A command may take longer than a connection may be silent. */
+/** Sends the document of a command, which may take longer than a connection may be silent. */
 async function sendDocument(
   exchange: Exchange,
   readDocument: ReadDocument,
@@ -117,14 +117,14 @@ async function sendDocument(
   else sendError(exchange, found.error, { status: found.status })
 }
 
-/** Answers with the last changes and each further one, one JSON object a line, until the reader ends. */
+/** Answers with the last changes and each further one, one JSON object per line, until the reader disconnects. */
 function sendChanges(
   { request, response }: Exchange,
   source: Pick<InspectionSource, 'watchChanges'>,
 ): void {
   response.writeHead(200, LINES_HEADERS)
   if (request.method === 'HEAD') return void response.end()
-  // Nothing may happen for hours.
+  // There may be no change for hours.
   request.socket.setTimeout(0)
   request.socket.setKeepAlive(true, PROBE_MS)
   response.flushHeaders()
@@ -136,7 +136,7 @@ function sendChanges(
 }
 
 /**
- * The words of `node-proxy explain` for the query of a request. What the caller wrote cannot become a flag.
+ * The arguments of `node-proxy explain` for the query of a request. No value of the query can become a flag.
  * @throws NP_INSPECTION_REFUSED
  */
 function explainWords(query: URLSearchParams, socket: string): readonly string[] {
@@ -166,9 +166,9 @@ function wordOf(query: URLSearchParams, name: string): string | undefined {
 }
 
 /**
- * Answers with one JSON object a line. Lines are made as fast as the reader takes them. Where a line cannot be made,
- * the connection is cut, so that the reader knows that the list is not whole.
- * @throws why not
+ * Answers with one JSON object per line. Lines are made as fast as the reader takes them. If a line cannot be made, the
+ * connection is cut, so that the reader knows that the list is incomplete.
+ * @throws the error of the first line that cannot be made
  */
 async function sendLines(
   { request, response }: Exchange,
@@ -194,7 +194,7 @@ async function* chunksOf(lines: Iterable<string> | AsyncIterable<string>) {
   if (chunk !== '') yield chunk
 }
 
-/** The reader closed the connection. */
+/** Whether the error says that the reader closed the connection. */
 function isCut(error: unknown): boolean {
   const code = (error as NodeJS.ErrnoException).code ?? ''
   return ['ERR_STREAM_PREMATURE_CLOSE', 'ECONNRESET', 'EPIPE'].includes(code)
@@ -204,7 +204,8 @@ type Entry = MessageInitShape<typeof EntrySchema>
 type LineProblem = NonNullable<ServiceLine['problem']>
 
 /**
- * The Services of the entries, in their order, each made when it is taken; then those that have problems and no entry.
+ * The Services of the entries, in the order of these, each made when it is taken; then the Services that have problems
+ * but no entry.
  */
 function* serviceLines(
   source: Pick<InspectionSource, 'entries' | 'status'>,

@@ -13,10 +13,10 @@ import {
 } from './inspection-handler.ts'
 import { sendError } from './send-json.ts'
 
-/** What browsers write of requests that no other site caused. */
+/** The values of Sec-Fetch-Site for requests that no other site caused. */
 const OWN_SITES = ['same-origin', 'none']
 
-/** Answers `/inspection/v1/…` and the files of the page, to readers of this machine that no other site sends. */
+/** Answers `/inspection/v1/…` and the files of the page. Refuses requests that another site makes a browser send. */
 export function pageHandler(parts: InspectionHandlerParts, pages: PageFiles): RequestListener {
   const inspection = inspectionHandler(parts)
   return (request, response) => {
@@ -32,8 +32,8 @@ export function pageHandler(parts: InspectionHandlerParts, pages: PageFiles): Re
 }
 
 /**
- * Why a request may come from a page of another site in the reader's browser; undefined: it does not. The name of a host
- * may lead here although it is another site's (DNS rebinding), so that only addresses and `localhost` are accepted.
+ * Why a request may come from a page of another site in the reader's browser; undefined: it does not. Another site may
+ * let its host name resolve to this address (DNS rebinding), so only addresses and `localhost` are accepted as Host.
  */
 function refusedOrigin({ headers, socket }: IncomingMessage): NodeProxyError | undefined {
   const host = headers.host ?? ''
@@ -61,7 +61,7 @@ function refusal(what: string): NodeProxyError {
   })
 }
 
-/** A listener that is loaded with the first request: a daemon without readers does not pay for it. */
+/** A listener whose module is loaded with the first request, so that it costs nothing in a daemon without readers. */
 export function lazyListener(
   load: () => Promise<RequestListener>,
   onError: (error: unknown) => void,

@@ -10,7 +10,7 @@ const CODES: Readonly<Record<string, number>> = {
   NP_INSPECTION_BUSY: 503,
 }
 
-/** Headers of every answer: what it holds is for its reader alone. */
+/** Headers of every answer; they keep its content from caches and from other sites. */
 export const COMMON_HEADERS = {
   'Cache-Control': 'no-store',
   'Content-Security-Policy': "default-src 'none'; frame-ancestors 'none'",
@@ -19,7 +19,7 @@ export const COMMON_HEADERS = {
   'X-Content-Type-Options': 'nosniff',
 }
 
-/** Answers with a text of JSON. */
+/** Answers with a JSON text. */
 export function sendJson(
   { request, response }: Exchange,
   json: string,

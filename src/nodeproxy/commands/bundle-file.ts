@@ -7,15 +7,15 @@ import tar from 'tar-stream'
 import { NodeProxyError } from '../../lib/error.ts'
 import { quote } from '../../lib/quote.ts'
 
-/** Characters of all files of a bundle together: of a node with 50,000 Services it has a tenth of them. */
+/** The most characters that all files of a bundle may have together: ten times those of a node with 50,000 Services. */
 const MAX_SIZE = 1_000_000_000
 
 /** Texts by their file names. */
 export type BundleFiles = ReadonlyMap<string, string>
 
 /**
- * Writes the files as an archive (`tar`, `gzip`) that only its owner may read. Throws NP_NODEPROXY_BUNDLE, also where
- * there is a file already.
+ * Writes the files as an archive (`tar`, `gzip`) that only its owner may read. Throws NP_NODEPROXY_BUNDLE, also when
+ * `path` exists already.
  */
 export async function writeBundle(path: string, files: BundleFiles, at: Date): Promise<void> {
   const pack = tar.pack()
@@ -46,7 +46,7 @@ export async function readBundle(path: string): Promise<BundleFiles> {
     await reading
     return files
   } catch (error) {
-    throw bundleError('is no bundle of node-proxy record', path, error)
+    throw bundleError('is not a bundle of node-proxy record', path, error)
   }
 }
 
@@ -55,7 +55,7 @@ export function bundleError(what: string, path: string, error: unknown): NodePro
   const reason = quote(error instanceof Error ? error.message : error)
   return new NodeProxyError('NP_NODEPROXY_BUNDLE', `${quote(path)} ${what}: ${reason}`, {
     object: path,
-    hint: 'give the path of a new file to record, or of a whole file of node-proxy record to explain',
+    hint: 'give record the path of a new file, and explain the path of a complete file that node-proxy record wrote',
     cause: error,
   })
 }

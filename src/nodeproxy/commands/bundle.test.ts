@@ -39,13 +39,13 @@ test.each([
   ['absent', undefined],
   ['no archive', Buffer.from('words')],
   ['compressed words', gzipSync('words '.repeat(1000))],
-])('%s is no bundle', async (_, content) => {
+])('%s is not a bundle', async (_, content) => {
   const path = join(folder, 'file')
   if (content !== undefined) writeFileSync(path, content)
   await expect(readBundle(path)).rejects.toMatchObject({ code: 'NP_NODEPROXY_BUNDLE' })
 })
 
-test('a bundle that was cut is no bundle', async () => {
+test('a bundle that was cut is not a bundle', async () => {
   const path = join(folder, 'node.tar.gz')
   await writeBundle(path, FILES, new Date(0))
   writeFileSync(path, readFileSync(path).subarray(0, -30))

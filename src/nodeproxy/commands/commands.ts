@@ -45,7 +45,7 @@ export const COMMANDS: readonly CommandEntry[] = [
   },
 ]
 
-/** The command that the arguments name; undefined: they are the daemon's. */
+/** The command that the arguments name; undefined: the arguments are those of the daemon. */
 export function commandOf(args: readonly string[]): CommandEntry | undefined {
   return COMMANDS.find(({ name }) => name === args[0])
 }

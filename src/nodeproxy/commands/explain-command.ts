@@ -24,7 +24,7 @@ import { type DesiredQuery, type KnownNode, readRecordedNode, readThisNode } fro
 import { parseQuery, type Query, type QueryFlags } from './parse-query.ts'
 import { addSocketFlags, type SocketFlags } from './socket/socket-flags.ts'
 
-/** Left-out endpoints that are shown to people. */
+/** The most left-out endpoints that the text shows. */
 const MAX_LEFT_OUT = 10
 
 const SEEN: Readonly<Record<string, string>> = {
@@ -58,7 +58,10 @@ export function define(command: Command, { host, finish }: CommandContext): void
     .argument('<source>', 'ADDRESS[:PORT], or "node": a process of this node')
     .argument('<destination>', 'ADDRESS:PORT, node:PORT, or NAMESPACE/NAME[:PORT] of a Service')
     .option('-p, --protocol <protocol>', 'tcp, udp or sctp', 'tcp')
-    .option('-i, --interface <name>', 'by which the packet comes; otherwise that of the route back')
+    .option(
+      '-i, --interface <name>',
+      'interface by which the packet arrives; default: that of the route back',
+    )
     .option(
       '-f, --from <file>',
       'of node-proxy record: explain on the node that it was recorded on',
@@ -102,7 +105,7 @@ function waited(signal: AbortSignal): Promise<boolean> {
   })
 }
 
-/** Whether the connection comes to be, and kernel and node-proxy agree about it. */
+/** Whether the connection is established, and the kernel does what node-proxy wants. */
 function isWell({ observed, differences }: Explanation): boolean {
   return differences.length === 0 && observed.every(({ kind }) => kind === 'delivered')
 }
@@ -152,7 +155,7 @@ function desiredLines(desired: Explanation['desired']): readonly string[] {
   ]
 }
 
-/** With session affinity: how long the kernel still remembers that this client has this backend. */
+/** With session affinity: how long the kernel will remember that this client has this backend. */
 function boundWords({ kind, steps }: WalkOutcome): string {
   const left = steps.findLast(({ secondsLeft }) => secondsLeft !== undefined)?.secondsLeft
   if (kind !== 'delivered' || left === undefined) return ''
@@ -187,7 +190,7 @@ function seenLines({ masquerade }: ExplainResponse): readonly string[] {
   return seen === undefined ? [] : [`  ${seen}`]
 }
 
-/** Nothing where there are none. */
+/** The connections that exist; no lines when there are none. */
 function connectionLines({ connections }: Explanation): readonly string[] {
   if (typeof connections === 'string') return ['', `Connections: not known: ${connections}`]
   const { listed, count } = connections
@@ -215,7 +218,7 @@ function stepText({ where, object, text, counter }: Step): string {
   return `${where}: ${object}${object.endsWith(text) ? '' : ` → ${text}`}${count}`
 }
 
-/** An explanation for programs: one JSON object, with the text for their users. */
+/** An explanation for programs: one JSON object, which includes the text for people. */
 function explanationJson(explanation: Explanation): string {
   const { src = null, inInterface = null, desired, observed, connections, ...rest } = explanation
   const known =
@@ -250,7 +253,7 @@ function outcomeJson({ steps, ...outcome }: WalkOutcome) {
   return { ...outcome, steps: steps.map(stepJson) }
 }
 
-/** Counters are 64 bits wide: JSON has them as text, as protobuf does. */
+/** Counters have 64 bits, so JSON has them as strings, as in protobuf's JSON. */
 function stepJson({ counter, ...step }: Step) {
   if (counter === undefined) return step
   return { ...step, counter: { packets: `${counter.packets}`, bytes: `${counter.bytes}` } }
@@ -268,15 +271,15 @@ interface Explanation {
   readonly desired: ExplainResponse | string
   /** What the kernel does. */
   readonly observed: readonly WalkOutcome[]
-  /** Where the kernel does otherwise than node-proxy wants. */
+  /** How the kernel differs from what node-proxy wants. */
   readonly differences: readonly string[]
   /** Connections to the destination that the kernel has already; a text: why they are not known. */
   readonly connections: TrackedConnections | string
 }
 
 /**
- * Explains a packet by the forwarding table of a node-proxy and by what its kernel holds. Without node-proxy the
- * kernel's part is given alone. Throws NP_INSPECTION_… where a Service is to be found by name.
+ * Explains a packet by the forwarding table of a node-proxy and by what its kernel holds. Without node-proxy, only the
+ * kernel's part is explained; a destination that is the name of a Service then throws NP_INSPECTION_….
  */
 async function explainPacket(node: KnownNode, query: Query): Promise<Explanation> {
   const { world } = node
@@ -335,7 +338,7 @@ function destinationOf({ destination, protocol }: Query, desired: ExplainRespons
   return { dst: found.dst as IpAddress, port: found.port, protocol: found.protocol as Protocol }
 }
 
-/** What a node-proxy wants, as outcomes are compared with it. */
+/** What a node-proxy wants, in the form with which outcomes are compared. */
 export function expectationOf(desired: ExplainResponse): Expectation {
   const { outcome, entry, backends, masquerade, hasAffinity, ownPorts } = desired
   return {

@@ -15,12 +15,17 @@ export interface FactsFlags extends SocketFlags {
 /** Adds those flags. */
 export function addFactsFlags(command: Command): Command {
   return addSocketFlags(command)
-    .option('--config <file>', 'the configuration of node-proxy, where it does not run')
+    .option('--config <file>', 'the configuration of node-proxy; used when node-proxy does not run')
     .option('--connect', 'connect to each TCP backend of this node once')
-    .option('--seconds <number>', 'between two reads of counters, 1 to 600', parseSeconds, 1)
+    .option(
+      '--seconds <number>',
+      'seconds between the two reads of counters, 1 to 600',
+      parseSeconds,
+      1,
+    )
     .option(
       '--client <address>',
-      'a client outside: what is in the way of its packets',
+      'a client outside: report what drops or refuses its packets',
       parseClient,
     )
 }

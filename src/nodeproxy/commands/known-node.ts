@@ -37,7 +37,7 @@ export interface KnownNode {
   readonly desired: ReadDesired
   /** Connections that the kernel has already; a text: why they are not known. */
   readonly connections: (query: ConnectionQuery) => Promise<TrackedConnections | string>
-  /** Ends the readers, which the routes of this node are queried with. */
+  /** Ends the programs that query the routes of this node. */
   close(): Promise<void>
 }
 
@@ -66,7 +66,7 @@ export async function readRecordedNode(path: string): Promise<KnownNode> {
     const connections = async () => 'connections are not recorded'
     return { world, desired: recordedDesired(files), connections, close: async () => undefined }
   } catch (error) {
-    throw bundleError('is no whole bundle of node-proxy record', path, error)
+    throw bundleError('is not a complete bundle of node-proxy record', path, error)
   }
 }
 
@@ -105,6 +105,6 @@ function recordedDesired(files: BundleFiles): ReadDesired {
 
 /**
  * What node-proxy wants; a text: why that is not known. Throws NP_INSPECTION_REFUSED where the request is wrong, and
- * NP_INSPECTION_UNREACHABLE where a Service is to be found by name without node-proxy.
+ * NP_INSPECTION_UNREACHABLE if a Service is requested by name and node-proxy does not answer.
  */
 type ReadDesired = (query: DesiredQuery) => Promise<ExplainResponse | string>

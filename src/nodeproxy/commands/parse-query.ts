@@ -9,7 +9,7 @@ export interface QueryFlags {
   readonly interface?: string
 }
 
-/** The packet as it was written. */
+/** The packet that the arguments describe. */
 export interface Query {
   readonly source: Exclude<WrittenEnd, { kind: 'service' }>
   readonly destination: WrittenEnd
@@ -23,7 +23,7 @@ const PROTOCOLS: ReadonlyMap<string, Protocol> = new Map([
   ['sctp', 'SCTP'],
 ])
 
-/** The query of the arguments; a text: what is wrong with them. */
+/** The packet that the arguments describe; a string: what is wrong with the arguments. */
 export function parseQuery(from: string, to: string, flags: QueryFlags): Query | string {
   const source = parseEnd(from)
   if (source === undefined || source.kind === 'service') {

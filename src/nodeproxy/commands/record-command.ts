@@ -118,7 +118,7 @@ async function recordNode(
   }
 }
 
-/** Seconds since the kernel was booted; empty where that is not to be read. */
+/** Seconds since the kernel was booted; empty when they cannot be read. */
 async function uptime(): Promise<string> {
   const text = await readFile('/proc/uptime', 'utf8').catch(() => '')
   return text.split(' ')[0] ?? ''

@@ -30,7 +30,7 @@ export function define(command: Command, { host, finish }: CommandContext): void
   })
 }
 
-/** Whether there is nothing that an operator has to do. */
+/** Whether node-proxy is ready and reports no problem. */
 function isWell({ isReady, warnings, refusals, problems }: StatusResponse): boolean {
   return isReady && warnings.length === 0 && refusals.length === 0 && problems.length === 0
 }

@@ -11,7 +11,7 @@ import { hostPort } from '../../lib/ip.ts'
 import type { CommandContext } from './command/command-module.ts'
 import { addSocketFlags, type SocketFlags } from './socket/socket-flags.ts'
 
-/** Characters of the first column, which a longer name exceeds. */
+/** Characters of the first column; a longer name shifts the other columns of its line. */
 const NAME_WIDTH = 36
 
 const COLUMNS = [
@@ -58,7 +58,7 @@ export function trafficHeader(): string {
   )
 }
 
-/** A Service for people: a line of its own, and one for each backend. `-` is not counted. */
+/** A Service for people: one line for it, and one for each backend. `-`: not counted. */
 export function trafficText({ service, total, backends }: ServiceTraffic): string {
   return [
     line(service, numbersOf(total)),

@@ -1,9 +1,9 @@
 import { NodeProxyError } from '../../lib/error.ts'
 
 /**
- * The modes to try, in the order of `available`, which are those of this build, best first. For `auto` these are all of
- * them; any other `mode` is tried alone, and an empty one is iptables. Throws NP_NODEPROXY_MODE_UNAVAILABLE for a mode
- * that is not available.
+ * The modes to try. `available`: those of this build, best first. `auto` tries all of them in that order, any other mode
+ * is tried alone, and an empty `mode` is iptables. Throws NP_NODEPROXY_MODE_UNAVAILABLE for a mode that is not
+ * available.
  */
 export function chooseModes(mode: string, available: readonly string[]): readonly string[] {
   if (mode === 'auto') return available

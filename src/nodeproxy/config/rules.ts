@@ -72,7 +72,7 @@ type AddressPath =
   | 'inspection.pageBindAddress'
   | 'inspection.bindAddress'
 
-/** Two listeners that want one address, the first such pair. */
+/** The conflict of the first two listeners that want the same address and port. */
 function samePort(config: NodeProxyConfiguration): Conflict | undefined {
   const listeners: readonly (readonly [AddressPath, SocketAddress | undefined])[] = [
     ['healthzBindAddress', config.healthzBindAddress],

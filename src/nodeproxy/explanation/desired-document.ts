@@ -1,7 +1,7 @@
 import type { ForwardingEntry } from '../../forwarding/entry.ts'
 import { type DesiredRules, type DesiredState, tableOf } from './desired-state.ts'
 
-/** One JSON object a line: the rules (`DesiredRules`), then each entry of the forwarding table. */
+/** One JSON object per line: the rules (`DesiredRules`), then each entry of the forwarding table. */
 export const DESIRED_DOCUMENT = 'desired.jsonl'
 
 /** Reads that document. Throws a SyntaxError or TypeError where it is not such a document. */

@@ -13,7 +13,7 @@ export interface PacketRules {
   readonly localTraffic: LocalTraffic
   readonly masqueradeAll: boolean
   readonly localhostNodePorts: boolean
-  /** Networks in which what no Service has is refused; absent: none. */
+  /** Networks in which connections to addresses and ports that no Service has are refused; absent: none. */
   readonly refusedRanges?: readonly Cidr[]
 }
 
@@ -22,7 +22,7 @@ export interface DesiredRules extends PacketRules {
   readonly mode: string
   /** Ports at which node-proxy itself listens to forward packets. */
   readonly ownPorts: readonly number[]
-  /** Protocols that the mode leaves alone, and why; absent: none. */
+  /** Protocols that the mode does not forward, and why; absent: none. */
   readonly unserved?: readonly { readonly protocol: Protocol; readonly reason: string }[]
 }
 
@@ -30,7 +30,7 @@ export interface DesiredRules extends PacketRules {
 export interface DesiredState {
   readonly table: ForwardingTable
   readonly rules: DesiredRules
-  /** Why a pool has its backends; absent: the endpoints are not known, as of a node that was recorded before there was such a document. */
+  /** Why a pool has its backends; absent: the endpoints are not known, because an older version recorded the node. */
   readonly explainPool?: (question: ExplainedPool) => PoolExplanation | undefined
 }
 

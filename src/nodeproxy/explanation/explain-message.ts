@@ -15,12 +15,12 @@ import type { LocalTraffic } from '../../modes/netfilter/settings/settings.ts'
 import type { Protocol } from '../../resources/types.ts'
 import type { DesiredRules, DesiredState, PacketRules } from './desired-state.ts'
 
-/** Left-out endpoints of a message; the others are counted. */
+/** The most left-out endpoints in a message; the others are only counted. */
 const MAX_LEFT_OUT = 100
 
 const PROTOCOLS: readonly Protocol[] = ['TCP', 'UDP', 'SCTP']
 
-/** What the table says of the packet of a request; a text: what is wrong with the request. */
+/** What the forwarding table decides about the packet of a request; a string: what is wrong with the request. */
 export function explainMessage(
   { table, rules, explainPool }: DesiredState,
   request: ExplainRequest,
@@ -68,12 +68,11 @@ function packetOf(
   const dst = request.dst === '' ? nodePortAddress(node, request) : parseIp(request.dst)
   if (dst === undefined && request.dst === '')
     return `dst: no address of this node serves node ports`
-  if (dst === undefined) return `dst: ${quote(request.dst)} is no IP address`
+  if (dst === undefined) return `dst: ${quote(request.dst)} is not an IP address`
   const src = sourceOf(node, request, familyOf(dst))
   if (src === undefined) return noSource(request, familyOf(dst))
   const protocol = PROTOCOLS.find((one) => one === request.protocol)
-  if (protocol === undefined)
-    return `protocol: ${quote(request.protocol)} is none of TCP, UDP, SCTP`
+  if (protocol === undefined) return `protocol: ${quote(request.protocol)} is not TCP, UDP or SCTP`
   const { port } = request
   if (port < 1 || port > 65_535) return `port: ${port} is not between 1 and 65535`
   return { src, dst, port, protocol }
@@ -153,7 +152,10 @@ export function poolMessage({
   }
 }
 
-/** What decides about a packet beside the forwarding table. `inInterface`: by which it comes; empty: from this node. */
+/**
+ * What decides about a packet beside the forwarding table. `inInterface`: the interface by which it arrives; empty:
+ * it is sent by this node.
+ */
 export function packetFacts(rules: PacketRules, inInterface: string): NodeFacts {
   const local = new Set(rules.localAddresses)
   const isLocal = (ip: IpAddress) => local.has(ip) || isLoopback(ip)
@@ -175,7 +177,7 @@ export function packetFacts(rules: PacketRules, inInterface: string): NodeFacts 
   }
 }
 
-/** Whether packets of the address's family are recognised as those of Pods, or of others. */
+/** Whether it is decided, for packets of the address's family, which are from Pods and which are not. */
 function identifiesPods(pods: LocalTraffic, src: IpAddress): boolean {
   if (pods.by !== 'source') return pods.by !== 'none'
   return pods.cidrs.some((cidr) => familyOf(cidr) === familyOf(src))

@@ -3,7 +3,7 @@ import type { ExplainedPool, PoolExplanation } from '../../forwarding/explain-po
 import type { IpAddress } from '../../lib/ip.ts'
 import type { DesiredState } from './desired-state.ts'
 
-/** One JSON object a line for each pool of each entry that packets use: why it has its backends. */
+/** One JSON object per line, for each pool of an entry that packets use: why the pool has its backends. */
 export const POOLS_DOCUMENT = 'pools.jsonl'
 
 type ExplainPool = NonNullable<DesiredState['explainPool']>
@@ -54,7 +54,7 @@ function poolsOf({ pool, shortCircuit }: Frontend): readonly Pool[] {
   return shortCircuit ? [pool, 'cluster'] : [pool]
 }
 
-/** Frontends inside and outside of the cluster have policies of their own, which a local pool comes from. */
+/** Internal and external frontends have policies of their own, and each policy makes a local pool of its own. */
 function keyOf({ entry, frontend, pool }: ExplainedPool): string {
   const isInternal = pool === 'local' && frontend.kind === 'clusterIP'
   return `${entry.id} ${pool}${isInternal ? ' internal' : ''}`

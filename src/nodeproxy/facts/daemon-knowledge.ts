@@ -7,8 +7,8 @@ import { DESIRED_DOCUMENT } from '../explanation/desired-document.ts'
 import type { DesiredRules } from '../explanation/desired-state.ts'
 
 /**
- * Settings that should be the same on all nodes, since they decide what packets to a Service meet. Addresses, limits and
- * files differ by node; instead of the configured mode, the one at work is compared.
+ * Settings that should be the same on all nodes, because they decide what happens to packets to a Service. Addresses,
+ * limits and files may differ by node. The configured mode is not among them: the active mode is compared.
  */
 const SHARED = [
   'proxyName',
@@ -26,7 +26,7 @@ const SHARED = [
 
 type Configuration = NonNullable<NodeFacts['configuration']>
 
-/** What the running node-proxy knows, as far as the facts need it. */
+/** What the facts need from the running node-proxy. */
 export interface DaemonKnowledge {
   readonly nodeName: string
   readonly version: string
@@ -36,7 +36,7 @@ export interface DaemonKnowledge {
   readonly rules: DesiredRules | undefined
 }
 
-/** Reads the daemon, each entry with a call of `onEntry`. A text: why it does not answer. */
+/** Reads the daemon, and calls `onEntry` with each entry. A string: why the daemon does not answer. */
 export async function readDaemon(
   client: InspectionClient,
   onEntry: (entry: Entry) => void,
@@ -58,7 +58,7 @@ export async function readDaemon(
   }
 }
 
-/** The documents; of the desired state, which comes last and is large, the first part. */
+/** The documents by name. Of the desired state, which comes last and is large, only the first part. */
 async function readDocuments(client: InspectionClient): Promise<ReadonlyMap<string, string>> {
   const documents = new Map<string, string>()
   for await (const { name, text } of client.documents()) {
@@ -121,7 +121,7 @@ function rulesOf(document: string | undefined): DesiredRules | undefined {
   return line === '' ? undefined : (JSON.parse(line) as DesiredRules)
 }
 
-/** Those of a configuration, as JSON by their paths. */
+/** The values of `SHARED` in a configuration, as JSON by their paths. */
 function sharedSettings(config: Json): Readonly<Record<string, string>> {
   const settings = SHARED.map((path) => [path, valueAt(config, ...path.split('.'))] as const)
   return Object.fromEntries(

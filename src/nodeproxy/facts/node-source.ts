@@ -2,7 +2,7 @@ import type { RunCommand } from '../../explain/host/run-command.ts'
 import type { WorldReaders } from '../../explain/world/world-readers.ts'
 import type { Sysctl } from '../../kernel/sysctl/sysctl.ts'
 
-/** What the facts of this node are read with. Each command runs once, however many parts read its output. */
+/** What reads the facts of this node. Each command runs once, however many parts read its output. */
 export interface NodeSource {
   readonly run: RunCommand
   readonly readIpvs: WorldReaders['readIpvs']
@@ -11,7 +11,7 @@ export interface NodeSource {
   readonly sysctl: Pick<Sysctl, 'read'>
 }
 
-/** Runs equal commands once; routes are queried anew. */
+/** Runs equal commands once, except queries of routes, which run each time. */
 export function rememberCommands(run: RunCommand): RunCommand {
   const outputs = new Map<string, ReturnType<RunCommand>>()
   return (program, args) => {

@@ -5,7 +5,7 @@ import { arrivalInterface } from '../../explain/world/first-hop.ts'
 import { type Family, familyOf, type IpAddress, parseIp } from '../../lib/ip.ts'
 import type { LocalBackend } from './sampled-entries.ts'
 
-/** A sender, and the interface by which its packets come. */
+/** A sender, and the interface by which its packets arrive. */
 export interface PacketSource {
   readonly src: IpAddress
   readonly inInterface: string
@@ -27,7 +27,7 @@ export async function outsideSources(
   return found.filter((one) => one !== undefined)
 }
 
-/** Pods of this node that are backends, at most one for each of these addresses. */
+/** Backends that are Pods of this node, at most `most` of them. */
 export async function podSources(
   routing: Routing,
   backends: Iterable<LocalBackend>,

@@ -4,8 +4,8 @@ import type { NodeFacts } from '../../doctor/evidence/node-facts.ts'
 import { type Json, stringAt, valueAt } from '../../lib/json.ts'
 
 /**
- * What a configuration file (YAML or JSON) says of the mode, as it stands there: whether it is valid, the daemon says at
- * its start. Undefined: no file is named. Rejects where it cannot be read.
+ * What a configuration file (YAML or JSON) says about the mode. It is not validated: the daemon does that at its start.
+ * Undefined: no file is named. Rejects when the file cannot be read.
  */
 export async function readConfigured(
   path: string | undefined,

@@ -5,7 +5,7 @@ import type { RunCommand } from '../../explain/host/run-command.ts'
 import type { InspectionClient } from '../../inspection/inspection-client.ts'
 import { readTotals, type Totals } from './read-loads.ts'
 
-/** Counters read twice: what grew meanwhile happens now. */
+/** Counters that were read twice; a difference is something that happens now. */
 export interface Growth {
   readonly counters: NodeFacts['counters']
   readonly before: Totals
@@ -53,7 +53,7 @@ async function content(path: string): Promise<string> {
   return await readFile(path, 'latin1').catch(() => '')
 }
 
-/** A line of names, then one of hexadecimal numbers for each processor. */
+/** Reads a line of names, then a line of hexadecimal numbers for each processor. */
 function perProcessor(text: string): Table {
   const [names = [], ...rows] = linesOf(text).map((line) => line.trim().split(/\s+/))
   return sumOf(
@@ -61,7 +61,7 @@ function perProcessor(text: string): Table {
   )
 }
 
-/** `conntrack -S`: a line of `NAME=NUMBER` for each processor. A machine without that program counts nothing. */
+/** Reads `conntrack -S`: a line of `NAME=NUMBER` for each processor. Empty on a machine without that program. */
 async function byProgram(run: RunCommand): Promise<Table> {
   const { status, stdout } = await run('conntrack', ['-S'])
   if (status !== 0) return new Map()

@@ -42,7 +42,7 @@ function interfaceOf(link: JsonObject, rpFilter: number): InterfaceFacts {
   }
 }
 
-/** An interface that is gone meanwhile, or has an unusual name, filters nothing. */
+/** The rp_filter of an interface; 0 when the interface has gone, or has a name that a sysctl cannot have. */
 function filterOf(sysctl: Pick<Sysctl, 'read'>, name: string): number {
   if (!/^[A-Za-z0-9_][A-Za-z0-9_.-]*$/.test(name)) return 0
   return Number(sysctl.read(`net/ipv4/conf/${name}/rp_filter`) ?? 0)

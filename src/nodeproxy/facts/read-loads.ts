@@ -16,7 +16,7 @@ interface BackendTotal {
   readonly connectionsNow: number
 }
 
-/** Service ports with several backends whose connections the mode counts. None where no node-proxy answers. */
+/** Service ports with several backends whose connections the mode counts. Empty when no node-proxy answers. */
 export async function readTotals(client: Pick<InspectionClient, 'traffic'>): Promise<Totals> {
   const totals = new Map<string, BackendTotal[]>()
   try {
@@ -34,7 +34,7 @@ export async function readTotals(client: Pick<InspectionClient, 'traffic'>): Pro
   return totals
 }
 
-/** What came between two reads: a backend that is younger than the others is not behind them. */
+/** The connections between two reads, so that backends of different age can be compared. */
 export function loadsBetween(
   before: Totals,
   after: Totals,

@@ -2,7 +2,7 @@ import type { NodeFacts } from '../../doctor/evidence/node-facts.ts'
 import { listNftables } from '../../explain/nftables/read-nftables.ts'
 import type { NodeSource } from './node-source.ts'
 
-/** What every mode puts into chains' names, and its tables of nftables. */
+/** Matches the names that modes give their chains. */
 const OWN_CHAIN = /(^|\s)(NPROXY|NPVS|NPUS|NPGUARD)-/
 const OWN_TABLE = /^nft \w+ node-proxy(-guard)?(\s|$)/
 
@@ -20,8 +20,9 @@ export const OF_IPTABLES = /^nft ip6? (raw|mangle|nat|filter|security)$/
 type Masquerade = NodeFacts['masquerades'][number]
 
 /**
- * Rules that give connections of several clients one source address, and do not choose their source ports at random: two
- * connections may get the same one at the same time, or none is free. Rules that have counted no connection are left out.
+ * Rules that give connections of several clients one source address and do not choose their source ports at random: two
+ * connections may get the same port at the same time, or no port is free. Rules that have counted no connection are
+ * left out.
  */
 export async function readMasquerades({
   run,
@@ -66,7 +67,7 @@ function ofNft(listing: string): readonly Masquerade[] {
   return found
 }
 
-/** Whether node-proxy wrote a rule: `where` as a step of a packet has it, or a rule as iptables lists it. */
+/** Whether node-proxy wrote a rule. `where`: the chain, as in the steps of a packet; `rule`: as iptables lists it. */
 export function isOwnRule(where: string, rule: string): boolean {
   return OWN_TABLE.test(where) || OWN_CHAIN.test(where) || OWN_CHAIN.test(rule)
 }

@@ -44,25 +44,25 @@ const SETTINGS = [
   'net.netfilter.nf_conntrack_max',
 ] as const
 
-/** What is read beside the usual. */
+/** What is read, and how. */
 export interface FactsOptions {
-  /** Of this program. */
+  /** The version of this program. */
   readonly version: string
   /** The `inspection.socket` of node-proxy. */
   readonly socket: string
-  /** Its configuration file, which counts where it does not run. */
+  /** The configuration file of node-proxy, which is read when node-proxy does not run. */
   readonly config: string | undefined
   /** Whether to connect to the backends of this node. */
   readonly connects: boolean
   /** Seconds between two reads of counters. */
   readonly seconds: number
-  /** A client outside whose packets are followed. */
+  /** A client outside of the cluster whose packets are followed. */
   readonly client: IpAddress | undefined
 }
 
 /**
- * Evidence about this node: one snapshot of the kernel and of node-proxy, and counters twice. Nothing is written; what
- * cannot be read is named in `unread`.
+ * Evidence about this node: one snapshot of the kernel and of node-proxy, with counters read twice. Nothing is written.
+ * `unread` names what could not be read.
  */
 export async function readNodeFacts(options: FactsOptions): Promise<NodeFacts> {
   const readers = openLocalReaders()
@@ -183,7 +183,7 @@ async function readProxies(): Promise<NodeFacts['proxies']> {
   }
 }
 
-/** By their names; those that the kernel does not have are left out. */
+/** Settings by their names; those that the kernel does not have are left out. */
 export function readSettings(sysctl: Pick<Sysctl, 'read'>): Readonly<Record<string, string>> {
   const found = SETTINGS.flatMap((name) => {
     const value = sysctl.read(name.replaceAll('.', '/'))
@@ -198,11 +198,11 @@ interface UnreadPart {
   readonly why: string
 }
 
-/** Reads parts; each may fail without the others. */
+/** Reads parts, each of which may fail by itself. */
 interface Parts {
   /** What could not be read so far. */
   readonly unread: readonly UnreadPart[]
-  /** What `read` returns; `otherwise` when it fails. */
+  /** Returns what `read` returns, or `otherwise` when it fails. */
   read<T>(what: string, otherwise: T, read: () => T | Promise<T>): Promise<T>
 }
 
@@ -221,7 +221,7 @@ function collectParts(): Parts {
   }
 }
 
-/** What is compared. */
+/** What `readTakenPorts` compares. */
 interface PortOwners {
   readonly run: RunCommand
   /** The inspection socket, by which the process of node-proxy is recognised. */
@@ -230,7 +230,7 @@ interface PortOwners {
   readonly owners: ReadonlyMap<string, string>
 }
 
-/** Sockets at node ports that are not node-proxy's own. Those whose process cannot be seen are left out. */
+/** Sockets of other processes that listen on node ports. Those whose process is not visible are left out. */
 async function readTakenPorts({
   run,
   socket,
@@ -248,14 +248,14 @@ async function readTakenPorts({
     .slice(0, MAX)
 }
 
-/** A listening TCP socket or unconnected UDP socket, with its process as far as it may be seen. */
+/** A listening TCP socket or unconnected UDP socket, with its process if that is visible. */
 interface ListeningProcess {
   readonly protocol: Protocol
   readonly address: string
   readonly port: number
-  /** Empty: not to be seen. */
+  /** Empty: not visible. */
   readonly process: string
-  /** 0: not to be seen. */
+  /** 0: not visible. */
   readonly pid: number
 }
 
@@ -273,7 +273,7 @@ export async function readListeners(run: RunCommand): Promise<readonly Listening
   })
 }
 
-/** The process that listens on a Unix socket; 0: it is not to be seen. */
+/** The id of the process that listens on a Unix socket; 0: not visible. */
 export async function processAtSocket(run: RunCommand, path: string): Promise<number> {
   const { status, stdout } = await run('ss', ['-Hxlp'])
   if (status !== 0) return 0
@@ -288,7 +288,7 @@ function processOf(line: string): Pick<ListeningProcess, 'process' | 'pid'> {
 
 type RuleCount = NodeFacts['rules'][number]
 
-/** How many rules each program lists, and how many of them are of node-proxy. A program that is not there lists none. */
+/** How many rules each program lists, and how many of them node-proxy wrote. A missing program lists none. */
 export async function readRules({
   run,
   nftTables,

@@ -14,7 +14,7 @@ import { nodeAddresses, outsideSources, type PacketSource, podSources } from './
 import { isOwnRule } from './read-masquerades.ts'
 import type { LocalBackend, SampledEntries, SampledFrontend } from './sampled-entries.ts'
 
-/** Who may send. */
+/** The senders to choose from. */
 export interface Senders {
   readonly pods: readonly PacketSource[]
   readonly outside: readonly PacketSource[]
@@ -24,25 +24,25 @@ export interface Senders {
   readonly node: readonly IpAddress[]
 }
 
-/** Whether a service on loopback could be reached by a neighbour. */
+/** The packet that shows whether a neighbour can reach a service on loopback. */
 const LOOPBACK = { dst: '127.0.0.1' as IpAddress, port: 10_249, protocol: 'TCP' } as const
 
-/** Leaves the frontend out, because no sender is known. */
+/** Stands for a Pod when none is known; a packet from it is left out. */
 const NO_POD: PacketSource = { src: '' as IpAddress, inInterface: '' }
 
 /** Milliseconds after which no further packet is followed. */
 const BUDGET_MS = 20_000
-/** Outcomes of a packet that are kept, the likeliest first. */
+/** The most outcomes of a packet that are kept, the likeliest first. */
 const MAX_OUTCOMES = 20
 
 const TIMEOUT_MS = 1_000
-/** Connections at a time. */
+/** The most connections that are opened at the same time. */
 const AT_ONCE = 16
 
-/** Addresses whose route is queried. */
+/** The most addresses whose route is queried. */
 const MAX_QUERIES = 50
 
-/** Pods that packets may come from. */
+/** The most Pods that are senders. */
 const MAX_PODS = 8
 
 /** What is known of the node when its packets are followed. */
@@ -54,14 +54,14 @@ export interface KnownNode {
   readonly world: WalkWorld
 }
 
-/** What is wanted of them. */
+/** Which packets are followed, and how. */
 export interface PacketOptions {
   readonly uplink: string
   readonly connects: boolean
   readonly client: IpAddress | undefined
 }
 
-/** What becomes of packets to a sample of Services. */
+/** What happens to packets to a sample of Services. */
 export async function readPackets(
   known: KnownNode,
   options: PacketOptions,
@@ -97,7 +97,7 @@ async function findSenders(
   }
 }
 
-/** Interfaces that lead to backends of this node, and to how many of them: a bridge for all, or one for each. */
+/** The number of local backends behind each interface: one bridge leads to all of them, or one interface to each. */
 async function countLocalBackends(
   routing: Routing,
   backends: Iterable<LocalBackend>,
@@ -145,7 +145,7 @@ function answerOf(host: string, port: number): Promise<ConnectFacts['answer']> {
   return promise
 }
 
-/** What answers about packets. */
+/** What the packets are followed with. */
 interface Answerers {
   readonly world: WalkWorld
   readonly client: Pick<InspectionClient, 'explain'>
@@ -153,7 +153,7 @@ interface Answerers {
   readonly now: () => number
 }
 
-/** Follows packets through what the kernel holds, beside what node-proxy wants of them. */
+/** Follows packets through what the kernel holds, and adds what node-proxy wants to happen to them. */
 async function walkProbes(
   probes: readonly Probe[],
   { world, client, now }: Answerers,
@@ -228,7 +228,7 @@ function textOf(outcome: WalkOutcome): string {
   return outcome.kind === 'silent' ? outcome.by : outcome.reason
 }
 
-/** The packets that show what is in the way, those from Pods first. */
+/** The packets to follow, those from Pods first. */
 export function chooseProbes(
   sample: SampledEntries,
   senders: Senders,
@@ -263,7 +263,7 @@ function farAway(sources: readonly PacketSource[]): readonly PacketSource[] {
   return [...new Map(sources.map((source) => [familyOf(source.src), source])).values()]
 }
 
-/** A Pod that is no backend of the entry, if there is one. */
+/** A Pod that is not a backend of the entry, if there is one. */
 function podFor({ entry }: SampledFrontend, pods: readonly PacketSource[]) {
   const family = pods.filter(({ src }) => familyOf(src) === entry.family)
   const others = family.filter(({ src }) => entry.backends.every(({ ip }) => ip !== src))
@@ -303,7 +303,7 @@ function servingAddress(
 /** A packet that is to be followed. */
 interface Probe {
   readonly purpose: WalkFacts['purpose']
-  /** Undefined: it is for no Service. */
+  /** Undefined: it is not sent to a Service. */
   readonly to: SampledFrontend | undefined
   /** Undefined: from a process of this node. */
   readonly source: PacketSource | undefined

@@ -1,10 +1,10 @@
 import type { Backend, Entry, Frontend } from '../../inspection/generated/inspection_pb.ts'
 
-/** Entries of each kind that packets are followed to. */
+/** The most entries of each kind to which packets are followed. */
 const MAX_EACH = 3
-/** Entries whose packets node-proxy itself drops or refuses by the Service's own fields. */
+/** The most entries whose packets node-proxy drops or refuses because of the Service's own fields. */
 const MAX_REFUSING = 10
-/** Backends of an entry: each is followed to its end. */
+/** The most backends of an entry, because packets are followed to each of them. */
 const MAX_BACKENDS = 100
 const MAX_LOCAL_BACKENDS = 500
 
@@ -20,7 +20,7 @@ export interface LocalBackend {
   readonly backend: Backend
 }
 
-/** A few of many entries, taken one by one, so that ten thousand Services cost no memory. */
+/** A sample of many entries, which are taken one by one, so that ten thousand Services need little memory. */
 export class SampledEntries {
   readonly clusterIps: SampledFrontend[] = []
   readonly nodePorts: SampledFrontend[] = []
@@ -31,7 +31,7 @@ export class SampledEntries {
   readonly withRanges: SampledFrontend[] = []
   /** Ids of entries by `TCP/30080`. */
   readonly nodePortOwners = new Map<string, string>()
-  /** Of entries with affinity, by id. */
+  /** The affinity timeout of entries that have one, by id. */
   readonly affinitySeconds = new Map<string, number>()
   /** By `TCP 10.0.0.1 80`. */
   readonly localBackends = new Map<string, LocalBackend>()

@@ -2,7 +2,7 @@ import type { TableName } from '../../kernel/iptables/iptables.ts'
 import type { Traces } from '../../kernel/traces/traces.ts'
 import type { Family } from '../../lib/ip.ts'
 
-/** Only what they make in order to serve Services, so network policies alone are no sign. */
+/** Only what the proxies make in order to serve Services; what they make for network policies alone is no sign. */
 const SIGNATURES: readonly Signature[] = [
   {
     proxy: 'kube-proxy',
@@ -31,16 +31,16 @@ const SIGNATURES: readonly Signature[] = [
   },
 ]
 
-/** Another Service proxy, by what there is of it. */
+/** Another Service proxy, and what was found of it. */
 export interface FoundProxy {
   readonly signature: Signature
   /** Each one as text: `chain KUBE-SERVICES in table nat of iptables-nft (IPv4)`. */
   readonly traces: readonly string[]
-  /** Its processes in this network namespace, as far as this process may see them. */
+  /** Its processes in this network namespace that are visible to this process. */
   readonly pids: readonly number[]
 }
 
-/** Looks for every proxy that is known; for processes only where there is anything else. */
+/** Looks for every known proxy, and for its processes only when anything else of it was found. */
 export async function findProxies(
   traces: Traces,
   families: readonly Family[],
@@ -99,7 +99,7 @@ function chainText(
   return `chain ${place.chain} in table ${place.table} of iptables-${variant} (IPv${place.family})`
 }
 
-/** How another Service proxy shows on a node. */
+/** How to recognise another Service proxy on a node. */
 interface Signature {
   readonly proxy: string
   /** Its process, as the kernel names it. */
@@ -108,6 +108,6 @@ interface Signature {
   /** Tables of nftables, in the families `ip` and `ip6`. */
   readonly nftTables: readonly string[]
   readonly devices: readonly string[]
-  /** What removes it for good. */
+  /** How an operator removes it permanently. */
   readonly remedy: string
 }

@@ -28,7 +28,7 @@ export interface ProxyWatchParts {
 /** Searches for other Service proxies every ten seconds, and raises a condition while there is one. @returns stops it */
 export function watchProxies(parts: ProxyWatchParts): () => void {
   const { clock, log } = parts
-  const onError = (err: unknown) => log.debug({ err }, 'other Service proxies were not looked for')
+  const onError = (err: unknown) => log.debug({ err }, 'searching for other Service proxies failed')
   let stopped = false
   const round = () => look(parts, () => stopped)
   void round().catch(onError)
@@ -50,7 +50,7 @@ async function look(parts: ProxyWatchParts, isStopped: () => boolean): Promise<v
   }
 }
 
-/** What an operator has to know of proxies that were found; `heldPorts`: ours, by others. */
+/** What an operator has to know of the proxies; `heldPorts`: ports of this daemon that other processes hold. */
 function describeProxies(found: readonly FoundProxy[], heldPorts: readonly number[]): string {
   const descriptions = found.map((proxy) => describeProxy(proxy, heldPorts))
   return (

@@ -12,7 +12,7 @@ export const MODES = [
   userspace,
 ] as const satisfies readonly ModeDefinition[]
 
-/** What the modes' own fields make up together. */
+/** The configuration fields of all modes together. */
 export type ModeConfiguration =
   PeriodsOf<(typeof MODES)[number]> extends (config: infer Configuration) => unknown
     ? Configuration

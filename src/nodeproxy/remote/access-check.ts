@@ -6,7 +6,7 @@ import { quote } from '../../lib/quote.ts'
 import type { Reviewed, Reviews } from './access-reviews.ts'
 import { type Caller, credentialsOf } from './caller.ts'
 
-/** How long answers of the API server are used, as kubelets use them, in milliseconds. */
+/** How many milliseconds an answer of the API server is used; the values are those of kubelets. */
 const TOKEN_MS = 120_000
 const UNKNOWN_TOKEN_MS = 10_000
 const ALLOWED_MS = 300_000
@@ -21,7 +21,7 @@ export interface RefusedRequest {
   readonly user: string | undefined
 }
 
-/** Finds out whether a request may be answered; undefined: it may. */
+/** Checks whether a request may be answered. @returns why not; undefined: it may */
 export type CheckAccess = (request: IncomingMessage) => Promise<RefusedRequest | undefined>
 
 /**
@@ -61,7 +61,7 @@ export function accessCheck(
   }
 }
 
-/** What could not be answered is not kept. */
+/** How long an answer is kept; 0 for a review without an answer. */
 function lifeOf<T>(reviewed: Reviewed<T>, lifeMs: (answer: T) => number): number {
   return 'answer' in reviewed ? lifeMs(reviewed.answer) : 0
 }
@@ -91,7 +91,7 @@ function unavailable(
   reason = 'too many other callers are being checked',
   user?: string,
 ): RefusedRequest {
-  const message = `whether the request is allowed cannot be found out now: ${reason}`
+  const message = `it cannot be checked now whether the request is allowed: ${reason}`
   const error = new NodeProxyError('NP_INSPECTION_UNCHECKED', message, {
     hint: 'try again once the API server answers node-proxy',
   })
@@ -101,19 +101,19 @@ function unavailable(
 /** An answer, and how long it may be used. */
 interface Kept<T> {
   readonly value: T
-  /** Milliseconds; 0: only by those who wait for it already. */
+  /** In milliseconds; 0: only those use it who already wait for it. */
   readonly forMs: number
 }
 
 interface AnswerCacheOptions {
   readonly clock: Pick<Clock, 'now'>
-  /** Answers that are kept; the one that was used longest ago makes way for another. */
+  /** The most answers that are kept; the least recently used is dropped for a new one. */
   readonly maxKept: number
-  /** Questions that may be open at the same time. */
+  /** The most questions that may be open at the same time. */
   readonly maxOpen: number
 }
 
-/** Answers of another server by their question, each for a while. */
+/** Keeps answers of another server by their questions, each for a limited time. */
 class AnswerCache<T> {
   readonly #options: AnswerCacheOptions
   readonly #kept = new Map<string, { readonly value: T; readonly until: number }>()

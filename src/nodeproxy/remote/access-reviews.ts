@@ -44,7 +44,7 @@ export function apiReviews(client: Poster, nodeName: string): Reviews {
   }
 }
 
-/** Those that kubelets demand of readers of a node's own pages. */
+/** The permission that kubelets require from readers of a node's own pages. */
 export function attributesOf(nodeName: string) {
   const resource = { group: '', version: 'v1', resource: 'nodes', subresource: 'proxy' }
   return { verb: 'get', ...resource, name: nodeName }
@@ -56,7 +56,7 @@ interface Review {
   readonly spec: unknown
 }
 
-/** The status of a review. A failure says nothing of what was sent, which may be a token. */
+/** The status of a review. A failure never contains what was sent, which may be a token. */
 async function post(client: Poster, { group, kind, spec }: Review): Promise<Reviewed<JsonRecord>> {
   const apiVersion = `${group}.k8s.io/v1`
   const path = `/apis/${apiVersion}/${kind.toLowerCase()}s`

@@ -2,7 +2,7 @@ import type { IncomingMessage } from 'node:http'
 import { TLSSocket } from 'node:tls'
 import { subjectOfPeer } from '../../lib/tls/peer-subject.ts'
 
-/** Who sends a request, in the words of TokenReview and SubjectAccessReview. */
+/** Who sends a request, with the fields of TokenReview and SubjectAccessReview. */
 export interface Caller {
   readonly username: string
   readonly uid: string
@@ -10,7 +10,7 @@ export interface Caller {
   readonly extra: Readonly<Record<string, readonly string[]>>
 }
 
-/** What a request proves its sender with; undefined: nothing. */
+/** What a request proves its sender with; undefined: it has no credentials. */
 export type Credentials = { readonly caller: Caller } | { readonly token: string } | undefined
 
 /** RFC 6750; the name of the scheme is written in any case. */

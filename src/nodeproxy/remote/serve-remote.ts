@@ -37,16 +37,16 @@ export interface RemoteParts {
   readonly clock: Clock
 }
 
-/** Reasons of conditions: the address cannot be had, or the files of the certificate cannot be used. */
+/** Reasons of conditions: the address cannot be bound, or the files of the certificate cannot be used. */
 const NOT_SERVED = 'inspection-remote-not-served'
 const UNUSABLE = 'inspection-certificate-unusable'
 
-/** A bearer token of many groups needs more than a status page. */
+/** More than for a status page, because the bearer token of a user with many groups is long. */
 const MAX_HEADER_BYTES = 16_384
 
 /**
- * Serves inspection to other machines, with a certificate whose files are read again. What prevents it is a condition
- * while it lasts, because traffic does not need it.
+ * Serves inspection to other machines. The files of the certificate are read again when they change. While inspection
+ * cannot be served, a condition says why; the daemon goes on, because traffic does not need inspection.
  */
 export async function serveRemote(
   parts: InspectionHandlerParts,
@@ -75,7 +75,7 @@ export async function serveRemote(
     async onChange(files) {
       if (files === undefined) return
       await serving.use(files)
-      log.info('remote inspection serves with the certificate that its files have now')
+      log.info('remote inspection now uses the replaced certificate files')
     },
     onError: onUnusable,
   })
@@ -156,7 +156,7 @@ function textOf(error: unknown): string {
 interface TlsServer {
   /** A server with the present files. The listener opens another one where it could not listen with the last. */
   open(limits: ServerOptions, handler: RequestListener): Server
-  /** New connections have the new files; those whose client certificate no authority of them signed are ended. */
+  /** New connections use the new files. Connections whose client certificate the new authorities did not sign end. */
   replace(files: ServingFiles): void
 }
 
@@ -180,8 +180,8 @@ function tlsServer(first: ServingFiles): TlsServer {
 }
 
 /**
- * A certificate that no authority signed does not end the handshake: it proves nothing. An empty list keeps Node
- * from trusting the authorities of the machine where no others are given.
+ * A client certificate that no authority signed does not end the handshake; it just proves nothing. The empty list keeps
+ * Node from trusting the authorities of the machine when the configuration names none.
  */
 function contextOf({ cert, key, ca }: ServingFiles): SecureContextOptions {
   return { cert, key, ca: ca ?? [], minVersion: 'TLSv1.2' }
@@ -243,8 +243,8 @@ interface RemoteHandlerParts {
 }
 
 /**
- * Passes on requests whose sender may read this node, and answers the others with the reason. An answer that goes on
- * for long ends when its reader may not read it any more.
+ * Passes on requests whose sender may read this node, and answers the others with the reason. A long answer ends when
+ * its reader is no longer allowed to read it.
  */
 function remoteHandler(
   handler: RequestListener,

@@ -10,7 +10,7 @@ export interface HealthCheckPortsOptions {
   readonly clock: Clock
   /** Whether the rules are where they should be; see Health.report().healthy. */
   readonly healthy: () => boolean
-  /** Once for each Service, address and reason; binding goes on being tried. */
+  /** Called once for each Service, address and reason; binding is tried again all the same. */
   readonly onBlocked: (service: ServiceKey, error: NodeProxyError) => void
   /** How many sockets listen, and how many wait. */
   readonly onCount?: (listening: number, blocked: number) => void
@@ -30,7 +30,7 @@ interface Socket {
 export class HealthCheckPorts {
   readonly #options: HealthCheckPortsOptions
   readonly #checks = new Map<ServiceKey, HealthCheck>()
-  /** By port; the smallest Service wins on every node, whatever came first. */
+  /** By port. Of several Services the first by name gets the port, so that all nodes decide alike. */
   readonly #claims = new Map<number, Set<ServiceKey>>()
   readonly #sockets = new Map<string, Socket>()
   #addresses: readonly IpAddress[] = []

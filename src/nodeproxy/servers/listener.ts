@@ -16,7 +16,7 @@ export interface ListenerOptions {
   readonly ipv6Only?: boolean
   /** Opens the server for each try to listen; plain HTTP unless given. */
   readonly open?: (limits: ServerOptions, handler: RequestListener) => Server | TlsServer
-  /** Of one request. */
+  /** The most bytes of the headers of one request. */
   readonly maxHeaderBytes?: number
   /** Called once for each reason why it cannot listen; the listener goes on trying. */
   readonly onBlocked: (error: NodeProxyError) => void
@@ -24,8 +24,8 @@ export interface ListenerOptions {
 }
 
 /**
- * The kernel notifies no process of a port that becomes free, and a load balancer takes a node out
- * that does not answer for some seconds. One try is two system calls.
+ * Short, because the kernel does not notify a process when a port becomes free, and a load balancer removes a node
+ * that does not answer for some seconds. One try costs two system calls.
  */
 const RETRY_MS = 500
 
@@ -35,7 +35,7 @@ export interface ListenerTimeouts {
   readonly arrival: number
   /** For the next request on a connection. */
   readonly keepAlive: number
-  /** In which a client must take something of its answer. */
+  /** Within which a client must read a part of its answer. */
   readonly stalled: number
 }
 

@@ -122,7 +122,7 @@ function unlessAbsent(removal: Removal): Removal {
   }
 }
 
-/** What iptables-nft prints when the kernel has no nf_tables, and so no rules in it. */
+/** What iptables-nft prints when the kernel has no nf_tables, and therefore no rules of nf_tables. */
 const NO_NF_TABLES = /generation id: (?!Permission denied)/
 
 /**
@@ -168,7 +168,7 @@ export async function removeAll(removals: readonly Removal[]): Promise<readonly 
   return failures
 }
 
-/** Whether the guard of 127.0.0.0/8 of a mode that writes its rules without iptables stands. */
+/** Whether the kernel has the guard of 127.0.0.0/8 of a mode that writes its rules without iptables. */
 export async function isGuardedByMode(): Promise<boolean> {
   for (const mode of MODES) if (await mode.guardsLoopback?.(systemClock)) return true
   return false

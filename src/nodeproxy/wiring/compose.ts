@@ -161,7 +161,7 @@ interface LoopbackOfModeParts {
 /** Opens and closes loopback routing as the active modes need it. */
 class LoopbackOfMode {
   readonly #parts: LoopbackOfModeParts
-  /** The name of the mode that has all objects in the kernel, so that no other mode serves. */
+  /** The name of the mode that has all objects in the kernel, and alone serves traffic. */
   #completeMode: string | undefined
 
   constructor(parts: LoopbackOfModeParts) {
@@ -268,7 +268,7 @@ function describeRules(
   for (const { frontends: own, pools } of table.entries()) {
     entries++
     frontends += own.length
-    // An endpoint of two Services counts twice: a set of hundreds of thousands would delay the record.
+    // An endpoint of two Services counts twice, because building a set of hundreds of thousands would delay the record.
     endpoints += Math.max(pools.cluster.length, pools.local.length)
   }
   const objects = [...tracker.wantedKeys()].length

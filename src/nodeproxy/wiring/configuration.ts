@@ -26,8 +26,8 @@ export interface ConfigurationParts {
 const REFUSED = 'configuration-refused'
 
 /**
- * The present configuration. A changed file is applied as a whole, or refused: the reasons are logged, and it is a
- * condition until the file is right.
+ * The present configuration. A changed file is applied as a whole, or refused: then the reasons are logged, and a
+ * condition is raised until the file is valid.
  */
 export class Configuration {
   readonly #parts: ConfigurationParts

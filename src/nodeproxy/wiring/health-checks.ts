@@ -78,7 +78,7 @@ function healthCheckPorts(parts: HealthChecksParts): HealthCheckPorts {
 
 /** The addresses of this node. */
 interface ListeningNode {
-  /** Those of the interfaces. */
+  /** The addresses of its interfaces. */
   readonly local: readonly IpAddress[]
   readonly families: readonly Family[]
 }

@@ -12,12 +12,12 @@ export interface LoopbackRoutingParts {
   readonly sysctl: Sysctl
   /** Variants of iptables: the first one writes guards, and all may have some. */
   readonly iptables: readonly Iptables[]
-  /** Whether the guard of a mode without iptables stands; absent: there is none. */
+  /** Whether the guard of a mode that writes its rules without iptables is in the kernel; absent: no mode has one. */
   readonly otherGuard?: () => Promise<boolean>
   readonly log: Logger
 }
 
-/** The chains of the modes' own guards. Without another guard, a version that did not record the previous setting wrote them. */
+/** The chains of the modes' own guards. If they are the only guards, a version that recorded no setting wrote them. */
 const OF_MODES = MODES.flatMap(({ loopbackGuard }) => loopbackGuard ?? [])
 
 /**
@@ -29,7 +29,7 @@ export class LoopbackRouting {
   readonly #parts: LoopbackRoutingParts
   readonly #guards: readonly LoopbackGuard[]
   readonly #mutex = new Mutex()
-  /** What opened it later was no earlier version. */
+  /** Whether loopback was open at the start. If not, no earlier version of node-proxy opened it. */
   readonly #wasOpenAtStart: boolean
 
   constructor(parts: LoopbackRoutingParts) {

@@ -57,7 +57,9 @@ test('auto logs the missing requirements of the modes before the chosen one', as
   ipvs.missing = [missing('ip_vs'), missing('xt_set')]
   expect((await choose()).current.name).toBe('iptables')
   expect(lines[0]).toMatch(/^warn .*"mode":"ipvs","missing":\["ip_vs","xt_set"\]/)
-  expect(lines[1]).toMatch(/^info .*"mode":"iptables","why":"better ones lack something"/)
+  expect(lines[1]).toMatch(
+    /^info .*"mode":"iptables","why":"better modes have missing requirements"/,
+  )
 })
 
 test('auto passes on from a mode with a caveat; where it is configured, that is a warning', async () => {

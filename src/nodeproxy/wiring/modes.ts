@@ -114,7 +114,7 @@ async function chooseFirst(
     const { facts, caveats = [], ...readiness } = await driver.prepare(trial(config))
     const requirements = names.length === 1 ? readiness.missing : [...readiness.missing, ...caveats]
     if (requirements.length === 0) {
-      const why = missing.length > 0 ? 'better ones lack something' : whyFirst(config)
+      const why = missing.length > 0 ? 'better modes have missing requirements' : whyFirst(config)
       log.info({ mode: driver.name, why, ...facts }, 'the mode is chosen')
       for (const { what, code, remedy } of caveats) log.warn({ code, remedy }, what)
       return { ok: true, driver }
@@ -124,7 +124,7 @@ async function chooseFirst(
     const reasons = requirements.map(({ what }) => what)
     log.warn(
       { mode: driver.name, missing: reasons },
-      'this kernel cannot do a mode; the next is tried',
+      'this kernel does not support a mode; trying the next one',
     )
   }
   return { ok: false, missing }

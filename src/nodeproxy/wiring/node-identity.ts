@@ -9,15 +9,15 @@ export function nodeNameOf(config: NodeProxyConfiguration, hostname: string): st
 }
 
 /**
- * Whether load balancers may send traffic here: not while the node is being
- * removed, and not once its object is gone. Undefined: there never was one.
+ * Whether load balancers may send traffic here: not while the node is being removed, and not after its object was
+ * deleted. Undefined: the Node object has never existed.
  */
 export function isEligible(before: Node | undefined, now: Node | undefined): boolean | undefined {
   if (now !== undefined) return !now.leaving
   return before === undefined ? undefined : false
 }
 
-/** The compiler drains no backends: conntrack, or the mode itself, keeps established connections. */
+/** The compiler need not drain backends, because conntrack, or the mode itself, keeps established connections. */
 const NO_DRAINING = { TCP: 0, UDP: 0, SCTP: 0 } as const
 
 /** What the compilation of Services needs of the node, from its object, its interfaces and the configuration. */

@@ -31,13 +31,13 @@ import type { TrafficCounters } from './traffic/traffic-counters.ts'
 
 const PROTOCOLS: readonly Protocol[] = ['TCP', 'UDP', 'SCTP']
 
-/** Characters of one message. */
+/** The most characters of a document in one message. */
 const PART_SIZE = 1_000_000
 
-/** Services, refusals or problems in a status; further ones are counted elsewhere. */
+/** The most Services, and the most refusals, that a status lists. */
 const MOST = 10
 
-/** What of the daemon is inspected. */
+/** The parts of the daemon that are inspected. */
 export interface Inspected extends Documented {
   readonly version: string
   readonly nodeName: string
@@ -97,7 +97,7 @@ function statusMessage(inspected: Inspected) {
   }
 }
 
-/** Entries as they are when each is taken; what is gone by then is left out. */
+/** Each entry as it is when it is taken from the iterator; entries that have gone by then are left out. */
 function* listEntries(now: Running | undefined, service: string) {
   if (now === undefined) return
   const isWanted = isOfService(service)
@@ -119,7 +119,7 @@ type Counts = Pick<
   'services' | 'entries' | 'backends' | 'biggest' | 'problems' | 'refusals'
 >
 
-/** What of a status comes from the table and the kernel. */
+/** The fields of a status that come from the forwarding table and the kernel. */
 function tableCounts(
   table: ForwardingTable,
   tracker: Pick<DeltaTracker, 'failures'>,
@@ -198,7 +198,7 @@ function frontendMessage(frontend: Frontend): MessageInitShape<typeof FrontendSc
   }
 }
 
-/** What of the daemon the documents show. */
+/** The parts of the daemon that the documents show. */
 interface Documented {
   readonly node: Pick<ThisNode, 'localAddresses' | 'modeInputs' | 'nodePortScope'>
   /** Undefined until the cluster is listed. */
@@ -211,7 +211,7 @@ interface Documented {
 
 type Part = MessageInitShape<typeof DocumentPartSchema>
 
-/** What a support bundle has of the daemon: its configuration, its metrics, and what it wants of the kernel, with the reasons. */
+/** The daemon's documents in a bundle: configuration, metrics, desired state, and why pools have their backends. */
 async function* documents(
   { describe, metrics, running, node }: Documented,
   explainPool: NonNullable<DesiredState['explainPool']>,
@@ -224,7 +224,7 @@ async function* documents(
   yield* partsOf(POOLS_DOCUMENT, poolLines(now.table.entries(), explainPool))
 }
 
-/** One JSON object a line: the rules, then each entry. */
+/** One JSON object per line: the rules, then each entry. */
 function* desiredLines(now: Running, node: Documented['node']): Iterable<string> {
   yield `${JSON.stringify(desiredRules(now, node))}\n`
   for (const entry of now.table.entries()) yield `${JSON.stringify(entry)}\n`
@@ -241,7 +241,7 @@ function* partsOf(name: string, pieces: Iterable<string>): Iterable<Part> {
   if (text !== '') yield { name, text }
 }
 
-/** What the running node proxy wants beside its table, as of now. */
+/** What the running node-proxy wants now, beside its forwarding table. */
 function desiredRules(
   { mode }: Pick<Running, 'mode'>,
   node: Pick<ThisNode, 'localAddresses' | 'modeInputs' | 'nodePortScope'>,

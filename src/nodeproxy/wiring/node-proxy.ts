@@ -63,7 +63,7 @@ export class NodeProxy {
     return this.#composed.node
   }
 
-  /** When it was created, in milliseconds since the epoch. */
+  /** When this NodeProxy was created, in milliseconds since the epoch. */
   get startedAt(): number {
     return this.#startedAt
   }
@@ -177,7 +177,7 @@ interface CountChangesParts {
   readonly startedAt: number
 }
 
-/** Counts changes of Services and endpoints, and notes when they happened. */
+/** Counts changes of Services and endpoints, and records when they happened. */
 function countChanges(
   events: readonly ClusterEvent[],
   { metrics, changeTimes, startedAt }: CountChangesParts,
@@ -209,8 +209,8 @@ interface SummaryParts {
 type Counts = Readonly<Record<keyof SummaryParts['metrics'], number>>
 
 /**
- * Logs once an hour what was done in it, although nothing needs attention: a log without a line says neither that the node
- * follows the cluster nor that it does not. The returned function ends it.
+ * Logs once an hour what was done in that hour, even when nothing needs attention: without such a line the log does not
+ * show whether the node still follows the cluster. The returned function stops it.
  */
 export function summariseHourly({ clock, log, metrics, now }: SummaryParts): () => void {
   let before: Counts = {

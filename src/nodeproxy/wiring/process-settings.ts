@@ -44,7 +44,7 @@ export async function setOomScore(
     const code = systemCode(cause)
     return new NodeProxyError('NP_NODEPROXY_OOM_SCORE', `cannot set ${file} to ${score}: ${code}`, {
       object: file,
-      hint: 'add CAP_SYS_RESOURCE, or set oomScoreAdj to what the process has',
+      hint: 'add CAP_SYS_RESOURCE, or set oomScoreAdj to the present value of the process',
       cause,
     })
   }

@@ -188,14 +188,14 @@ function pageConditions(conditions: Conditions) {
   }
 }
 
-/** What the service reads of the node proxy, each time anew. */
+/** What the inspection service reads of the NodeProxy at each request. */
 interface InspectedProxy extends Pick<Inspected, 'startedAt' | 'node' | 'history' | 'cluster'> {
   readonly modeName: string
   readonly running: ReturnType<Inspected['running']>
   readonly health: { report(): ReturnType<Inspected['health']> }
 }
 
-/** What the service is started with. */
+/** What the inspection service is started with. */
 interface InspectionParts extends Pick<RemoteParts, 'client'> {
   readonly launch: Pick<Launch, 'config' | 'log' | 'version'>
   readonly nodeName: string
@@ -207,7 +207,7 @@ interface InspectionParts extends Pick<RemoteParts, 'client'> {
   }
 }
 
-/** Serves inspection where the configuration says. Where that fails it is a condition, because traffic does not need it. */
+/** Serves inspection where the configuration says. A failure only raises a condition: traffic does not depend on it. */
 async function startInspection(parts: InspectionParts): Promise<{ close(): Promise<void> }> {
   const { launch, conditions } = parts
   const shared = { launch, conditions, source: sourceOf(parts) }
@@ -311,7 +311,7 @@ function modeText({ modeName, running }: Pick<NodeProxy, 'modeName' | 'running'>
   return traffic === undefined ? modeName : `${modeName} (${traffic.dataPath})`
 }
 
-/** What readiness depends on of the watches. A Node that can only be fetched, not watched, counts as connected. */
+/** What readiness reads of the watches. A Node that can only be fetched, not watched, counts as connected. */
 export function watchReadiness(
   watch: WatchState,
   apiFailures: Pick<ApiFailures, 'present'>,

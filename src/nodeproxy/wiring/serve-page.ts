@@ -8,7 +8,7 @@ import type { Conditions } from '../../telemetry/health/conditions.ts'
 import type { Launch } from '../config/launch.ts'
 import { Listener } from '../servers/listener.ts'
 
-/** The program, whose commands read what this process does not. */
+/** The program, whose commands read what this process does not read itself. */
 const LAUNCHER = join(import.meta.dirname, '../../../../bin/node-proxy')
 
 /** What inspection over HTTP is started with. */
@@ -29,7 +29,7 @@ export function handlerParts({ launch, source }: HttpParts): InspectionHandlerPa
   }
 }
 
-/** Serves the page on this machine. An address that cannot be had is a condition while it lasts. */
+/** Serves the page on this machine. While the address cannot be bound, a condition says so. */
 export async function servePage(
   parts: InspectionHandlerParts,
   { launch, conditions }: HttpParts,

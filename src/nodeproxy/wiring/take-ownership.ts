@@ -25,14 +25,14 @@ export interface OwnershipParts {
   readonly clock: Clock
   readonly log: Pick<Logger, 'info' | 'warn'>
   readonly waitMs: number
-  /** Waits, and keeps the process alive. */
+  /** Waits `ms`, and keeps the process alive meanwhile. */
   readonly pause: (ms: number) => Promise<void>
   /** Aborted: ends the wait. */
   readonly signal: AbortSignal
   readonly mayOwn?: (holder: LockHolder | undefined) => boolean
 }
 
-/** The right to write this network namespace's rules, of one process at a time. */
+/** The right to write the rules of this network namespace, which one process at a time has. */
 export interface Ownership {
   /** Releases the lock, so that another process can write. Idempotent. */
   release(): void
@@ -48,8 +48,8 @@ const PAUSE_MS = 200
 const RETRY_MS = 5_000
 
 /**
- * Takes the lock of this network namespace, and waits for a node-proxy that has it. When a process has it that
- * cannot write rules, this one works without the lock, and takes it when it is free.
+ * Takes the lock of this network namespace, and waits while another node-proxy holds it. If a process holds it that
+ * cannot write rules, this process works without the lock, and takes it when it is free.
  * @returns undefined when `signal` was aborted
  * @throws NP_NODEPROXY_LOCKED, NP_NODEPROXY_LOCK_FOREIGN when the time is over
  */
@@ -158,8 +158,8 @@ interface VisibleRights {
 }
 
 /**
- * Whether the holder of the lock can be a node-proxy that writes rules: any process can listen on an
- * abstract socket name. If its rights are not visible (another PID namespace), it can if it runs as root or as this user.
+ * Whether the holder of the lock can be a node-proxy that writes rules; any process can listen on an abstract socket
+ * name. If its rights are not visible (another PID namespace), the answer is yes if it runs as root or as this user.
  */
 export function mayOwn(holder: LockHolder | undefined, visible: VisibleRights = HERE): boolean {
   if (holder === undefined) return true

@@ -35,7 +35,7 @@ export class ThisNode {
     this.#local = new LocalAddresses(parts.kernel.addresses, parts.log)
   }
 
-  /** The Node object; undefined: the API server has none of this name. */
+  /** The Node object; undefined: the API server has no Node of this name. */
   get object(): Node | undefined {
     return this.#parts.store.node(this.#parts.nodeName)
   }

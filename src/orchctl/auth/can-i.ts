@@ -148,7 +148,7 @@ async function listRules(flags: ListFlags, context: CommandContext): Promise<Exi
   return 0
 }
 
-/** Resources first, then paths. */
+/** The key by which rules are sorted: resources first, then paths. */
 function order(key: string): string {
   return key.startsWith('\0') ? `\uffff${key}` : key
 }

@@ -3,7 +3,7 @@ import type { CommandContext } from '../command/command-module.ts'
 import type { ApiResource } from '../discovery/api-resource.ts'
 import { openCatalogue } from '../discovery/catalogue.ts'
 
-/** A resource that the server does not have can be checked, too: roles may name it. */
+/** The resource of a word. One that the server does not have can be checked, too, because roles may name it. */
 export async function resourceOf(
   type: string,
   context: CommandContext,

@@ -46,7 +46,7 @@ export type Run<Flags> = (
   context: CommandContext,
 ) => Promise<ExitCode>
 
-/** Sets the action of a command. A flag that the command above it has, too, is parsed there, and belongs to both. */
+/** Sets the action of a command. A flag that its parent command also has is parsed there, and counts for both. */
 export function runs<Flags extends object>(
   command: Command,
   context: CommandContext,

@@ -37,7 +37,7 @@ export async function dataOf(flags: DataFlags): Promise<ReadonlyMap<string, Buff
   }
   for (const [index, text] of (flags.fromLiteral ?? []).entries()) {
     const at = text.indexOf('=')
-    // The text without its value would be the value itself if the key is missing.
+    // The message does not quote the text: without a key, it may be the secret value.
     if (at <= 0) throw usageError(`--from-literal number ${index + 1} is not KEY=VALUE`)
     // As kubectl: quotes that a shell did not take.
     add(text.slice(0, at), Buffer.from(unquoted(text.slice(at + 1))))

@@ -8,7 +8,7 @@ import { type ExitCode, usageError } from '../usage/exit-code.ts'
 import { showWritten } from '../writing/show-written.ts'
 import { addWriteFlags, type WriteFlags, writeQuery } from '../writing/write-flags.ts'
 
-/** The object of a name and flags, without a namespace. @throws NP_ORCHCTL_USAGE */
+/** Builds the object of a name and flags, without a namespace. @throws NP_ORCHCTL_USAGE */
 export type Build<Flags> = (
   name: string,
   flags: Flags,

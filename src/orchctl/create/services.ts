@@ -28,7 +28,7 @@ export function defineServices(create: Command, context: CommandContext): void {
     }
     if (type === 'NodePort') command.option('--node-port <port>', 'the port of the nodes')
     if (type === 'ExternalName') {
-      command.requiredOption('--external-name <name>', 'the DNS name for which it stands')
+      command.requiredOption('--external-name <name>', 'the DNS name that it is an alias of')
     }
     generates<ServiceFlags>(command, context, (name, flags) => serviceObject(name, type, flags))
   }

@@ -92,7 +92,7 @@ function boundObject(flags: TokenFlags): JsonObject | undefined {
   return { apiVersion: 'v1', kind, name, ...(uid === undefined ? {} : { uid }) }
 }
 
-/** Seconds of a duration as Go writes it, also with whole days, weeks and years first: `24h`, `30d`, `1y6h`. */
+/** Seconds of a duration in Go's syntax, which may begin with whole days, weeks or years: `24h`, `30d`, `1y6h`. */
 export function parseLifetime(text: string): number | undefined {
   const [, long = '', rest = ''] = /^((?:\d{1,5}[dwy])*)(.*)$/su.exec(text) ?? []
   const days = [...long.matchAll(/(\d+)([dwy])/g)]

@@ -12,7 +12,9 @@ import { byLabel, type Row } from './rows.ts'
 
 const ACCOUNT_ANNOTATIONS = ['kubernetes.io/service-account.name', 'orch.io/service-account.name']
 
-/** A ServiceAccount; only the Secrets say which of them are its tokens. */
+/**
+ * A ServiceAccount with its token Secrets, which are found by reading Secrets, because the account does not name them.
+ */
 export const describeServiceAccount: Describer = async (account, related) => {
   const secrets = await related.list('secrets', stringAt(account, 'metadata', 'namespace'))
   const present = secrets.ok ? secrets.objects.map(nameOf) : undefined
@@ -32,7 +34,7 @@ export const describeServiceAccount: Describer = async (account, related) => {
   ]
 }
 
-/** A Secret with the sizes of its values, and never one of them. */
+/** A Secret with the sizes of its values, never the values themselves. */
 export const describeSecret: Describer = (secret) => {
   const sizes = Object.entries(objectAt(secret, 'data')).map(([key, value]): Row => {
     const bytes = typeof value === 'string' ? Buffer.from(value, 'base64').length : 0
@@ -62,7 +64,7 @@ function nameOf(object: JsonObject): string {
   return stringAt(object, 'metadata', 'name')
 }
 
-/** The rules of a Role or ClusterRole, one line for each resource of each. */
+/** The rules of a Role or ClusterRole, one line for each resource of a rule. */
 export const describeRole: Describer = (role) => {
   const rows = arrayAt(role, 'rules').flatMap((rule) => {
     const list = (field: string): string => `[${arrayAt(rule, field).map(scalarText).join(' ')}]`
@@ -83,7 +85,7 @@ function resourcesOf(rule: Json): readonly string[] {
   )
 }
 
-/** Whom a RoleBinding or ClusterRoleBinding gives which role. */
+/** The role of a RoleBinding or ClusterRoleBinding, and its subjects. */
 export const describeBinding: Describer = (binding) => {
   const rows = arrayAt(binding, 'subjects').map((subject) =>
     ['kind', 'name', 'namespace'].map((field) => stringAt(subject, field)),

@@ -53,7 +53,7 @@ const LIMIT = 500
 
 const HEADER = ['name', 'namespace', 'labels', 'annotations', 'managedFields']
 
-/** How each kind is described, by group and kind; in Kubernetes' name of the group. */
+/** How each kind is described, by group and kind; groups have their Kubernetes names. */
 const KINDS: Readonly<Record<string, DescribedKind>> = {
   '/ConfigMap': { describe: describeConfigMap },
   '/Endpoints': { describe: describeEndpoints },
@@ -78,7 +78,7 @@ interface DescribeFlags extends ScopeFlags, StateFlags {
   readonly showEvents: boolean
 }
 
-/** Milliseconds for the node-proxy of a Node, which others cannot reach everywhere. */
+/** Milliseconds to wait for the node-proxy of a Node, which not every network lets this machine reach. */
 const NODE_MS = 3_000
 
 /** `orchctl describe`. */
@@ -192,12 +192,12 @@ function relatedOf(context: CommandContext, flags: DescribeFlags): Related {
   }
 }
 
-/** `group`: also in the words of orch, `rbac.authorization.orch.io`. */
+/** `group` may also be the name that orch-server uses, such as `rbac.authorization.orch.io`. */
 function describedKind(group: string, kind: string): DescribedKind {
   return KINDS[`${group.replace(/\.orch\.io$/, '.k8s.io')}/${kind}`] ?? OTHER
 }
 
-/** Every field of an object whose kind has no description of its own, in the order of their names. */
+/** The rows for a kind without a describer: every field, sorted by name. */
 function rowsOfFields(object: JsonObject): readonly Row[] {
   const metadata = without(objectAt(object, 'metadata'), ...HEADER)
   return fieldRows({ ...object, metadata })
@@ -281,7 +281,7 @@ function ageOf(event: JsonObject, now: number): string {
   return count > 1 ? `${last} (x${count} over ${since(first)})` : last
 }
 
-/** The flags of what only node-proxy knows. */
+/** The flags that select what is shown beside the object itself. */
 interface StateFlags extends NodeFlags {
   readonly problems: boolean
   readonly nodes?: boolean
@@ -291,8 +291,8 @@ interface StateFlags extends NodeFlags {
 type StateRows = (resource: ApiResource, object: JsonObject) => Promise<readonly Row[]>
 
 /**
- * What is wrong with objects, and of Services what the nodes have of them. What is read of the cluster serves all
- * objects of one command.
+ * Makes the rows about what is wrong with an object, and, for a Service, about what the nodes have of it. The cluster
+ * is read once for all objects of a command.
  */
 function createStateRows(flags: StateFlags, context: CommandContext): StateRows {
   const evidence = new Map<string, Promise<ReadEvidence>>()

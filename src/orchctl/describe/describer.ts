@@ -3,7 +3,7 @@ import type { Row } from './rows.ts'
 
 /** What a describer reads besides its object. */
 export interface Related {
-  /** Objects of a resource, named as on the command line; in a namespace unless it is empty. */
+  /** Lists a resource, which is named as on the command line. `namespace` empty: all namespaces, or none. */
   list(resource: string, namespace: string, query?: Readonly<Record<string, string>>): Promise<Read>
   /** The status document of the node-proxy of a Node, or why it cannot be read. */
   proxyStatus(node: JsonObject): Promise<ProxyStatus>
@@ -33,18 +33,18 @@ export interface DescribedKind {
   readonly hasEvents?: boolean
 }
 
-/** `<they cannot be read: …>`, in the place of what is missing. */
+/** `<cannot be read: …>`, instead of the missing value. */
 export function unreadable(why: string): string {
   return `<cannot be read: ${why}>`
 }
 
-/** A time in RFC 3339 as kubectl prints it: `Fri, 27 Nov 2026 02:14:14 +0000`; the text itself where it is none. */
+/** A time in RFC 3339 as kubectl prints it, `Fri, 27 Nov 2026 02:14:14 +0000`; any other text unchanged. */
 export function rfc1123(text: string): string {
   const time = Date.parse(text)
   return Number.isNaN(time) ? text : new Date(time).toUTCString().replace('GMT', '+0000')
 }
 
-/** The same; undefined where there is none. */
+/** The same; undefined for an empty text. */
 export function timeText(text: string): string | undefined {
   return text === '' ? undefined : rfc1123(text)
 }

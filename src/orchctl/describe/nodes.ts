@@ -14,7 +14,7 @@ import { byLabel, type Cell, type Row } from './rows.ts'
 
 const ROLE = 'node-role.kubernetes.io/'
 
-/** A Node: its state, what it has, the Pods on it, and the node-proxy there. */
+/** A Node: its state and resources, its Pods, and its node-proxy. */
 export const describeNode: Describer = async (node, related) => {
   const [spec, status] = [objectAt(node, 'spec'), objectAt(node, 'status')]
   const name = stringAt(node, 'metadata', 'name')
@@ -158,7 +158,7 @@ function podRows(pods: Read, allocatable: JsonObject, now: number): readonly Row
   ]
 }
 
-/** Of CPU in thousandths, of the others in thousandths of bytes. Init containers run before the others, one by one. */
+/** Amounts in thousandths: of a CPU, or of a byte. Init containers run one by one before the others. */
 function amountsOf(pod: JsonObject, kind: 'requests' | 'limits'): Amounts {
   const ofContainer = (container: Json): Amounts =>
     Object.fromEntries(
@@ -192,7 +192,7 @@ function written(resource: string, millis: number): string {
   return String(canonicalQuantity(bytes % 1_024 === 0 ? `${bytes / 1_024}Ki` : String(bytes)))
 }
 
-/** What the node-proxy of the node says of itself. */
+/** What the node-proxy of the node reports about itself. */
 function proxyCell(status: Awaited<ReturnType<Related['proxyStatus']>>): Cell {
   if (!status.ok) return unreadable(status.why)
   const { body } = status

@@ -11,7 +11,7 @@ import {
 import { timeText } from './describer.ts'
 import { type Cell, optional, orElse, type Row } from './rows.ts'
 
-/** The containers and volumes of a Pod, or of what Pods are made by. */
+/** The containers and volumes of a Pod, or of a Pod template. */
 export function templateRows(spec: JsonObject, status: JsonObject = {}): readonly Row[] {
   const lists = [
     ['Init Containers', 'initContainers', 'initContainerStatuses'],
@@ -77,7 +77,7 @@ const TIMES: readonly (readonly [field: string, label: string])[] = [
   ['finishedAt', 'Finished'],
 ]
 
-/** The state of a container, and what is known of it; none: it has not been in a state. */
+/** The state of a container with its details; no rows if it has not had that state. */
 function stateRows(label: string, state: Json | undefined): readonly Row[] {
   const [entry] = Object.entries(isJsonObject(state) ? state : {})
   if (entry === undefined) return []
@@ -139,7 +139,7 @@ function variableRow(variable: Json): Row {
   return [stringAt(variable, 'name'), sourceText(source) ?? scalarText(valueAt(variable, 'value'))]
 }
 
-/** Where the value of a variable comes from; undefined: it is written there. */
+/** Where the value of a variable comes from; undefined: the variable has a literal value. */
 function sourceText(source: JsonObject): string | undefined {
   const { fieldRef, resourceFieldRef, secretKeyRef, configMapKeyRef } = source
   if (fieldRef !== undefined) {

@@ -46,7 +46,7 @@ export function placeRows(spec: JsonObject, qosClass = ''): readonly Row[] {
   ]
 }
 
-/** What the API server would write: by the requests and limits of CPU and memory of all containers. */
+/** The QoS class that the API server would set, from the requests and limits of CPU and memory of all containers. */
 function qosClassOf(spec: JsonObject): string {
   const containers = [...arrayAt(spec, 'containers'), ...arrayAt(spec, 'initContainers')]
   const amounts = containers.map((one) =>

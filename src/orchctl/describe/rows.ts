@@ -1,24 +1,24 @@
 import { type Json, scalarText } from '../../lib/json.ts'
 import { oneLine } from '../output/terminal-text.ts'
 
-/** What stands behind or below a label. */
+/** What is printed after or below a label. */
 export type Cell =
-  /** Behind it; empty is empty, and further lines of it stand below its first one. */
+  /** A text after the label, aligned if it has several lines; an empty text leaves the place empty. */
   | string
-  /** The first behind it, the others below; none: `<none>`. */
+  /** A list: the first text after the label, the others below; an empty list prints `<none>`. */
   | readonly string[]
-  /** Rows below it. */
+  /** Rows below the label. */
   | { readonly rows: readonly Row[] }
-  /** Groups of rows below it, each behind a dash. */
+  /** Groups of rows below the label, each after a dash. */
   | { readonly items: readonly (readonly Row[])[] }
-  /** A table below it, the first row its header; without further rows `<none>` behind the label. */
+  /** A table below the label, whose first row is the header; without further rows, `<none>` after the label. */
   | {
       readonly table: readonly (readonly string[])[]
       readonly behind?: string
       /** A line above the header. */
       readonly note?: string
     }
-  /** Lines below it. */
+  /** Lines below the label. */
   | { readonly lines: readonly string[] }
 
 /** A label without its colon, and what belongs to it; undefined: the row is left out. */
@@ -56,11 +56,11 @@ export function rowsText(rows: readonly Row[], indent = ''): string {
 
 interface Indentation {
   readonly indent: string
-  /** Of a label, its colon and the gap behind it. */
+  /** The width of a label with its colon and the gap after it. */
   readonly width: number
 }
 
-/** Whether something stands behind the label. */
+/** Whether something is printed after the label. */
 function isInline([, cell]: Row): boolean {
   if (cell === undefined || typeof cell === 'string' || isTexts(cell)) return true
   if ('rows' in cell) return cell.rows.length === 0

@@ -12,7 +12,7 @@ import type { Describer, Read } from './describer.ts'
 import { unreadable } from './describer.ts'
 import { orElse, pairs, type Row } from './rows.ts'
 
-/** Endpoints that stand in a row; of more their number. */
+/** The most endpoints that a row lists; of further ones, it has the number. */
 const MOST = 3
 
 /** A Service with the endpoints of each port. */
@@ -107,13 +107,13 @@ function endpointsOf(port: Json, slices: readonly JsonObject[]) {
   return { ready: listed(ready), waiting: listed(waiting), leaving: listed(leaving) }
 }
 
-/** The first ones, and how many there are more. */
+/** The first addresses, and the number of the others. */
 function listed(all: ReadonlySet<string>): string {
   const [texts, rest] = [[...all].slice(0, MOST).join(','), all.size - MOST]
   return rest > 0 ? `${texts} + ${rest} more...` : texts
 }
 
-/** The addresses of Endpoints, by the ports that they have. */
+/** The addresses of Endpoints, grouped by their ports. */
 export const describeEndpoints: Describer = (endpoints) => {
   const addresses = (subset: Json, field: string): string =>
     orElse(

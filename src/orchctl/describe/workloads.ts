@@ -12,7 +12,7 @@ import { templateRows } from './pod-template.ts'
 import { placeRows } from './pods.ts'
 import { pairs, type Row } from './rows.ts'
 
-/** A Deployment: how many Pods it wants and has, and what they are made by. */
+/** A Deployment: how many Pods it wants and has, and their template. */
 export const describeDeployment: Describer = (deployment) => {
   const [spec, status] = [objectAt(deployment, 'spec'), objectAt(deployment, 'status')]
   const count = (field: string): string => scalarText(valueAt(status, field)) || '0'

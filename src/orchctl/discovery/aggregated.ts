@@ -7,7 +7,7 @@ export const DISCOVERY_ACCEPT = ['v2', 'v2beta1']
   .concat('application/json')
   .join(',')
 
-/** The resources of an APIGroupDiscoveryList; undefined: the server has sent another document. */
+/** The resources of an APIGroupDiscoveryList; undefined: the document is not such a list. */
 export function readAggregated(document: Json): readonly ApiResource[] | undefined {
   if (stringAt(document, 'kind') !== 'APIGroupDiscoveryList') return undefined
   return arrayAt(document, 'items').flatMap((group) =>
@@ -44,8 +44,8 @@ function readSubresource(entry: Json): Subresource {
 }
 
 /**
- * Each resource once: in the version that the server prefers, else in the first that has it. In order of groups, the core
- * first, and of names.
+ * Each resource once: in the version that the server prefers, else in the first version that has it. Sorted by group,
+ * the core group first, then by name.
  */
 export function preferredResources(resources: readonly ApiResource[]): readonly ApiResource[] {
   const first = new Map<string, ApiResource>()

@@ -11,9 +11,9 @@ import {
   resourcesOfCategory,
 } from './find-resource.ts'
 
-/** The resources of the server, from the cache where it has what is wanted. */
+/** The resources of the server, from the cache if that has what is wanted. */
 export interface Catalogue {
-  /** All of them, fresh from the server where the cache has none. */
+  /** All resources; from the server if the cache is empty. */
   all(): Promise<readonly ApiResource[]>
   /** The resource of a word of the command line. @throws NP_ORCHCTL_NO_RESOURCE */
   named(word: string): Promise<ApiResource>
@@ -37,7 +37,7 @@ export async function openCatalogue(context: CommandContext): Promise<Catalogue>
     return known
   }
 
-  /** Finds something in what is known, or in what the server has now. */
+  /** Finds something in the known resources, or else in those that the server has now. */
   async function find<T>(
     search: (resources: readonly ApiResource[]) => T | undefined,
     missing: (resources: readonly ApiResource[]) => NodeProxyError,

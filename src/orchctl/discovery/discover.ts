@@ -5,8 +5,8 @@ import { DISCOVERY_ACCEPT, readAggregated } from './aggregated.ts'
 import type { ApiResource } from './api-resource.ts'
 
 /**
- * All resources of a server: from two documents where it has aggregated discovery, else from one for each group and
- * version. A group that the server cannot answer for is left out. Preferred versions come first.
+ * All resources of a server: from two documents if it has aggregated discovery, else from one document for each group
+ * and version. A group whose document fails is left out. Preferred versions come first.
  * @throws NodeProxyError when the server cannot be reached or refuses both documents
  */
 export async function discover(api: Api): Promise<readonly ApiResource[]> {

@@ -11,7 +11,7 @@ export interface CacheOptions {
 
 const LIFE_MS = 5 * 60_000
 
-/** The resources that were found in the last five minutes; undefined: none, or a file that cannot be used. */
+/** The resources that were written in the last five minutes; undefined: there are none, or the file cannot be used. */
 export async function readDiscoveryCache(
   options: CacheOptions,
   now: number,
@@ -29,7 +29,9 @@ export async function readDiscoveryCache(
   }
 }
 
-/** Keeps the resources for the next commands, for this user alone. A folder that cannot be written costs only that. */
+/**
+ * Keeps the resources for the next commands, readable by this user only. Does nothing if it cannot write the folder.
+ */
 export async function writeDiscoveryCache(
   options: CacheOptions,
   resources: readonly ApiResource[],
@@ -53,7 +55,7 @@ function cachePath({ env, serverKey }: CacheOptions): string | undefined {
   return base === '' ? undefined : join(base, 'orchctl', 'discovery', `${serverKey}.json`)
 }
 
-/** Reads field by field, because other programs may write the file. */
+/** Reads an entry field by field, because other programs may write the file. */
 function readResource(entry: Json): ApiResource {
   const text = (field: string): string => stringAt(entry, field)
   return {

@@ -45,7 +45,7 @@ export function resourceOfKind(
   )
 }
 
-/** A name that is near to a word that names no resource. */
+/** The resource name most similar to a word that names no resource. */
 export function nearestResource(
   resources: readonly ApiResource[],
   word: string,

@@ -9,9 +9,9 @@ import { usageError } from '../usage/exit-code.ts'
 
 /** A Service that every cluster has. */
 const KNOWN = 'kubernetes.default.svc'
-/** A name outside that no server has (RFC 6761); a reply needs upstreams all the same. */
+/** An external name that does not exist (RFC 6761); the server still needs its upstreams to say so. */
 const NOWHERE = 'upstream-check.invalid'
-/** So many names outside are looked up. */
+/** The most external names that are looked up. */
 const MAX_NAMES = 3
 
 export interface DnsFlags {
@@ -20,8 +20,8 @@ export interface DnsFlags {
 }
 
 /**
- * Queries a DNS server of the cluster for the Service of the API, and for names outside, which it forwards: those that
- * Services of type ExternalName stand for, and one that does not exist.
+ * Queries a DNS server of the cluster for the Service of the API, and for external names, which it forwards to its
+ * upstreams: the targets of Services of type ExternalName, and one name that does not exist.
  */
 export async function dnsFindings(
   { dnsServer, clusterDomain }: DnsFlags,
@@ -42,7 +42,7 @@ export async function dnsFindings(
       return { name: one, status: await statusOf(server, one, context) }
     }),
   )
-  // A server without upstreams refuses names outside, which is a fault only where a Service has one.
+  // A server without upstreams refuses external names, which is a fault only if a Service has such a name.
   const failed = replies.find((one) => {
     const isRight = ['NOERROR', 'NXDOMAIN'].includes(one.status)
     return !isRight && !(one.name === NOWHERE && one.status === 'REFUSED')

@@ -45,7 +45,7 @@ import { type ReadEvidence, readEvidence } from './read-evidence.ts'
 /** Milliseconds for the facts of one node, which lists all rules of its kernel. */
 const TIMEOUT_MS = 65_000
 
-/** So many audiences are queried. */
+/** The most audiences that are reviewed. */
 const MAX_AUDIENCES = 3
 /** The shortest life of a token, in seconds. */
 const LIFETIME = 600
@@ -84,7 +84,7 @@ export function define(command: Command, context: CommandContext): void {
     .option('-A, --all-namespaces', 'all namespaces')
     .option(
       '--can <words...>',
-      'VERB RESOURCE [NAME]: whether the account, or that of the Pod, may',
+      'VERB RESOURCE [NAME]: check whether the account, or the account of the Pod, may do this',
     )
     .option('--token-file <file>', 'why this token is rejected; - is standard input')
     .option(
@@ -93,7 +93,7 @@ export function define(command: Command, context: CommandContext): void {
     )
     .option('--cluster-domain <domain>', 'the domain of Services', 'cluster.local')
     .option('-o, --output <format>', 'json')
-    .option('--nodes', 'what is wrong on the nodes, too')
+    .option('--nodes', 'also check the nodes')
     .addHelpText('after', ABOUT)
   runs<DoctorFlags>(addNodeFlags(command), context, doctor)
 }
@@ -118,7 +118,9 @@ async function doctor(
   return findings.length === 0 ? 0 : 1
 }
 
-/** With a credential that the server does not accept, nothing is read, and it is the only finding. */
+/**
+ * All findings. If the server does not accept the user's credential, nothing can be read, and that is the only finding.
+ */
 async function findingsOf(
   { evidence: read, unread, isUnauthorized }: ReadEvidence,
   inspected: InspectedObject | undefined,
@@ -137,7 +139,7 @@ interface Given {
   readonly context: CommandContext
 }
 
-/** What the user queries comes first; of a token alone, nothing else is shown. */
+/** Findings about what the user asked for come first. If that is only a token, nothing else is shown. */
 async function allFindings(
   evidence: ClusterEvidence,
   inspected: InspectedObject | undefined,
@@ -155,7 +157,7 @@ async function allFindings(
   const counted = isOnNodes ? await withTraffic(evidence, inspected, context, flags) : evidence
   const onNodes = isOnNodes ? await diagnoseClusterNodes(context, flags) : []
   const ofObjects = diagnose(counted, inspected)
-  // A broken binding explains a refusal: it comes before.
+  // A broken binding comes before the refused access that it explains.
   return [
     ...ofToken,
     ...ofDns,
@@ -172,7 +174,7 @@ function ofInspected(
   return inspected?.kind === 'service' ? concerning(findings, inspected.key) : findings
 }
 
-/** @throws NP_ORCHCTL_USAGE for other kinds, NP_CLIENT_REFUSED when it is not there */
+/** @throws NP_ORCHCTL_USAGE for other kinds, NP_CLIENT_REFUSED when the object does not exist */
 async function inspectedObject(
   args: readonly string[],
   context: CommandContext,
@@ -189,8 +191,8 @@ async function inspectedObject(
 }
 
 /**
- * Which audiences of the tokens that Pods send to the API server it accepts. It publishes its issuer alone, so it is
- * queried with a token like theirs, which is bound to the Pod and forgotten.
+ * Finds out which audiences of the tokens that Pods send to the API server it accepts. The server publishes only its
+ * issuer, so the check requests a token like the Pod's, bound to that Pod, has it reviewed, and discards it.
  */
 async function reviewAudiences(
   evidence: ClusterEvidence,
@@ -211,7 +213,7 @@ async function reviewAudiences(
   return evidence.with({ server: { ...server, audiences, rejectedAudiences: those(false) } })
 }
 
-/** Undefined: the user may not query it. */
+/** Undefined: the user may not find out. */
 async function isAccepted(
   { pod, audience }: ForeignToken,
   context: CommandContext,
@@ -240,8 +242,8 @@ async function isAccepted(
 }
 
 /**
- * The evidence with the connections of the inspected Service by backend, as the node-proxy of each node counts them. Nodes
- * that cannot be read count nothing; that they cannot is said where their facts are read.
+ * The evidence with the connections of the inspected Service by backend, as the node-proxy of each node counts them.
+ * Nodes that cannot be read are skipped; the notice about them comes from the read of their facts.
  */
 async function withTraffic(
   evidence: ClusterEvidence,
@@ -270,7 +272,9 @@ async function readTraffic(
   )
 }
 
-/** One for each port and family: their backends are others. Ports whose connections are not counted are left out. */
+/**
+ * One for each port and family, which have backends of their own. Ports whose connections are not counted are left out.
+ */
 function trafficOf(node: string, service: string, line: JsonObject): readonly TrafficFacts[] {
   if (stringAt(line, 'service') !== service) return []
   const byEntry = Map.groupBy(arrayAt(line, 'backends'), (one) => stringAt(one, 'entry'))
@@ -289,8 +293,8 @@ function connectionsOf(backend: Json): readonly BackendConnections[] {
 }
 
 /**
- * What is wrong on the nodes of the cluster, by what their node-proxies read there. Nodes that cannot be read are
- * notices. @throws what the server refuses
+ * What is wrong on the nodes of the cluster, from the facts that their node-proxies read. A notice names each node that
+ * cannot be read. @throws what the server refuses
  */
 async function diagnoseClusterNodes(
   context: CommandContext,
@@ -328,7 +332,7 @@ function concerning(findings: readonly Finding[], key: string): readonly Finding
   )
 }
 
-/** Findings of nodes without the unbalanced load of Services whose session affinity was found by their counters. */
+/** Findings of nodes, less the unbalanced load of Services for which a finding about session affinity explains it. */
 function unexplained(
   findings: readonly Finding[],
   ofObjects: readonly Finding[],

@@ -9,10 +9,10 @@ import { quote } from '../../lib/quote.ts'
 import type { CommandContext } from '../command/command-module.ts'
 import { usageError } from '../usage/exit-code.ts'
 
-/** A token has no more bytes. */
+/** The most bytes of a token. */
 const LIMIT = 64 * 1024
 
-/** What is wrong with the token of a file (`-`: of standard input). It is sent to the API server alone, and never shown. */
+/** What is wrong with the token in a file (`-`: standard input). It is sent only to the API server, and never shown. */
 export async function tokenFindings(
   file: string,
   evidence: ClusterEvidence,
@@ -39,7 +39,7 @@ export async function tokenFindings(
   return found === undefined ? [] : [found]
 }
 
-/** The claims of a JSON Web Token, not verified; undefined: it is no JSON Web Token. */
+/** The claims of a JSON Web Token, not verified; undefined: it is not a JSON Web Token. */
 export function claimsOf(token: string): JsonObject | undefined {
   try {
     const payload = decodeJwt(token) as Json
@@ -69,7 +69,7 @@ async function fileBytes(file: string): Promise<AsyncIterable<Uint8Array | strin
   return opened.createReadStream()
 }
 
-/** Whether the API server accepts a token, for its own audiences unless others are given; undefined: it could not be queried. */
+/** Whether the API server accepts a token, by default for the server's audiences; undefined: no review was possible. */
 export async function reviewToken(
   token: string,
   audiences: readonly string[],

@@ -6,7 +6,7 @@ import type { CommandContext } from '../command/command-module.ts'
 import { claimsOf } from './inspected-token.ts'
 
 /**
- * What is wrong with the credential of the user, which the API server did not accept (401): nothing else can be found
+ * What is wrong with the credential of the user, which the API server did not accept (401). Nothing else can be checked
  * with it.
  */
 export async function ownCredential(
@@ -39,5 +39,5 @@ export async function ownCredential(
   }
 }
 
-/** It cannot be queried without an accepted credential. */
+/** A TokenReview needs a credential that the server accepts. */
 const UNKNOWN_AUDIENCE = { isAcceptedForItsAudience: undefined }

@@ -11,7 +11,7 @@ import { openCatalogue } from '../discovery/catalogue.ts'
 import { listPages, objectsOf, PAGE_SIZE } from '../selection/list-pages.ts'
 import type { CallResult } from '../session/api.ts'
 
-/** What is read, and the word by which the server's catalogue knows it. */
+/** The kinds that are read, with their names in the server's catalogue. */
 const KINDS: Readonly<Record<EvidenceKind, string>> = {
   services: 'services',
   endpointslices: 'endpointslices.discovery.k8s.io',
@@ -29,10 +29,10 @@ const KINDS: Readonly<Record<EvidenceKind, string>> = {
   statefulsets: 'statefulsets.apps',
 }
 
-/** Kinds that orch-server does not have; without them nothing is missing. */
+/** Kinds that orch-server does not have, so their absence is not reported. */
 const OPTIONAL: ReadonlySet<EvidenceKind> = new Set(['statefulsets'])
 
-/** The objects that the user may read, and what he may not. */
+/** The objects that the user may read, and the kinds that could not be read. */
 export interface ReadEvidence {
   readonly evidence: ClusterEvidence
   /** Kinds that could not be read, with the reason of the server. */
@@ -41,7 +41,7 @@ export interface ReadEvidence {
   readonly isUnauthorized: boolean
 }
 
-/** Reads the objects of a namespace (undefined: of all) that checks need. Of Secrets the values are forgotten at once. */
+/** Reads the objects of a namespace (undefined: all) that checks need. Values of Secrets are discarded at once. */
 export async function readEvidence(
   namespace: string | undefined,
   context: CommandContext,
@@ -73,19 +73,22 @@ function pathOf(resource: ApiResource, namespace: string | undefined): string {
   return collectionPath(resource, resource.namespaced ? namespace : undefined)
 }
 
-/** Every user whom the server knows gets it, or 403. */
+/** The OpenID configuration. An authenticated user gets it or 403, never 401. */
 async function openidConfiguration(context: CommandContext): Promise<CallResult> {
   const { api } = await context.session()
   return await api.request({ path: '/.well-known/openid-configuration' })
 }
 
-/** The issuer of tokens, for which tokens of accounts are; undefined: the server does not say it. */
+/**
+ * The issuer of the server, which is also the audience of tokens of accounts; undefined: the server does not publish
+ * it.
+ */
 function serverFacts(configuration: JsonObject): ServerFacts | undefined {
   const issuer = stringAt(configuration, 'issuer')
   return issuer === '' ? undefined : { issuer, audiences: [issuer] }
 }
 
-/** A Secret without its values: which keys have one, and for which registries it has credentials. */
+/** A Secret without its values: only which keys have one, and for which registries it has credentials. */
 export function summarisedSecret(secret: JsonObject): JsonObject {
   const { apiVersion = '', kind = '', metadata = {}, type = '', immutable = false } = secret
   const filled = Object.entries(objectAt(secret, 'data')).filter(([, value]) => value !== '')
@@ -101,7 +104,7 @@ export function summarisedSecret(secret: JsonObject): JsonObject {
   }
 }
 
-/** `kubectl apply` writes the values into an annotation. */
+/** The metadata without the annotation into which `kubectl apply` writes the values. */
 function withoutApplied(metadata: Json): JsonObject {
   const annotations = Object.entries(objectAt(metadata, 'annotations')).filter(
     ([key]) => key !== LAST_APPLIED,
@@ -109,7 +112,7 @@ function withoutApplied(metadata: Json): JsonObject {
   return { ...objectAt({ metadata }, 'metadata'), annotations: Object.fromEntries(annotations) }
 }
 
-/** Undefined: it has no configuration of registries that can be read. */
+/** Undefined: the Secret has no configuration of registries that can be parsed. */
 function registriesOf(secret: JsonObject): readonly string[] | undefined {
   const [current, old] = ['.dockerconfigjson', '.dockercfg'].map((key) =>
     parsed(stringAt(secret, 'data', key)),

@@ -18,7 +18,7 @@ import { clusterReader } from './cluster/cluster-reader.ts'
 import { connectionQuery } from './cluster/connection-query.ts'
 import { policyLines } from './cluster/policy-lines.ts'
 
-/** Backends, and endpoints that are left out, that are shown to people. */
+/** The most backends, and the most left-out endpoints, that the text shows. */
 const MAX_SHOWN = 10
 
 const ABOUT = `
@@ -26,8 +26,8 @@ The node on which the connection begins explains it; that of a client outside is
 that has the destination, or --node. Its node-proxy must serve remote inspection.
 
 Exit codes:
-  0  the connection comes to be, as node-proxy wants it
-  1  it does not, or the kernel does otherwise; or it is not known
+  0  the connection is established, as node-proxy wants it
+  1  it is not, or the kernel does not do what node-proxy wants; or that is not known
   3  the node cannot be reached
 
 Examples:
@@ -37,7 +37,7 @@ Examples:
   orchctl explain 203.0.113.7 192.0.2.200:80 --node node-7
 `
 
-/** Longer than a command of node-proxy may take on its node, in milliseconds. */
+/** In milliseconds; longer than a command of node-proxy may take on its node. */
 const TIMEOUT_MS = 65_000
 
 interface ExplainFlags extends NodeFlags {
@@ -53,7 +53,7 @@ export function define(command: Command, context: CommandContext): void {
     .argument('<source>', 'pod/NAME, node/NAME, or an address')
     .argument('<destination>', 'service/NAME[:PORT], pod/NAME:PORT, node/NAME:PORT, ADDRESS:PORT')
     .option('-p, --protocol <protocol>', 'tcp, udp or sctp', 'tcp')
-    .option('--interface <name>', 'by which the packet comes to the node')
+    .option('--interface <name>', 'interface by which the packet arrives at the node')
     .option('--node <name>', 'the node that explains the connection')
     .option('-o, --output <format>', 'text or json', 'text')
     .addHelpText('after', ABOUT)
@@ -106,7 +106,7 @@ async function explanationOf(
   return result.body
 }
 
-/** What the API says of a connection, for people. */
+/** What objects of the API say about a connection, as text. */
 function factsText({
   source,
   service,

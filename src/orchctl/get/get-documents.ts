@@ -15,7 +15,7 @@ export interface DocumentsRequest {
   readonly format: DocumentFormat
 }
 
-/** Prints objects in every format but a table: one as it is, several as a list. */
+/** Prints objects in every format but a table: a single object as it is, several as a list. */
 export async function getDocuments(
   { selected, flags, format }: DocumentsRequest,
   context: CommandContext,

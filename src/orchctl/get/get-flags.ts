@@ -18,14 +18,14 @@ export interface GetFlags extends ScopeFlags {
   readonly raw?: string
 }
 
-/** Adds them to the command. */
+/** Adds these flags to the command. */
 export function addGetFlags(command: Command): void {
   command
     .option('-o, --output <format>', FORMATS)
     .option('-l, --selector <labels>', 'objects with these labels: app=web,tier!=db,env in (a,b)')
     .option('--field-selector <fields>', 'objects with these fields: metadata.name=web')
     .option('-A, --all-namespaces', 'objects of all namespaces')
-    .option('-w, --watch', 'go on with every change, also after the server was away')
+    .option('-w, --watch', 'then print every change, also after an outage of the server')
     .option('--output-watch-events', 'with --watch: name each change ADDED, MODIFIED or DELETED')
     .option('--sort-by <path>', 'sort by a field: .metadata.creationTimestamp')
     .option('--show-labels', 'a last column with all labels')

@@ -54,7 +54,7 @@ export async function getTables(
   return state.failed ? 1 : 0
 }
 
-/** What `--sort-by` requests; it is loaded only then. @throws NP_ORCHCTL_USAGE */
+/** The sorter of `--sort-by`, whose module is loaded only if the flag is given. @throws NP_ORCHCTL_USAGE */
 async function sorterOf({ sortBy }: GetFlags): Promise<Sorter> {
   if (sortBy === undefined) return (items) => items
   const { sorterBy } = await import('./sort-by.ts')

@@ -6,10 +6,10 @@ import type { GetFlags } from './get-flags.ts'
 export interface TableStyle {
   readonly flags: GetFlags
   readonly isWide: boolean
-  /** `service`, which is written before each name; empty: nothing. */
+  /** Such as `service`: written before each name; empty: nothing. */
   readonly prefix: string
   readonly showNamespace: boolean
-  /** A first column with the kind of change. */
+  /** Whether the first column is the kind of change. */
   readonly showEvents: boolean
 }
 

@@ -111,7 +111,7 @@ function documentPrinter({ flags, format, context }: PrinterOptions): OnChanges 
 interface Change {
   readonly event: 'ADDED' | 'MODIFIED' | 'DELETED'
   readonly object: JsonObject
-  /** Of a table; otherwise empty. */
+  /** The cells of a table; empty for other formats. */
   readonly cells: readonly string[]
 }
 
@@ -120,7 +120,7 @@ interface FollowOptions {
   /** The request for the collection, as a table or not. */
   readonly call: Call
   readonly pageSize: number
-  /** Ends it. */
+  /** Ends following. */
   readonly signal: AbortSignal
   readonly notice: (line: string) => void
   readonly onChanges: (changes: readonly Change[], columns: readonly TableColumn[]) => Promise<void>
@@ -156,11 +156,11 @@ async function followCollection(options: FollowOptions): Promise<void> {
   }
 }
 
-/** What was reported, by object. */
+/** The version of each object that was reported last. */
 class Known {
   readonly #changes = new Map<string, Change>()
 
-  /** Takes over a whole list. @returns what is new in it, and what it no longer has */
+  /** Replaces everything by a new list. @returns what is new in it, and what it no longer has */
   replace(listed: readonly Change[]): readonly Change[] {
     const present = new Set(listed.map(keyOf))
     const gone = [...this.#changes.values()].filter((change) => !present.has(keyOf(change)))
@@ -168,7 +168,7 @@ class Known {
     return [...deleted, ...listed].filter((change) => this.add(change))
   }
 
-  /** @returns whether the change is one: not the version that was reported last */
+  /** @returns whether the object differs from the version that was reported last */
   add(change: Change): boolean {
     const key = keyOf(change)
     const before = this.#changes.get(key)
@@ -221,7 +221,7 @@ function changesOf(event: Change['event'], body: JsonObject, { accept }: Call) {
   return { changes: objects.map((object): Change => ({ event, object, cells: [] })), columns: [] }
 }
 
-/** Until the watch ends or reports an error. */
+/** Follows the watch until it ends. @throws when it reports an error */
 async function followWatch(options: FollowOptions, list: Listed, known: Known): Promise<void> {
   const { api, call, signal } = options
   const query = { ...call.query, watch: 'true', resourceVersion: list.resourceVersion }

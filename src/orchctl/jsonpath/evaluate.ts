@@ -2,7 +2,7 @@ import { isDeepEqual } from '../../lib/equal.ts'
 import { isJsonObject, type Json, ownValue } from '../../lib/json.ts'
 import type { Filter, Operand, Operator, Path, Step } from './template.ts'
 
-/** The values that a path finds, starting at `current`; `$` starts at `root`. What is absent is left out. */
+/** The values that a path finds, starting at `current`; `$` starts at `root`. Missing fields give no value. */
 export function evaluate(path: Path, current: Json, root: Json): readonly Json[] {
   let values: readonly Json[] = [current]
   for (const step of path) {
@@ -40,7 +40,7 @@ function children(value: Json): readonly Json[] {
   return isJsonObject(value) ? Object.values(value) : []
 }
 
-/** The value and all below it, in the order of the text. */
+/** The value and all values inside of it, in document order. */
 function descendants(value: Json): readonly Json[] {
   return [value, ...children(value).flatMap(descendants)]
 }

@@ -19,7 +19,7 @@ function expandParts(template: Template, current: Json, root: Json): string {
     .join('')
 }
 
-/** A string as it is, everything else as JSON. */
+/** A string unchanged; any other value as JSON. */
 export function valueText(value: Json): string {
   if (typeof value === 'string') return value
   return typeof value === 'object' ? JSON.stringify(sortedValue(value)) : String(value)

@@ -29,7 +29,7 @@ export function parseSinglePath(text: string): Path {
 
 const MAX_DEPTH = 20
 
-/** Until the end, or behind an `{end}`. */
+/** Reads parts up to the end, or up to and including an `{end}`. */
 function parseParts(scanner: Scanner, depth: number): Part[] {
   const parts: Part[] = []
   while (!scanner.isAtEnd) {
@@ -52,7 +52,7 @@ function parseParts(scanner: Scanner, depth: number): Part[] {
   return parts
 }
 
-/** What is inside of braces: several texts and paths, or one range with its body. */
+/** Reads the content of braces: several texts and paths, or one range with its body. */
 function parseAction(scanner: Scanner, depth: number): readonly Part[] {
   if (scanner.match(/range\s+/) !== '') {
     if (depth >= MAX_DEPTH) throw scanner.error('ranges are nested too deeply')
@@ -99,7 +99,7 @@ function parseStep(scanner: Scanner): readonly Step[] | undefined {
   return /[\p{L}_*]/u.test(scanner.next) ? fieldStep(scanner) : undefined
 }
 
-/** A name behind a dot; a backslash quotes the character behind it. None: the value itself. */
+/** Reads a name after a dot; a backslash quotes the next character. Without a name, there is no step. */
 function fieldStep(scanner: Scanner): readonly Step[] {
   if (scanner.take('*')) return [{ type: 'wildcard' }]
   const name = scanner.match(/(?:\\.|[^\s.[\]{}()'"\\,=!<>|&?*@])+/)

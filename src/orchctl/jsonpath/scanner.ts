@@ -23,14 +23,14 @@ export class Scanner {
     return this.#text[this.at] ?? ''
   }
 
-  /** Whether the text goes on with `words`, which are then behind. */
+  /** Skips `words` if they are next. @returns whether they were */
   take(words: string): boolean {
     if (!this.#text.startsWith(words, this.at)) return false
     this.at += words.length
     return true
   }
 
-  /** The text that a sticky pattern matches here, which is then behind; empty: none. */
+  /** Skips and returns the text that a sticky pattern matches here; empty: no match. */
   match(pattern: RegExp): string {
     const sticky = new RegExp(pattern.source, 'uy')
     sticky.lastIndex = this.at
@@ -43,12 +43,12 @@ export class Scanner {
     this.match(/\s*/)
   }
 
-  /** @throws TemplateError when the text does not go on so */
+  /** Skips `words`. @throws TemplateError when they are not next */
   expect(words: string): void {
     if (!this.take(words)) throw this.error(`${words} is missing`)
   }
 
-  /** A text in single or double quotes, which is next. @throws TemplateError */
+  /** Reads a text in single or double quotes. @throws TemplateError */
   quoted(): string {
     const quote = this.next
     this.at++

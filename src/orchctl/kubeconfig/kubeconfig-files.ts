@@ -31,7 +31,9 @@ export async function readKubeconfigFiles(where: Where): Promise<readonly Kubeco
   return files
 }
 
-/** Where a new kubeconfig belongs: the last of the files that are named. Undefined: there is no home either. */
+/**
+ * The path for a new kubeconfig: the last file that is named, or that in the home folder. Undefined: there is neither.
+ */
 export function newKubeconfigPath(where: Where): string | undefined {
   const last = kubeconfigPaths(where).paths.at(-1)
   return last === undefined ? undefined : resolve(last)
@@ -53,7 +55,7 @@ interface Where {
 /** The files of the kubeconfig, in the order in which their entries count. */
 interface KubeconfigPaths {
   readonly paths: readonly string[]
-  /** Whether a missing file is an error: true for the flag alone. */
+  /** Whether a missing file is an error; true only for the flag. */
   readonly isRequired: boolean
 }
 

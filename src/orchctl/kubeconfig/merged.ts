@@ -15,8 +15,8 @@ export const LISTS = { clusters: 'cluster', users: 'user', contexts: 'context' }
 export type ListName = keyof typeof LISTS
 
 /**
- * One kubeconfig of several files: of entries with the same name, and of the current context, the first counts.
- * Paths are absolute, because those of each file begin at its own folder.
+ * One kubeconfig of several files. The first of several entries with the same name counts, and the first current
+ * context. Paths become absolute, because those of each file are relative to its own folder.
  */
 export function merged(files: readonly KubeconfigFile[]): JsonObject {
   const current = files.map(({ value }) => stringAt(value, 'current-context'))

@@ -2,7 +2,7 @@ import type { Command } from 'commander'
 import { quote } from '../../lib/quote.ts'
 import { usageError } from '../usage/exit-code.ts'
 
-/** The port at which node-proxies serve other machines unless they are configured otherwise. */
+/** The default port on which node-proxies serve other machines. */
 const DEFAULT_PORT = 10_246
 
 /** The flags of commands that read the node-proxy of nodes. */
@@ -16,7 +16,7 @@ export function addNodeFlags(command: Command): Command {
   return command
     .option(
       '--inspection-port <port>',
-      `of inspection.bindAddress of node-proxy; default: ${DEFAULT_PORT}`,
+      `the port of inspection.bindAddress of node-proxy; default: ${DEFAULT_PORT}`,
     )
     .option(
       '--inspection-certificate-authority <file>',
@@ -24,7 +24,7 @@ export function addNodeFlags(command: Command): Command {
     )
 }
 
-/** Those flags of a command that has more; what was not given is absent. */
+/** These flags, from the flags of a command that has more; flags that were not given are absent. */
 export function nodeFlagsOf({
   inspectionPort,
   inspectionCertificateAuthority,

@@ -35,7 +35,7 @@ export type NodeResult =
   | { readonly ok: true; readonly body: JsonObject }
   | { readonly ok: false; readonly error: NodeProxyError }
 
-/** A list of a node-proxy, one JSON object a line, or why there is none. */
+/** A list of a node-proxy, one JSON object per line, or why there is none. */
 export type NodeLines =
   | { readonly ok: true; readonly lines: readonly JsonObject[] }
   | { readonly ok: false; readonly error: NodeProxyError }
@@ -58,9 +58,9 @@ export interface NodeAccess extends NodeFlags {
 const TIMEOUT_MS = 20_000
 
 /**
- * Connects to the node-proxy of a Node object, with the credentials of the session. They are sent to no server whose
- * certificate the authority of the flags, or that of the API server, did not sign for the address of the node.
- * @throws NP_ORCHCTL_USAGE, NP_ORCHCTL_NODE where the node has no address, NP_ORCHCTL_NODE_UNREACHABLE
+ * Connects to the node-proxy of a Node object, with the credentials of the session. They are sent only to a server
+ * whose certificate is signed for the address of the node by the authority of the flags, or by that of the API server.
+ * @throws NP_ORCHCTL_USAGE, NP_ORCHCTL_NODE when the node has no address, NP_ORCHCTL_NODE_UNREACHABLE
  */
 export async function openNodeInspection(
   node: JsonObject,
@@ -70,7 +70,10 @@ export async function openNodeInspection(
   const name = stringAt(node, 'metadata', 'name')
   const { connection, impersonation } = await context.session()
   if (impersonation !== undefined) {
-    throw usageError('nodes know no impersonation', 'leave out --as, --as-group and --as-uid')
+    throw usageError(
+      'node-proxies do not support impersonation',
+      'leave out --as, --as-group and --as-uid',
+    )
   }
   const trust = await nodeTrust(connection, access)
   const { origin, socket, failures } = await connectToNode(node, portOf(access), trust)
@@ -101,7 +104,7 @@ export async function openNodeInspection(
       if (!result.ok) return { ok: false, error: failed(result.failure) }
       const lines = parsedLines(result.text)
       if (lines !== undefined) return { ok: true, lines }
-      const message = `the node-proxy of node ${quote(name)} answered ${quote(path)} with something else than JSON`
+      const message = `the node-proxy of node ${quote(name)} answered ${quote(path)} with something other than JSON`
       return { ok: false, error: new NodeProxyError('NP_ORCHCTL_NODE', message) }
     },
     async close() {
@@ -111,7 +114,7 @@ export async function openNodeInspection(
   }
 }
 
-/** Undefined: a line is no JSON object. */
+/** Undefined: a line is not a JSON object. */
 function parsedLines(text: string): readonly JsonObject[] | undefined {
   try {
     const lines = text.split('\n').filter((line) => line !== '')
@@ -123,7 +126,7 @@ function parsedLines(text: string): readonly JsonObject[] | undefined {
   }
 }
 
-/** With the credentials for the API server, and whatever leads to that one left out. */
+/** The connection to a node: with the credentials for the API server, but without what leads to that server. */
 function nodeConnection(
   origin: string,
   { credentials, source }: Connection,
@@ -139,7 +142,7 @@ function nodeConnection(
   }
 }
 
-/** `failures`: of the addresses before. */
+/** `failures`: why the addresses that were tried before were not reached. */
 function nodeError(
   node: string,
   failure: CallFailure,
@@ -152,7 +155,7 @@ function nodeError(
 }
 
 /**
- * By which orchctl and a node verify each other: the authority of the flags, or that of the API server, and the client
+ * How orchctl and a node verify each other: by the authority of the flags, or that of the API server, and by the client
  * certificate for the API server.
  * @throws NP_ORCHCTL_USAGE, NP_CLIENT_CREDENTIAL
  */
@@ -182,10 +185,10 @@ async function readAuthority(file: string): Promise<string> {
 
 /** A connection to the node-proxy of a node. */
 interface ConnectedNode {
-  /** With the address that was reached: `https://192.0.2.7:10246`. */
+  /** The origin with the address that was reached: `https://192.0.2.7:10246`. */
   readonly origin: string
   readonly socket: TLSSocket
-  /** Of the addresses before. */
+  /** Why the addresses that were tried before were not reached. */
   readonly failures: readonly AddressFailure[]
 }
 
@@ -219,7 +222,7 @@ async function connectToNode(
 /** Why a node was not read at one of its addresses, which the message names. */
 type AddressFailure = Pick<CallFailure, 'errorCode' | 'message'>
 
-/** What a connection that was not made met. */
+/** The failure of an attempt to connect. */
 function addressFailure({ address, error }: FailedAttempt, port: number): AddressFailure {
   const origin = `https://${hostPort(address, port)}`
   if (!('code' in error) || error.code !== LATE_CONNECTION) return networkFailure(error, origin)
@@ -238,7 +241,7 @@ function unreachableNode(node: string, failures: readonly AddressFailure[]): Nod
   return new NodeProxyError('NP_ORCHCTL_NODE_UNREACHABLE', text, { hint })
 }
 
-/** The addresses of a Node object, those of its own network first. */
+/** The addresses of a Node object, internal ones first. */
 export function nodeAddresses(node: JsonObject): readonly IpAddress[] {
   const all = arrayAt(node, 'status', 'addresses')
   const ofType = (type: string) => all.filter((one) => stringAt(one, 'type') === type)
@@ -247,7 +250,7 @@ export function nodeAddresses(node: JsonObject): readonly IpAddress[] {
   )
 }
 
-/** The addresses at which other machines of the cluster reach the node, in its order; those beyond four are left out. */
+/** At most four addresses at which other machines of the cluster reach the node, in the order of the Node object. */
 export function internalAddresses(node: JsonObject): readonly IpAddress[] {
   const found = arrayAt(node, 'status', 'addresses')
     .filter((one) => stringAt(one, 'type') === 'InternalIP')

@@ -13,7 +13,7 @@ import {
 /** Nodes that are read at the same time. */
 const MAX_AT_ONCE = 16
 
-/** Milliseconds for the document of one node, once it is connected to. */
+/** Milliseconds for the document of one node, after the connection is made. */
 const TIMEOUT_MS = 20_000
 
 /** What one node answered. */
@@ -72,7 +72,7 @@ async function ofEachNode<T>(
   return answers
 }
 
-/** Errors for which the other nodes are read still. */
+/** Errors that concern one node, so that the other nodes are still read. */
 const OF_ONE_NODE: ReadonlySet<string> = new Set(['NP_ORCHCTL_NODE', 'NP_ORCHCTL_NODE_UNREACHABLE'])
 
 async function readNode<T>(

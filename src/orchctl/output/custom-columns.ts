@@ -15,7 +15,7 @@ export interface CustomColumn {
 
 /** Reads `NAME:.metadata.name,PORTS:.spec.ports[*].port`. @throws NP_ORCHCTL_USAGE */
 export function parseCustomColumns(text: string): readonly CustomColumn[] {
-  // A comma inside of brackets belongs to its path.
+  // A comma inside of brackets belongs to a path, and does not separate columns.
   const parts = text.match(/(?:\[[^\]]*\]|[^,])+/gu) ?? []
   if (parts.length === 0) throw wrong(text, 'there is no column')
   return parts.map((part) => {

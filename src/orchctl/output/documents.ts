@@ -9,7 +9,7 @@ import { escaped, oneLine } from './terminal-text.ts'
 export type DocumentFormat = Exclude<OutputFormat, { type: 'table' }>
 
 export interface DocumentOptions {
-  /** Whether control characters are escaped, which would control a terminal. */
+  /** Whether the output is a terminal, so that control characters must be escaped. */
   readonly isTerminal: boolean
   readonly showManagedFields?: boolean
   /** Whether the header of custom columns is left out. */

@@ -16,7 +16,7 @@ export function isColourful(
   return stream.isTTY === true && (env['NO_COLOR'] ?? '') === '' && env['TERM'] !== 'dumb'
 }
 
-/** Writes one line for an error; throws what is a bug. */
+/** Writes one line for an error; rethrows an error that is a bug. */
 export function reportError(error: unknown, { stderr, env }: Writing): void {
   if (!(error instanceof NodeProxyError)) throw error
   const hint = error.hint === undefined ? '' : `; ${error.hint}`
@@ -28,7 +28,7 @@ export function reportError(error: unknown, { stderr, env }: Writing): void {
   stderr.write(`${name} ${text}\n`)
 }
 
-/** The message of a broken kubeconfig does not name its file. */
+/** Whether the error must be shown with its file, because the message of a broken kubeconfig does not name it. */
 function isFile({ code, object, message }: NodeProxyError): boolean {
   return code === 'NP_CLIENT_KUBECONFIG' && object !== undefined && !message.includes(object)
 }

@@ -36,7 +36,7 @@ export interface ServerTable {
   readonly continueToken: string
 }
 
-/** A Table of the server; of a server without tables the names and ages of the objects. */
+/** A Table of the server; for a server without tables, one with the names and ages of the objects. */
 export function readTable(body: JsonObject): ServerTable {
   const page = {
     resourceVersion: stringAt(body, 'metadata', 'resourceVersion'),
@@ -94,7 +94,7 @@ function line(row: readonly string[], widths: readonly number[]): string {
   return `${cells.join('').trimEnd()}\n`
 }
 
-/** Characters as code points; one may take two units of a string. */
+/** The number of code points, of which some take two units of a string. */
 function length(text: string): number {
   return Array.from(text).length
 }

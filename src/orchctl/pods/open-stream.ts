@@ -11,7 +11,7 @@ export interface StreamRequest {
   readonly query?: URLSearchParams
   readonly protocol: string
   readonly userAgent: string
-  /** Ends the attempt. */
+  /** Aborted: ends the attempt. */
   readonly signal: AbortSignal
 }
 

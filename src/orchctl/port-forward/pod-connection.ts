@@ -16,8 +16,8 @@ interface OpenPod {
 }
 
 /**
- * The connection to the Pod, or to one of the Pods, that an operand names. When its Pod is gone, the next connection goes
- * to another ready one; where only one Pod was named, `lost` resolves.
+ * The connection to the Pod, or to one of the Pods, that an operand names. When this Pod is gone, the next connection
+ * goes to another ready one; if the operand names a single Pod, `lost` resolves.
  */
 export class PodConnection {
   readonly #pods: NamedPods
@@ -56,7 +56,9 @@ export class PodConnection {
     return client.connect(remotePort(remote, this.#pods.owner, pod))
   }
 
-  /** Lets the next connection go to another Pod, because the present one refused a connection; others of it go on. */
+  /**
+   * Makes the next connection go to another Pod, because the present one refused a connection. Open connections stay.
+   */
   leave(): void {
     if (this.#isSelected) this.#current = undefined
   }
@@ -102,7 +104,7 @@ export class PodConnection {
     return { pod, client }
   }
 
-  /** A ready Pod, another one than before if there is any. @throws NP_ORCHCTL_NO_PODS */
+  /** A ready Pod, if possible not the previous one. @throws NP_ORCHCTL_NO_PODS */
   async #choose(): Promise<JsonObject> {
     const all = await this.#pods.list()
     const usable = this.#isSelected ? all.filter(isReady) : all

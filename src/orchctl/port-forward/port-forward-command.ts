@@ -52,7 +52,7 @@ async function portForward(
   const pods = await podsOf(operand, context)
   const connection = new PodConnection(pods, context)
   held.defer(() => connection.close())
-  // The first connection is opened at once, so that a wrong name or a missing right ends the command here.
+  // The first connection is opened at once, so that a wrong name or a missing permission ends the command here.
   await connection.open()
   const remotes = ports.map(({ remote }) => connection.portOf(remote))
   const listeners = await listenAll(address, ports)
@@ -123,7 +123,7 @@ async function join(client: Socket, pod: Duplex): Promise<void> {
   }
 }
 
-/** Whether the Pod, or its node, did not take the connection. */
+/** Whether the Pod, or its node, refused the connection. */
 function isRefusal(error: unknown): boolean {
   return error instanceof NodeProxyError && error.code === 'NP_STREAMS_FORWARD'
 }
@@ -133,7 +133,7 @@ interface Listener {
   readonly server: Server
   readonly ip: string
   readonly port: number
-  /** Of the pair of ports. */
+  /** The position of its pair of ports on the command line. */
   readonly index: number
   close(): Promise<void>
 }
@@ -155,7 +155,7 @@ async function listenAll(
     for (const ip of ips) {
       const server = await listen(ip, port)
       if (server === undefined) continue
-      // Any free port is the same one for all addresses.
+      // With port 0, the port that the first address gets is used for all addresses.
       ;({ port } = server.address() as AddressInfo)
       const close = (): Promise<void> => closed(server)
       opening.defer(close)

@@ -10,8 +10,8 @@ import {
 import { quote } from '../../lib/quote.ts'
 
 /**
- * The port of a Pod that a text means: behind a Service one of its ports, by number or name, else one of the Pod's
- * containers by name, or any number.
+ * The port of a Pod that a text means. For a Service: one of its ports by number or name. Otherwise: a port of the
+ * Pod's containers by name, or any number.
  * @throws NP_ORCHCTL_NO_PORT
  */
 export function remotePort(text: string, owner: JsonObject, pod: JsonObject): number {

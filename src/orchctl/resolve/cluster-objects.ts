@@ -18,7 +18,7 @@ import { zoneNameOf } from './question.ts'
 
 export interface ClusterObjectsOptions {
   readonly api: Api
-  /** The resource of EndpointSlices; of Endpoints, where the server has no slices. */
+  /** The resource of EndpointSlices, or of Endpoints if the server has no slices. */
   readonly endpoints: ApiResource
   /** `cluster.local` */
   readonly domain: string
@@ -30,8 +30,8 @@ export interface ClusterObjectsOptions {
 const EVERYWHERE = '*'
 
 /**
- * The zone of the cluster, as far as it has been read: the Services and endpoints that the names of `load` depend
- * on, with the rights of the caller.
+ * The zone of the cluster as far as it has been read, with the permissions of the caller: the Services and endpoints on
+ * which the names given to `load` depend.
  */
 export class ClusterObjects {
   readonly zone: Zone
@@ -73,8 +73,8 @@ export class ClusterObjects {
   }
 
   /**
-   * Reads what the answers for a name depend on, once. @returns why it cannot be read, in a sentence; empty when
-   * it was. @throws NodeProxyError for a failure other than missing rights
+   * Reads, once, what the answers for a name depend on. @returns why that cannot be read, in a sentence; empty: it was
+   * read. @throws NodeProxyError for a failure other than missing permissions
    */
   async load(name: string): Promise<string> {
     const part = zoneNameOf(name, this.domain)
@@ -96,7 +96,9 @@ export class ClusterObjects {
     return this.#once(path, {}, (object) => this.#takeService(object))
   }
 
-  /** The endpoints of a Service, under each of the labels that name it; of v1 Endpoints the only object. */
+  /**
+   * Loads the endpoints of a Service: the slices with one of the labels for its name, or its one v1 Endpoints object.
+   */
   async #loadEndpoints(namespace: string, service: string): Promise<string> {
     const { endpoints } = this.#options
     const path = collectionPath(endpoints, namespace === EVERYWHERE ? undefined : namespace)

@@ -11,7 +11,7 @@ export interface EndpointFact {
   readonly field: string
   readonly ip: IpAddress
   readonly hostname: string
-  /** `namespace/name`; empty: the address is of no Pod. */
+  /** `namespace/name`; empty: the address does not belong to a Pod. */
   readonly pod: string
   readonly isReady: boolean
   readonly isTerminating: boolean

@@ -13,13 +13,13 @@ import type { Origin, ShownRecord, TypeAnswer } from './resolution.ts'
 /** Why a name such as `_http._tcp.web.shop` has no addresses. */
 const PORT_TYPES = 'names of ports have records of type SRV alone'
 
-/** Endpoints that are listed in a sentence. */
+/** The most endpoints that are listed in a sentence. */
 const SHOWN = 5
 
-/** Names of Services that are shown where none is near. */
+/** The most names of Services that are listed if none is similar. */
 const SHOWN_NAMES = 5
 
-/** Aliases that are followed; the zone follows no more. */
+/** The most aliases that are followed, as in the zone. */
 const MAX_ALIASES = 10
 
 /** What the zone answers for a type at a name, and why. Reads the objects that it depends on. */
@@ -62,7 +62,7 @@ function outside(name: string, domain: string): string {
     : 'no Service has this address, and no endpoint with a hostname: the server queries its upstream'
 }
 
-/** The answer of the zone once every object on the way is read; a text says why one cannot be. */
+/** The answer of the zone after every object on which it depends was read; a string: why one cannot be read. */
 async function answerOf(
   name: string,
   type: QueryType,
@@ -80,7 +80,7 @@ async function answerOf(
   }
 }
 
-/** Why the zone has no records of a type at a name, in a sentence without a final dot. The zone denied it. */
+/** Why the zone answered that a name has no records of a type, in a sentence without a final dot. */
 function explainDenial(name: string, type: QueryType, objects: ClusterObjects): string {
   const part = zoneNameOf(name, objects.domain)
   switch (part.kind) {
@@ -261,7 +261,7 @@ function originOf(record: ZoneRecord, objects: ClusterObjects): Origin {
   return { kind, name, field, pod }
 }
 
-/** Whether a record of a headless Service is of this endpoint. */
+/** Whether a record of a headless Service comes from this endpoint. */
 function isOf(fact: EndpointFact, record: ZoneRecord, below: readonly string[]): boolean {
   if (record.type === 'A' || record.type === 'AAAA') return fact.ip === record.data
   const label = record.type === 'SRV' ? record.data.target.split('.')[0] : below[0]

@@ -16,14 +16,14 @@ export interface ClusterServer {
   readonly service: string
 }
 
-/** Where the server of the cluster has a Service: by our manifest and by Kubernetes. */
+/** The Services that the DNS server of the cluster may have: by our manifest, and in Kubernetes. */
 const SERVER_SERVICES = [
   'kube-system/cluster-dns',
   'orch-system/cluster-dns',
   'kube-system/kube-dns',
 ]
 const NO_FILE: ResolvConf = parseResolvConf('')
-/** Stands for the server of the cluster while its address is not known; left out of the file. */
+/** Stands for the server of the cluster if its address is not known; not shown in the file. */
 const UNKNOWN_SERVER = 'unknown'
 
 /** Finds the server of the cluster by its Service, if the caller may read it. */
@@ -44,13 +44,15 @@ function addressesOf(service: JsonObject): readonly IpAddress[] {
   return [...new Set(ips)]
 }
 
-/** A resolver, and the file by which it searches. */
+/** A resolver, and the resolv.conf by which it searches. */
 export interface PodResolver {
   readonly file: ResolvConf
   readonly shown: ShownResolver
 }
 
-/** The resolver that the node gives a Pod, without what only the node knows: its own servers and search list. */
+/**
+ * The resolver that the node gives a Pod, without the node's own servers and search list, which only the node knows.
+ */
 export function podResolver(pod: JsonObject, domain: string, server: ClusterServer): PodResolver {
   const dns = readPodDns(pod)
   const nameservers = server.addresses.length > 0 ? server.addresses : [UNKNOWN_SERVER]

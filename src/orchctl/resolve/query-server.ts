@@ -7,7 +7,7 @@ import { dataText } from '../../dns/zone/record-text.ts'
 import { systemRandom } from '../../lib/random.ts'
 import type { QueryType } from './question.ts'
 
-/** What a server says: a code of DNS with its records, or why there is no reply. */
+/** The reply of a server: a DNS response code with records, or why there is no reply. */
 export interface Reply {
   readonly status: string
   /** Whether the server replied at all. */
@@ -31,7 +31,7 @@ const TYPE_NUMBERS: Readonly<Record<QueryType, number>> = {
   SRV: 33,
 }
 const INTERNET = 1
-/** As libc: two attempts of some seconds each. */
+/** As in libc: two attempts of some seconds each. */
 const MAX_ATTEMPTS = 2
 const ATTEMPT_MS = 2_500
 const NO_SUCH_NAME = 3
@@ -83,7 +83,7 @@ function replyRecord(answer: Answer): readonly ReplyRecord[] {
   return [{ name: name.toLowerCase(), type, data: type === 'TXT' ? data : data.toLowerCase() }]
 }
 
-/** The codec has bytes for the texts of a TXT record, and one text without a list. */
+/** Converts a record of the codec, which has bytes for the texts of a TXT record, and no list for a single text. */
 function asZoneRecord(record: ZoneRecord): ZoneRecord {
   return record.type === 'TXT' ? { ...record, data: [record.data].flat().map(String) } : record
 }

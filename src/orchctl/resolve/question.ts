@@ -6,7 +6,7 @@ import { isDnsName } from '../../resources/names.ts'
 import type { ServiceKey } from '../../resources/types.ts'
 import { usageError } from '../usage/exit-code.ts'
 
-/** What a name is in the cluster domain, or that it lies outside of it. */
+/** What a name means in the cluster domain, or that it is outside of that domain. */
 export type ZoneName =
   | { readonly kind: 'outside' }
   /** `DOMAIN`, `svc.DOMAIN`, `dns-version.DOMAIN` and everything else that names no namespace. */
@@ -17,7 +17,7 @@ export type ZoneName =
       readonly namespace: string
       readonly service: string
       readonly key: ServiceKey
-      /** What the name has before that of the Service. */
+      /** The labels before the name of the Service. */
       readonly below: readonly string[]
     }
 
@@ -30,9 +30,9 @@ export type QueryType = (typeof QUERY_TYPES)[number]
 export interface Question {
   /** In lower case, without the final dot. */
   readonly name: string
-  /** Whether the search list is left out: the name ended with a dot, or is that of an address. */
+  /** Whether the search list is not used, because the name ended with a dot, or is the reverse name of an address. */
   readonly isAbsolute: boolean
-  /** Each is queried for at every name; one that has records is enough, as for getaddrinfo. */
+  /** Each type is queried for at every name. It is enough that one type has records, as for getaddrinfo. */
   readonly types: readonly QueryType[]
 }
 

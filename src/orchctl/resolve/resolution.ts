@@ -2,7 +2,7 @@ import type { JsonObject } from '../../lib/json.ts'
 
 /** The object of the API, and its field, from which a record follows. */
 export interface Origin extends JsonObject {
-  /** `Service`, `EndpointSlice`, `Endpoints`; `Zone` for records that no object has. */
+  /** `Service`, `EndpointSlice`, `Endpoints`; `Zone` for records that come from no object. */
   kind: string
   /** `namespace/name`; the domain of a zone. */
   name: string
@@ -25,7 +25,7 @@ export interface ShownRecord extends JsonObject {
 }
 
 /**
- * What a question gets.
+ * The result of a question.
  *
  * - `NOERROR`: records of the type, or an alias to a name outside of the cluster domain.
  * - `NODATA`: the name exists, without records of the type; also an alias that leads to no record.
@@ -35,13 +35,13 @@ export interface ShownRecord extends JsonObject {
  */
 export type Status = 'NOERROR' | 'NODATA' | 'NXDOMAIN' | 'FORWARDED' | 'UNKNOWN'
 
-/** What a DNS server said, of `--dns-server`. */
+/** What the DNS server of `--dns-server` replied. */
 export interface ServerReply extends JsonObject {
   /** `NOERROR`, `NXDOMAIN`, `REFUSED`, `SERVFAIL`, or why there is no answer: `timeout`, `unreachable`, … */
   status: string
   /** `name TYPE data`, in order. */
   records: string[]
-  /** How it differs from what follows from the objects; empty: it does not. */
+  /** How the reply differs from what follows from the objects; empty: it does not differ. */
   difference: string
 }
 
@@ -50,7 +50,7 @@ export interface TypeAnswer extends JsonObject {
   type: string
   status: Status
   records: ShownRecord[]
-  /** Why there are no records, in a sentence; empty where there are. */
+  /** Why there are no records, in a sentence; empty if there are. */
   reason: string
   /** Null: no server was queried. */
   server: ServerReply | null
@@ -79,13 +79,13 @@ export interface ShownResolver extends JsonObject {
   searches: string[]
   /** `ndots:5` */
   options: string[]
-  /** What the API does not show of it, and what is unusual, in sentences. */
+  /** What the API does not show of the resolver, and what is unusual about it, in sentences. */
   notes: string[]
 }
 
 /** What `orchctl resolve -o json` prints. */
 export interface Resolution extends JsonObject {
-  /** As it was given. */
+  /** The name as the user wrote it. */
   name: string
   resolver: ShownResolver
   candidates: Candidate[]

@@ -19,7 +19,7 @@ import { QUERY_TYPES, type Question, readQuestion, zoneNameOf } from './question
 import type { Candidate, Origin, Resolution, ShownResolver, TypeAnswer } from './resolution.ts'
 import { type Walked, walk } from './walk.ts'
 
-/** Namespaces that are named. */
+/** The most namespaces that are named. */
 const SHOWN = 5
 
 const ABOUT = `
@@ -50,7 +50,7 @@ export function define(command: Command, context: CommandContext): void {
     .argument('<name>', 'a name, with a final dot if it is complete; or an address')
     .option('--from <pod>', 'pod/NAME that looks it up; default: a Pod of the namespace')
     .addOption(
-      // In lower case, too; `readQuestion` refuses others.
+      // Lower case is accepted, too; `readQuestion` refuses other types.
       new Option('--type <type>', 'default: A and AAAA')
         .choices(QUERY_TYPES)
         .argParser((text) => text),
@@ -147,7 +147,7 @@ async function readPod(
   return api.send({ path: objectPath(resource, namespace, name) })
 }
 
-/** What helps where a name has no records, or not those that the user expects. */
+/** Hints for a name that has no records, or not those that the user expects. */
 async function hintsOf(
   name: string,
   walked: Walked,
@@ -247,7 +247,7 @@ function candidateText({ name, queried, answers }: Candidate): string {
   return `${oneLine(name)}.\n${table.join('')}`
 }
 
-/** A and AAAA are one row when both are denied for the same reason. */
+/** Joins A and AAAA into one row if neither has records, for the same reason. */
 function folded(answers: readonly TypeAnswer[]): readonly TypeAnswer[] {
   const [first, ...more] = answers
   const isSame = (one: TypeAnswer): boolean =>

@@ -8,17 +8,17 @@ import type { QueryType, Question } from './question.ts'
 import type { Candidate, ServerReply, TypeAnswer } from './resolution.ts'
 
 const MAX_NAME = 253
-/** What libc takes at most (RES_MAXNDOTS). */
+/** The largest ndots of libc (RES_MAXNDOTS). */
 const MAX_NDOTS = 15
 
-/** What a search goes through. */
+/** The parameters of a search. */
 export interface Walk {
   readonly question: Question
   readonly file: ResolvConf
   readonly objects: ClusterObjects
-  /** Whether the servers of the Pod are those of the cluster, so that they answer what the zone says. */
+  /** Whether the Pod uses the servers of the cluster, whose answers are those of the zone. */
   readonly isOfCluster: boolean
-  /** Queried beside; what it answers decides where the search ends. */
+  /** A server that is queried, too; its answers then decide where the search ends. */
   readonly server: Upstream | undefined
   readonly signal: AbortSignal
 }
@@ -57,7 +57,7 @@ function hasRecords(answer: TypeAnswer, reply: Reply | undefined, { isOfCluster 
   return reply.records.some(({ type }) => type === answer.type)
 }
 
-/** Queries the server, if there is one, until it does not reply: then that holds for the other names, too. */
+/** Queries the server, if there is one. After the first query without a reply, it is not queried for other names. */
 function serverQuery({ server, signal }: Walk) {
   let silence: Reply | undefined
   return async (name: string, type: QueryType): Promise<Reply | undefined> => {
@@ -77,7 +77,7 @@ export function comparedReply(reply: Reply, answer: TypeAnswer): ServerReply {
   }
 }
 
-/** In a sentence; empty: none, or nothing is known to compare with. Times to live and the order are not compared. */
+/** The difference in a sentence; empty: none, or there is nothing to compare with. Ignores times to live and order. */
 function differenceOf(reply: Reply, answer: TypeAnswer): string {
   if (!reply.isReply) return `no reply: ${reply.status}`
   if (answer.status === 'FORWARDED' && reply.status === 'SERVFAIL') {
@@ -98,12 +98,12 @@ function differenceOf(reply: Reply, answer: TypeAnswer): string {
   ].join('; ')
 }
 
-/** Whether another server knows what follows the last alias. */
+/** Whether the last alias leads to a name of another server. */
 function leavesZone({ type, status, records }: TypeAnswer): boolean {
   return status === 'NOERROR' && !records.some((record) => record.type === type)
 }
 
-/** The dots from which on a name is queried as it is, first (resolv.conf(5)). */
+/** The number of dots from which on a name is first queried as it is (resolv.conf(5)). */
 function ndotsOf({ options }: ResolvConf): number {
   const text = options.get('ndots')
   if (text === undefined) return 1
@@ -111,9 +111,9 @@ function ndotsOf({ options }: ResolvConf): number {
 }
 
 /**
- * The names that libc queries for, one after the other until one has records: with each domain of the search list,
- * and as it is; first as it is when it has enough dots (resolv.conf(5), res_nsearch of glibc). Names that are longer
- * than a name may be are left out.
+ * The names for which libc queries, one after the other until one has records: the name with each domain of the search
+ * list, and the name as it is, which comes first if it has enough dots (resolv.conf(5), res_nsearch of glibc). Names
+ * that are too long are left out.
  */
 export function searchList(question: Question, file: ResolvConf): readonly string[] {
   const { name, isAbsolute } = question
@@ -124,7 +124,7 @@ export function searchList(question: Question, file: ResolvConf): readonly strin
   return [...new Set(all)].filter((one) => one.length <= MAX_NAME)
 }
 
-/** `.` is the root, so the name as it is. */
+/** The name below a domain. The domain `.` is the root, and changes nothing. */
 function joined(name: string, domain: string): string {
   const end = plainName(domain)
   return end === '' ? name : `${name}.${end}`

@@ -11,14 +11,14 @@ export interface ScopeFlags {
   readonly fieldSelector?: string
 }
 
-/** How many objects a page has unless the user wants another number; 0: one page. */
+/** The default number of objects per page; 0: everything in one page. */
 export const PAGE_SIZE = 500
 
 export type PagesResult =
   | { readonly ok: true; readonly pages: readonly JsonObject[] }
   | { readonly ok: false; readonly failure: CallFailure }
 
-/** All pages of a collection. When the pages expire meanwhile (410), the rest is one list. */
+/** All pages of a collection. If the pages expire meanwhile (410), the collection is read again as one list. */
 export async function listPages(api: Api, call: Call, size: number): Promise<PagesResult> {
   const pages: JsonObject[] = []
   let next = ''

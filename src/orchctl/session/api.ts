@@ -17,7 +17,7 @@ export interface Call {
   readonly query?: Query
   /** Sent as JSON. */
   readonly body?: Json
-  /** Of the body; `application/json` unless given. */
+  /** The type of the body; `application/json` unless given. */
   readonly contentType?: string
   /** The header Accept; `application/json` unless given. */
   readonly accept?: string
@@ -34,7 +34,7 @@ export type CallResult =
   | { readonly ok: true; readonly value: CallAnswer }
   | { readonly ok: false; readonly failure: CallFailure }
 
-/** A 2xx answer whose body arrives as long as the caller reads it. */
+/** A 2xx answer whose body arrives while the caller reads it. */
 export type OpenResult =
   | { readonly ok: true; readonly body: AsyncIterable<Uint8Array> }
   | { readonly ok: false; readonly failure: CallFailure }
@@ -69,7 +69,7 @@ export interface ApiOptions {
   readonly verbosity: number
   readonly notice: (line: string) => void
   readonly clock: Clock
-  /** Of every request. */
+  /** Headers of every request. */
   readonly headers: Readonly<Record<string, string | readonly string[]>>
 }
 
@@ -136,7 +136,7 @@ class HttpApi implements Api {
   async open(call: Call): Promise<OpenResult> {
     const opened = await this.#answer(call)
     if (!opened.ok) return opened
-    // The deadline was for the head of the answer; the signal of the caller still closes the connection.
+    // The deadline was only for the head of the answer; the signal of the caller can still close the connection.
     opened.done()
     call.signal?.addEventListener('abort', () => opened.value.body.destroy(), { once: true })
     return { ok: true, body: opened.value.body as AsyncIterable<Uint8Array> }

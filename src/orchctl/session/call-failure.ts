@@ -9,7 +9,7 @@ export interface FailureCause {
   readonly message: string
 }
 
-/** Why a request failed: what the Status of the server says, or what the connection met. */
+/** Why a request failed: the Status of the server, or the error of the connection. */
 export interface CallFailure {
   /** HTTP status; 0 without an answer. */
   readonly code: number
@@ -21,7 +21,7 @@ export interface CallFailure {
   readonly causes: readonly FailureCause[]
 }
 
-/** The failure of an answer that is no 2xx; `body` is its Status, or anything else. */
+/** The failure of an answer other than 2xx; `body` is a Status, or anything else. */
 export function refused(code: number, body: Json | undefined): CallFailure {
   const causes = arrayAt(body, 'details', 'causes').map((cause) => ({
     field: stringAt(cause, 'field'),

@@ -23,14 +23,14 @@ import { type Api, createApi } from './api.ts'
 /** The connection of the program: which server, as whom, and in which namespace. */
 export interface Session {
   readonly api: Api
-  /** For streams that are no HTTP requests, with the headers of `impersonation`. */
+  /** The connection for streams that are not HTTP requests; they need the headers of `impersonation`. */
   readonly connection: Connection
   /** `--namespace`, else that of the context or of the Pod, else `default`. */
   readonly namespace: string
   /** Whether `--namespace` was given. */
   readonly isNamespaceGiven: boolean
   readonly impersonation: Impersonation | undefined
-  /** Distinguishes servers, for caches on the disk. */
+  /** A key of the server for caches on disk. */
   readonly serverKey: string
   close(): Promise<void>
 }
@@ -131,8 +131,8 @@ interface Target {
 }
 
 /**
- * The target of the kubeconfig and the flags that replace parts of it; without a kubeconfig, that of the flags
- * alone, else of the Pod in which the program runs.
+ * The target of the kubeconfig, with the flags that replace parts of it. Without a kubeconfig: the target of the flags,
+ * or else that of the Pod in which the program runs.
  * @throws NP_CLIENT_KUBECONFIG, NP_CLIENT_SERVER_URL, NP_CLIENT_CREDENTIAL, NP_ORCHCTL_NO_SERVER
  */
 async function targetOf(flags: GlobalFlags, env: Environment): Promise<Target> {
@@ -167,7 +167,7 @@ function contextOf(config: JsonObject, flags: GlobalFlags): JsonObject {
   return name === '' ? {} : entry(config, 'contexts', name)
 }
 
-/** @throws NP_ORCHCTL_KUBECONFIG when a name is given that no file has */
+/** @throws NP_ORCHCTL_KUBECONFIG when no file has an entry of this name */
 function entry(config: JsonObject, list: ListName, name: string): JsonObject {
   if (name === '') return {}
   const found = entryOf(config, list, name)

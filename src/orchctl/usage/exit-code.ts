@@ -1,8 +1,8 @@
 import { NodeProxyError } from '../../lib/error.ts'
 
 /**
- * 0 done; 1 refused, not found or failed; 2 wrong usage or configuration; 3 the server cannot be reached. `exec` ends with
- * that of its command.
+ * 0: done; 1: refused, not found or failed; 2: wrong usage or configuration; 3: the server cannot be reached. `exec`
+ * ends with the exit code of the remote command.
  */
 export type ExitCode = number
 

@@ -1,7 +1,7 @@
 /** A text stream that the program writes, such as `process.stdout`. */
 export interface OutputStream {
   readonly isTTY?: boolean
-  /** False: it takes more after its event `drain`. */
+  /** Returns false if the next write should wait for the event `drain`. */
   write(text: string | Uint8Array): unknown
 }
 
@@ -15,7 +15,7 @@ export interface Terminal {
   onResize(changed: () => void): () => void
 }
 
-/** What the program touches of the outside world. */
+/** What the program uses outside of itself. */
 export interface Host {
   /** The bytes of the standard input; `destroy` ends reading before its end. */
   readonly stdin: AsyncIterable<Uint8Array | string> & { destroy?(): unknown }

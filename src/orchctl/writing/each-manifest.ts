@@ -3,12 +3,12 @@ import type { Manifest } from '../../manifests/manifests.ts'
 import type { CommandContext } from '../command/command-module.ts'
 import { type ExitCode, exitCodeOf } from '../usage/exit-code.ts'
 
-/** Does something with one manifest. @returns the errors; none: it is done */
+/** Does something with one manifest. @returns the errors; empty: it succeeded */
 export type ManifestAction = (manifest: Manifest) => Promise<readonly NodeProxyError[]>
 
 /**
- * Handles the manifests one by one; one that fails is reported and does not stop the others, unless the server cannot be
- * reached.
+ * Handles the manifests one by one; one that fails is reported and does not stop the others, unless the server cannot
+ * be reached.
  */
 export async function eachManifest(
   manifests: readonly Manifest[],

@@ -42,7 +42,7 @@ export function writeQuery({ dryRun, fieldManager }: WriteFlags): Query {
   return { fieldManager, ...(dryRun === 'server' ? { dryRun: 'All' } : {}) }
 }
 
-/** What is written behind the result of a dry run. */
+/** The text after the result of a dry run. */
 export function dryRunSuffix({ dryRun }: Pick<WriteFlags, 'dryRun'>): string {
   if (dryRun === 'server') return ' (server dry run)'
   return dryRun === 'client' ? ' (dry run)' : ''

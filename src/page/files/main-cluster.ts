@@ -11,18 +11,18 @@ import { useStore } from './views/use-store.ts'
 
 const parent = document.querySelector<HTMLElement>('#page')
 if (parent !== null) {
-  // A page that comes back from the browser's history is loaded anew.
+  // A page that the browser restores from its history is loaded anew.
   addEventListener('pageshow', ({ persisted }) => (persisted ? location.reload() : undefined))
   render(html`<${ClusterPage} session=${new Session(sessionStorage)} base="../api/v1/" />`, parent)
 }
 
 interface ClusterPageProps {
   readonly session: Session
-  /** Of the API, with its slash at the end; relative: to the page. */
+  /** The URL of the API; ends with a slash. A relative URL is relative to the page. */
   readonly base: string
 }
 
-/** The whole cluster, as a page: first who reads it, then what it holds. */
+/** The page of the cluster: first the sign-in of the reader, then the content. */
 function ClusterPage({ session, base }: ClusterPageProps) {
   const { token, reason } = useStore(session.credentials)
   return token === ''
@@ -30,14 +30,14 @@ function ClusterPage({ session, base }: ClusterPageProps) {
     : html`<${SignedIn} key=${token} ...${{ session, base, token }} />`
 }
 
-/** Everything that is known with one token; nothing of it is left when the session ends. */
+/** Everything that is read with one token; none of it remains when the session ends. */
 function SignedIn({ session, base, token }: ClusterPageProps & { readonly token: string }) {
   const { api, state } = useMemo(() => {
     const headers = () => ({ authorization: `Bearer ${token}` })
     const connection = clusterApi({
       base,
       headers,
-      // A node-proxy that refuses has a code; then it is not the token that is wrong.
+      // A refusal with a code comes from a node-proxy; then the token is not wrong.
       onRefusal: ({ status, code, message }) =>
         status === 401 && code === '' ? session.end(refusalWords(message), token) : undefined,
     })
@@ -61,7 +61,7 @@ interface SignInProps {
   readonly reason: string
 }
 
-/** The field for a token. It has no name and no form is sent, so that no address ever has the token. */
+/** The field for a token. It has no name, and the form is never submitted, so that the token never gets into a URL. */
 function SignIn({ session, reason }: SignInProps) {
   const field = useRef<HTMLInputElement>(null)
   const [fault, setFault] = useState('')

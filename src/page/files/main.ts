@@ -16,7 +16,7 @@ if (parent !== null) {
   const state = nodeState()
   const closed = new AbortController()
   addEventListener('pagehide', () => closed.abort())
-  // A page that comes back from the browser's history is loaded anew.
+  // A page that the browser restores from its history is loaded anew.
   addEventListener('pageshow', ({ persisted }) => (persisted ? location.reload() : undefined))
   followNode(api, state, document, closed.signal)
   render(html`<${App} api=${api} state=${state} />`, parent)
@@ -30,7 +30,7 @@ function App({ api, state }: { readonly api: NodeApi; readonly state: NodeState 
     <main id="main" tabindex="-1"><${NodeViews} api=${api} state=${state} route=${route} /></main>`
 }
 
-/** The name of the node, whether it works, and the ways to the views. */
+/** The name of the node, whether it works, and the links to the views. */
 function Header({ state, view }: { state: NodeState; view: Route['view'] }) {
   return html`<header>
     <p class="brand">

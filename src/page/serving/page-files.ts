@@ -8,18 +8,18 @@ const IMPORT_MAP = /<script type="importmap">([^]*?)<\/script>/
 
 /** One file, ready to be sent. */
 export interface PageFile {
-  /** Of the header Content-Type. */
+  /** The value of the header Content-Type. */
   readonly type: string
   readonly bytes: Uint8Array
-  /** Of the header ETag, with its quotes: it changes with the bytes. */
+  /** The value of the header ETag, with its quotes; it changes with the bytes. */
   readonly etag: string
 }
 
 /** Everything that a browser loads. */
 export interface PageFiles {
-  /** By the path below the page: `` is the document, `assets/main.ts` a file. Nothing else is served, so no path leads elsewhere. */
+  /** By the path below the page: empty for the document, `assets/main.ts` for a file. No other path is served. */
   readonly files: ReadonlyMap<string, PageFile>
-  /** Of the header Content-Security-Policy. */
+  /** The value of the header Content-Security-Policy. */
   readonly policy: string
 }
 
@@ -32,12 +32,12 @@ const TYPES: Readonly<Record<string, string>> = {
   '.html': 'text/html; charset=utf-8',
   '.css': 'text/css; charset=utf-8',
   '.svg': 'image/svg+xml',
-  // A browser gets TypeScript without its types.
+  // Browsers get TypeScript files without their types.
   '.ts': 'text/javascript; charset=utf-8',
   '.mjs': 'text/javascript; charset=utf-8',
 }
 
-/** Files of libraries as they are published, by the path that the documents and their import map give them. */
+/** The published files of libraries, by the path that the documents and their import map use. */
 const LIBRARIES: Readonly<Record<string, string>> = {
   'assets/library/preact.mjs': 'preact',
   'assets/library/preact-hooks.mjs': 'preact/hooks',
@@ -89,8 +89,8 @@ function fileOf(name: string, content: Uint8Array | string): PageFile {
 }
 
 /**
- * TypeScript files without their types, as the browser runs them: every line stays where it is. A thread of its own
- * does it and ends, because the parser takes tens of megabytes and holds up its thread.
+ * Strips the types from TypeScript files, so that a browser can run them; line numbers stay the same. This happens in a
+ * thread that ends afterwards, because the parser needs tens of megabytes and blocks its thread.
  */
 function stripTypes(paths: readonly string[]): Promise<readonly string[]> {
   return new Promise((resolve, reject) => {
@@ -102,8 +102,8 @@ function stripTypes(paths: readonly string[]): Promise<readonly string[]> {
 }
 
 /**
- * The Content-Security-Policy of a document: nothing from elsewhere, no script and no style inside of documents but the
- * import map that this one has, and no text that becomes HTML.
+ * The Content-Security-Policy of a document: nothing from other origins, no inline script or style except the import
+ * map of this document, and no text that becomes HTML.
  */
 function securityPolicy(html: string): string {
   const map = IMPORT_MAP.exec(html)?.[1]

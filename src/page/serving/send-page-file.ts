@@ -7,7 +7,7 @@ export interface FileExchange {
   readonly response: ServerResponse
 }
 
-/** A browser keeps files, and each time finds out whether they are still those. */
+/** A browser may cache files, but must revalidate them at each use. */
 const HEADERS = {
   'Cache-Control': 'no-cache',
   'Cross-Origin-Opener-Policy': 'same-origin',
@@ -18,7 +18,7 @@ const HEADERS = {
 
 /**
  * Answers a GET or HEAD request for a file of the page. `path`: below the page, without a query.
- * @returns false: it has no such file, and nothing is answered
+ * @returns false if there is no such file; then nothing is answered
  */
 export function sendPageFile(
   { request, response }: FileExchange,

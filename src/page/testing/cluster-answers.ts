@@ -12,11 +12,11 @@ import {
 import { entriesOf, serviceOf, statusOf, trafficOf } from './fake-answers.ts'
 import { type Answer, nodeAnswers, sendJson, sendLines } from './node-answers.ts'
 
-/** What a cluster that is made up is like. */
+/** The properties of a made-up cluster. */
 export interface MadeCluster {
   readonly nodes: number
   readonly services: number
-  /** How every second node is otherwise. */
+  /** How every second node differs. */
   readonly everySecond?: Peculiarity
   /** Names that the last Nodes have instead of their own. */
   readonly nodeNames?: readonly string[]
@@ -101,7 +101,7 @@ function nodeAnswer({ names, services, nameOf, everySecond }: MadeNodes) {
   }
 }
 
-/** Without a search through all Services for each request. */
+/** The answers about Services, prepared so that no request searches through all Services. */
 function serviceAnswers(
   index: number,
   name: string,

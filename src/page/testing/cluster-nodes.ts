@@ -2,13 +2,13 @@ import type { StatusResponseJson } from '../../inspection/generated/inspection_p
 import type { NodeObject, PodObject } from '../files/data/cluster-api.ts'
 import type { EntryMessage } from '../files/data/node-api.ts'
 
-/** An answer that is no success: a Status of the API server, or an error of a node-proxy. */
+/** A failure as an answer: a Status of the API server, or an error of a node-proxy. */
 export interface MadeFailure {
   readonly status: number
   readonly body: Readonly<Record<string, unknown>>
 }
 
-/** How one node of a cluster that is made up is other than the rest. */
+/** How one node of a made-up cluster differs from the others. */
 export interface Peculiarity {
   readonly failure?: MadeFailure
   readonly status?: StatusResponseJson
@@ -109,7 +109,7 @@ export function nodeStatus(
     nodeName: name,
     driftRepaired: `${number % 4}`,
     programming,
-    // Conflicts are on every node alike: here, on one, so that the others have none.
+    // Real conflicts are on every node. Here they are on one node, so that the others have none.
     problems: number === 9 ? problems : [],
     ...own.status,
   }

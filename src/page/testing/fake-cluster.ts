@@ -6,7 +6,7 @@ import { sendPageFile } from '../serving/send-page-file.ts'
 import { clusterAnswers, type MadeCluster, sendFailure } from './cluster-answers.ts'
 import { type MadeFailure, statusFailure } from './cluster-nodes.ts'
 
-/** An orch-server as a browser sees it: the page of the cluster below `/page/`, and the API, with nodes that are made up. */
+/** An orch-server as a browser sees it: the page of the cluster below `/page/`, and the API, with made-up nodes. */
 export interface FakeCluster {
   readonly url: string
   /** Paths with queries, in the order of the requests. */
@@ -16,7 +16,7 @@ export interface FakeCluster {
   close(): Promise<void>
 }
 
-/** Tokens, by what their users may do. */
+/** Tokens, named by what their users may do. */
 export const TOKENS = {
   reader: 'eyJhbGciOiJSUzI1NiJ9.reader-of-everything.c2lnbmF0dXJl',
   /** May list nodes, and read none of them. */

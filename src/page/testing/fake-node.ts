@@ -6,17 +6,17 @@ import { sendPageFile } from '../serving/send-page-file.ts'
 import { changeOf, serviceOf } from './fake-answers.ts'
 import { nodeAnswers } from './node-answers.ts'
 
-/** A node-proxy as a browser sees it: the page's files and its paths, with Services that are made up. */
+/** A node-proxy as a browser sees it: the files of the page and its API, with made-up Services. */
 export interface FakeNode {
   readonly url: string
   /** Paths with queries, in the order of the requests. */
   readonly requests: readonly string[]
-  /** A change of a Service, for those who read changes now. */
+  /** Sends a change of a Service to the present readers of changes. */
   change(index: number, latencyMs: number): void
   close(): Promise<void>
 }
 
-/** What a fake is like. */
+/** The properties of a fake node. */
 export interface FakeNodeOptions {
   readonly services: number
   /** Names that the first Services have instead of their own. */

@@ -11,11 +11,11 @@ import {
 /** Answers a request of a path. */
 export type Answer = (query: URLSearchParams, response: ServerResponse) => void
 
-/** What a node that is made up has. */
+/** The data of a made-up node. */
 export interface MadeNode {
   readonly services: number
   readonly nameOf: (index: number) => string
-  /** Of changes. */
+  /** The present readers of changes. */
   readonly readers: Set<ServerResponse>
 }
 
@@ -77,7 +77,7 @@ export function sendLines(response: ServerResponse, values: readonly unknown[]):
   response.end(values.map((value) => `${JSON.stringify(value)}\n`).join(''))
 }
 
-/** Most changes take some twenty milliseconds, some ten times as long: the same ones each time. */
+/** The latency of a change: mostly some twenty milliseconds, for some ten times as long; deterministic. */
 function latencyOf(index: number): number {
   const chance = Math.abs(Math.sin(index * 12.9898) * 43_758.5453) % 1
   return 9 * Math.exp(3.2 * chance ** 2.2) + (index % 149 === 71 ? 240 : 0)

@@ -4,7 +4,7 @@ import type { RequestOptions } from 'node:https'
 /** The folder in which a Pod finds the token of its account, and the authority of the API server. */
 export const ACCOUNT_FILES = '/var/run/secrets/orch.io/serviceaccount'
 
-/** What makes a request one of the Pod's account: its token, and the authority of the API server. */
+/** The options of a request that is sent as the account of the Pod: its token, and the authority of the API server. */
 export function accountOptions(): RequestOptions {
   const token = readFileSync(`${ACCOUNT_FILES}/token`, 'utf8')
   const authorization = `Bearer ${token}`

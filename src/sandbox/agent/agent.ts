@@ -10,18 +10,18 @@ const PROGRAM = new URL('./main.ts', import.meta.url).pathname
 /** Where an agent runs. */
 export type AgentPlace = Pick<Namespace, 'name' | 'inside'>
 
-/** A running agent, seen from the sandbox. */
+/** The sandbox's handle of a running agent. */
 export interface Agent {
   readonly pid: number
-  /** Resolves when the process has ended, however that came. */
+  /** Resolves when the process has ended, for whatever reason. */
   readonly ended: Promise<void>
   /** Never rejects: an agent that ended answers `failed`. */
   send(request: RequestSpec): Promise<Answer>
-  /** SIGKILL, and waits for the end. */
+  /** Sends SIGKILL, and waits for the end. */
   kill(): Promise<void>
 }
 
-/** Starts an agent in a namespace; resolves once it takes questions. */
+/** Starts an agent in a namespace; resolves when it accepts requests. */
 export async function startAgent(namespace: AgentPlace): Promise<Agent> {
   const command = namespace.inside([process.execPath, PROGRAM])
   const [program = '', ...args] = command

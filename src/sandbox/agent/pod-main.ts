@@ -3,8 +3,8 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { servePod } from './pod-serve.ts'
 
 /**
- * How long a pod goes on answering after SIGTERM: one probe of its
- * readiness, and the way of that news to the last kernel.
+ * How long a pod continues to answer after SIGTERM, in milliseconds: enough for one readiness probe, and for its result
+ * to reach all kernels.
  */
 const DRAIN_MS = 2500
 

@@ -19,7 +19,7 @@ export interface PodServer {
   readonly port: number
   /** From now on the pod reports that it is not ready, and still answers. */
   drain(): void
-  /** Answers the requests that have arrived, then no more. */
+  /** Answers the requests that have already arrived, and accepts no further ones. */
   close(): Promise<void>
 }
 

@@ -5,15 +5,15 @@ export interface RequestSpec {
   readonly url: string
   /** Source address, when the namespace has several. */
   readonly from?: string
-  /** Whether it is made as the account of the Pod, with the token and the authority in its files. */
+  /** Whether the request is sent as the account of the Pod, with the token and the authority in the Pod's files. */
   readonly asAccount?: boolean
-  /** Milliseconds of silence after which it is over. */
+  /** Milliseconds of silence after which the request is given up. */
   readonly timeoutMs: number
 }
 
 /**
- * What became of it. `refused`: RST, or ICMP port unreachable, at once.
- * `silent`: nothing at all. `failed`: anything else, with the system's code.
+ * The outcome of a request. `refused`: RST, or ICMP port unreachable, at once.
+ * `silent`: nothing at all. `failed`: any other error, with the system's code.
  */
 export type Answer =
   | ({
@@ -21,7 +21,7 @@ export type Answer =
       readonly ms: number
       readonly status: number
       readonly body: string
-      /** The address that answered: what a name in the URL stands for. */
+      /** The address that answered: that of the name in the URL. */
       readonly address: string
     } & Repeats)
   | { readonly kind: 'refused' | 'silent'; readonly ms: number }

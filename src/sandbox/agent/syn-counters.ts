@@ -1,19 +1,20 @@
 import { readFileSync } from 'node:fs'
 
-/** What the kernel has counted of TCP in this process's network namespace, so that a busy machine does not look like a lossy network. */
+/** TCP counters of this process's network namespace. They tell a busy machine from a lossy network. */
 export interface SynCounters {
-  /** First packets of connections that were sent again. */
+  /** SYN packets that were sent again. */
   readonly repeated: number
   readonly resets: number
 }
 
 /** Why the first packet of a connection was sent again, and how often. */
 export interface Repeats {
-  /** Nothing answered it. */
+  /** How often nothing answered the SYN. */
   readonly lost: number
   /**
-   * It was taken for a packet of an older connection that the other end still held in TIME_WAIT, and answered with an
-   * acknowledgement of that connection. The kernel sent a reset, which ends the TIME_WAIT, and the packet again.
+   * How often the other end took the SYN for a packet of an older connection that it held in TIME_WAIT, and answered
+   * with an acknowledgement of that connection. The kernel then sent a reset, which ends the TIME_WAIT, and the SYN
+   * again.
    */
   readonly metTimeWait: number
 }
@@ -26,8 +27,8 @@ export function readSynCounters(): SynCounters {
 }
 
 /**
- * What happened while a connection was made: every reset of ours explains one repeated packet, since without an answer
- * there is nothing to reset.
+ * Why SYNs were repeated while a connection was made. Each reset that the kernel sent explains one repeated SYN, since
+ * without an answer there is nothing to reset.
  */
 export function repeatsBetween(before: SynCounters, after: SynCounters): Repeats {
   const repeated = after.repeated - before.repeated
@@ -35,7 +36,7 @@ export function repeatsBetween(before: SynCounters, after: SynCounters): Repeats
   return { lost: repeated - metTimeWait, metTimeWait }
 }
 
-/** Two lines for each protocol: names, then values. 0: not counted. */
+/** A counter in a text with two lines for each protocol, names and values. 0: the text does not have it. */
 export function counterIn(text: string, protocol: string, name: string): number {
   const [names, values] = text.split('\n').filter((line) => line.startsWith(`${protocol}:`))
   const column = names?.split(' ').indexOf(name) ?? -1

@@ -42,7 +42,7 @@ export class ClusterState {
     ])
   }
 
-  /** Waits until something holds. Throws NP_SANDBOX_CLUSTER when it takes too long. */
+  /** Waits until a condition holds. Throws NP_SANDBOX_CLUSTER when it takes too long. */
   async until(what: string, holds: () => boolean): Promise<void> {
     const over = new AbortController()
     const late = delay(TIMEOUT_MS, true, { signal: over.signal }).catch(() => false)
@@ -56,7 +56,7 @@ export class ClusterState {
     }
   }
 
-  /** Waits until every Service leads to exactly the pods that it selects and that are ready. */
+  /** Waits until the endpoints of every Service are exactly the ready pods that it selects. */
   served(): Promise<void> {
     return this.until('the endpoints follow the pods', () => {
       const pods = [...this.pods.values()]
@@ -103,7 +103,7 @@ interface FollowOptions<T> {
   /** `/api/v1/services`. */
   readonly path: string
   readonly decode: (object: JsonObject) => T
-  /** `value: undefined`: gone. Keys are `namespace/name`. */
+  /** Called with each change. Keys are `namespace/name`; `value: undefined`: the object was deleted. */
   readonly onChange: (key: string, value: T | undefined) => void
 }
 
@@ -126,12 +126,12 @@ async function follow<T>(options: FollowOptions<T>, signal: AbortSignal): Promis
   await reflector.run(signal)
 }
 
-/** What of a Service decides who is behind it, and whether it is complete. */
+/** The fields of a Service that decide which endpoints it has, and whether it is complete. */
 interface ServiceState {
   readonly name: string
   /** Undefined: the Service has no selector, so a user writes its endpoints. */
   readonly selector: Readonly<Record<string, unknown>> | undefined
-  /** It has the addresses that its type promises. */
+  /** Whether it has the addresses that its type requires. */
   readonly hasAddresses: boolean
 }
 

@@ -22,7 +22,9 @@ const DNS_PORTS = ['UDP', 'TCP'].map((protocol) => ({
   port: 53,
 }))
 
-/** The Service of DNS, behind which is orch-server itself: node-proxy forwards the questions of pods, too. */
+/**
+ * The Service of DNS, whose backend is orch-server itself, so that node-proxy forwards the DNS queries of pods, too.
+ */
 const dnsService: JsonObject = {
   apiVersion: 'v1',
   kind: 'Service',
@@ -39,7 +41,7 @@ const dnsEndpoints: JsonObject = {
   ports: DNS_PORTS,
 }
 
-/** What the account of the pods may do: see Services, and nothing else. */
+/** The role of the account of the pods, which may only read Services. */
 const role: JsonObject = {
   apiVersion: `${RBAC}/v1`,
   kind: 'Role',
@@ -55,7 +57,7 @@ const roleBinding: JsonObject = {
   subjects: [{ kind: 'ServiceAccount', namespace: 'default', name: 'default' }],
 }
 
-/** What a cluster has beside the objects of examples. */
+/** The objects that the cluster has beside those of the examples. */
 const SYSTEM_OBJECTS: readonly JsonObject[] = [dnsService, dnsEndpoints, role, roleBinding]
 
 /** A small cluster: orch-server with its controllers and node agent, its objects, three pods. */
@@ -65,7 +67,7 @@ export interface Cluster {
   readonly pods: Pods
 }
 
-/** Starts it on the node and fills it; `stack` ends it again. */
+/** Starts the cluster on the node and creates its objects; `stack` ends it again. */
 export async function openCluster(
   run: Run,
   node: Namespace,
@@ -93,7 +95,7 @@ export async function readExamples(): Promise<readonly JsonObject[]> {
   return manifests.map(({ object }) => object)
 }
 
-/** The three pods of the node, as an operator with kubectl and a shell handles them. */
+/** The three pods of the node, with what an operator could do to them by kubectl and a shell. */
 export class Pods {
   readonly #state: ClusterState
   readonly #writer: Writer
@@ -111,7 +113,7 @@ export class Pods {
     return this.#state.pods.get(`default/${name}`) ?? absentPod(name)
   }
 
-  /** Puts a new pod where a dead one is, or none; resolves when it is ready. */
+  /** Creates a pod, instead of a dead one if there is one; resolves when it is ready. */
   async start(name: string): Promise<void> {
     if (this.state(name).uid !== '') await this.#writer.removePod(name)
     await this.#writer.create(podManifest(name))
@@ -127,7 +129,7 @@ export class Pods {
     await this.#state.until(`the process of ${name} has ended`, hasEnded)
   }
 
-  /** Uses only so many of the pods for web-public. */
+  /** Makes this number of the pods endpoints of web-public. */
   async scale(replicas: number): Promise<void> {
     for (const [index, { name, uid }] of this.states().entries()) {
       const labels = { [PUBLIC]: index < replicas ? 'yes' : null }

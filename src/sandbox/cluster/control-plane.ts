@@ -26,20 +26,20 @@ const LAUNCHER = new URL('../../../bin/orch-server', import.meta.url).pathname
 
 /** orch-server on the node, which also runs the node's pods. */
 export interface ControlPlane {
-  /** Of the account of node-proxy, which may do what its role says. */
+  /** A kubeconfig of the account of node-proxy, with the permissions of its role. */
   readonly kubeconfig: string
-  /** Of the administrator, for orchctl in the namespace of the node. */
+  /** A kubeconfig of the administrator, for orchctl in the namespace of the node. */
   readonly adminKubeconfig: string
-  /** A header for curl, in a file that root alone can read: the sandbox administers the cluster. */
+  /** A file with the administrator's authorization header for curl; only root can read it. */
   readonly authorization: string
-  /** Unix socket by which every namespace reaches the API. */
+  /** The Unix socket by which every namespace reaches the API. */
   readonly socket: string
   readonly api: ApiClient
   /** The last lines that orch-server wrote, oldest first. */
   lastLines(count: number): readonly string[]
 }
 
-/** Starts it and waits until it is ready; `stack` ends it. Throws NP_SANDBOX_SERVER. */
+/** Starts orch-server and waits until it is ready; `stack` ends it. Throws NP_SANDBOX_SERVER. */
 export async function startControlPlane(
   run: Run,
   node: Namespace,
@@ -100,7 +100,9 @@ function failed(how: string, lines: readonly string[]): NodeProxyError {
   )
 }
 
-/** Who fills and watches the cluster of the sandbox: by a socket, on which no certificate is shown. */
+/**
+ * The user that creates and watches the objects of the cluster. It has a token, as its Unix socket has no certificates.
+ */
 interface Administrator {
   readonly token: string
   /** For `--token-auth-file`. */

@@ -1,15 +1,15 @@
 import type { JsonObject } from '../../lib/json.ts'
 import { READY_PATH } from '../agent/pod-serve.ts'
 
-/** Where the pods' servers listen. */
+/** The port on which the pods' servers listen. */
 const POD_PORT = 8080
 
-/** Pods with it are behind web-public, which is scaled by it. */
+/** The label that makes a pod an endpoint of web-public; scaling sets and removes it. */
 export const PUBLIC = 'public'
 
 const PROGRAM = new URL('../agent/pod-main.ts', import.meta.url).pathname
 
-/** A Pod whose process stays dead when it has ended, so that one sees the traffic move. */
+/** A Pod whose process is not restarted when it has ended, so that one can see the traffic move. */
 export function podManifest(name: string): JsonObject {
   return {
     apiVersion: 'v1',

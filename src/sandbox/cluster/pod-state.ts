@@ -11,13 +11,13 @@ export interface PodState {
   readonly ip: string
   readonly labels: Readonly<Record<string, unknown>>
   readonly ready: boolean
-  /** It was deleted and ends. */
+  /** Whether it was deleted and is about to end. */
   readonly leaving: boolean
-  /** Process id of its server while it runs. */
+  /** The process id of its server while that runs. */
   readonly pid: number | undefined
 }
 
-/** How a node agent names the process of a container. */
+/** The container id that the node agent gives a process. */
 const PROCESS = /^process:\/\/(\d+)$/
 
 export function readPod(pod: JsonObject): PodState {
@@ -35,7 +35,7 @@ export function readPod(pod: JsonObject): PodState {
   }
 }
 
-/** A pod that there is not. */
+/** The state of a pod that does not exist. */
 export function absentPod(name: string): PodState {
   const [uid, ip, labels, pid] = ['', '', {}, undefined]
   return { name, uid, ip, labels, ready: false, leaving: false, pid }

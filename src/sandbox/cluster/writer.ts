@@ -9,7 +9,7 @@ const RBAC = '/apis/rbac.authorization.k8s.io/v1'
 interface Collection {
   readonly root: string
   readonly resource: string
-  /** The followed collection in which its objects appear; absent: they are not followed. */
+  /** The followed collection that has objects of this kind; absent: they are not followed. */
   readonly followed?: Followed
 }
 
@@ -44,7 +44,7 @@ export class Writer {
     await this.#shown(kind, name, await this.#client.patch(path, patch, { type }))
   }
 
-  /** Resolves when the pod is gone; what is gone already is fine. */
+  /** Deletes a pod, if it exists; resolves when it is gone. */
   async removePod(name: string): Promise<void> {
     const result = await this.#client.remove(`${pathOf('Pod')}/${name}`, {})
     if (!result.ok && result.failure.code !== 404) throw failureError(result.failure, `Pod ${name}`)

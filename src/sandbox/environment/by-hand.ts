@@ -8,7 +8,7 @@ import type { Request } from './request.ts'
 
 const FLAG = /^--iptables-backend[= ](nft|legacy)$/
 
-/** What commands for a terminal need to know of a sandbox. */
+/** What the commands for a terminal need to know about a sandbox. */
 export interface SandboxAccess {
   readonly run: string
   /** Path of the administrator's kubeconfig. */
@@ -44,7 +44,7 @@ export interface ApiAccess {
   readonly authorization: string
 }
 
-/** The command that takes a pod out of web-public, for any terminal of the machine. */
+/** The command that removes a pod from web-public, for any terminal of the machine. */
 export function unlabelOf(pod: string, { socket, authorization }: ApiAccess): string {
   const patch = JSON.stringify({ metadata: { labels: { [PUBLIC]: null } } })
   return [
@@ -59,19 +59,19 @@ export function enter(run: string, sender: 'client' | 'node'): string {
   return `ip netns exec ${namespaceOf(run, sender)}`
 }
 
-/** What becomes of a connection of the client to a node port, as node-proxy explains it on the node. */
+/** The command by which node-proxy explains, on the node, a connection of the client to a node port. */
 export function explainCommand(run: Pick<Run, 'folder'>): string {
   return `bin/node-proxy explain ${CLIENT_IP} ${NODE_IP}:30080 --socket ${inspectionSocketOf(run)}`
 }
 
-/** The command by which an operator destroys the daemon's rules without meaning to. */
+/** A command by which an operator may destroy the daemon's rules by accident. */
 export function flushCommand(
   options: Pick<SandboxOptions, 'mode' | 'daemonFlags'>,
 ): readonly string[] {
   return options.mode === 'ipvs' ? ['ipvsadm', '-C'] : [iptablesProgram(options), '-t', 'nat', '-F']
 }
 
-/** What shows that work: the virtual servers, or the rules. */
+/** The command that shows what the daemon wrote: the virtual servers, or the rules. */
 export function showCommand(
   options: Pick<SandboxOptions, 'mode' | 'daemonFlags'>,
 ): readonly string[] {
@@ -80,7 +80,9 @@ export function showCommand(
     : [iptablesProgram(options), '-t', 'nat', '-S']
 }
 
-/** The terminal in which typed commands find the sandbox: with another kernel, the operator enters its shell first. */
+/**
+ * Where to type the commands: in another terminal, which in User-mode Linux has to enter a shell of that kernel first.
+ */
 export function otherTerminal(env: Readonly<Record<string, string | undefined>>): string {
   const way = env[WAY_IN]
   return way === undefined ? 'in another terminal' : `in another terminal, after: ${way}`

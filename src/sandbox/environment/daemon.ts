@@ -66,7 +66,7 @@ export class Daemon {
   #failure(how: string): NodeProxyError {
     const output = this.lastLines(15).map((line) => `    ${line}`)
     return new NodeProxyError('NP_SANDBOX_DAEMON', [`node-proxy ${how}`, ...output].join('\n'), {
-      hint: 'its own words are above; npm start -- --help',
+      hint: 'its own log is above; npm start -- --help',
     })
   }
 }

@@ -4,7 +4,7 @@ import type { Answer } from '../agent/protocol.ts'
 import type { Repeats } from '../agent/syn-counters.ts'
 import type { Sender } from './sandbox.ts'
 
-/** A request that can be made again and again. */
+/** A request that can be repeated. */
 export interface Request {
   readonly from: Sender
   /** Source address, where the sender has several. */
@@ -12,7 +12,7 @@ export interface Request {
   /** The Service that should answer. */
   readonly service: string
   readonly url: string
-  /** Whether it goes to the API server, as the account of the pod. */
+  /** Whether the request goes to the API server, as the account of the pod. */
   readonly asAccount?: boolean
 }
 
@@ -24,7 +24,7 @@ export type Reply =
       readonly pod: string
       /** The client's address as the pod saw it. */
       readonly saw: string
-      /** The address that the URL stands for. */
+      /** The address of the name in the URL. */
       readonly address: string
     } & Repeats)
   /** The API server answered: with the kind of an object, or the message of a refusal. */
@@ -32,7 +32,7 @@ export type Reply =
   | { readonly kind: 'refused' | 'silent'; readonly ms: number }
   | { readonly kind: 'failed'; readonly ms: number; readonly code: string }
 
-/** Reads an answer; what does not come from one of our pods is a failure. */
+/** Reads an answer; one that does not come from a pod of the sandbox is a failure. */
 export function readReply(answer: Answer): Reply {
   if (answer.kind !== 'answered') return answer
   const { ms, status, body, address, lost, metTimeWait } = answer

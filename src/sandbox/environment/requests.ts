@@ -1,7 +1,7 @@
 import { CLIENT_IP, NODE_IP, OTHER_CLIENT_IP } from '../network/topology.ts'
 import type { Request } from './request.ts'
 
-/** For the node, which has other DNS servers than pods. */
+/** The Service by its address, for the node, which does not use the DNS servers of pods. */
 const web = { service: 'web', url: 'http://10.96.0.10/' }
 const api = { service: 'orch', from: 'pod-1', asAccount: true } as const
 const namespace = 'https://orch.default.svc/api/v1/namespaces/default'
@@ -9,7 +9,7 @@ const local = { service: 'web-local', url: `http://${NODE_IP}:30081/` }
 const balanced = { service: 'web-balanced', url: 'http://198.51.100.10/' }
 const cart = { service: 'cart', url: `http://${NODE_IP}:30084/` }
 
-/** The requests of tour and screen. Those of pods go by names; addresses are those of examples/services. */
+/** The requests of tour and screen. Pods use names; the addresses are those of examples/services. */
 export const REQUESTS = {
   podToWeb: { service: 'web', url: 'http://web/', from: 'pod-1' },
   podToFullName: {

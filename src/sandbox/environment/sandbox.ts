@@ -20,7 +20,7 @@ export interface Sandbox {
   readonly cluster: Cluster
   readonly daemon: Daemon
   send(sender: Sender, request: RequestSpec): Promise<Answer>
-  /** Waits until every Service leads to its ready pods, in the kernel too. */
+  /** Waits until the endpoints of every Service are its ready pods, at the API server and in the kernel. */
   settled(): Promise<void>
   /** Runs a command in the node. */
   onNode(command: readonly string[]): Promise<string>
@@ -30,7 +30,7 @@ export interface Sandbox {
 
 /**
  * Builds everything inside the run's control namespace, in which this process
- * runs; `stack` ends it again. The namespaces are the supervisor's.
+ * runs; `stack` ends it again. The supervisor removes the namespaces.
  */
 export async function openSandbox(
   run: Run,
@@ -96,7 +96,7 @@ function startDaemon({ run, options, node, agent, cluster }: DaemonParts): Daemo
   return new Daemon({ node, agent, flags, logFile: join(run.folder, 'node-proxy.log') })
 }
 
-/** The resources whose revisions the daemon reports back. */
+/** The newest revisions of the resources whose revisions the daemon reports. */
 function watched(seen: ReadonlyMap<Followed, number>): ReadonlyMap<string, number> {
   return new Map([...seen].filter(([name]) => name !== 'pods'))
 }
@@ -107,8 +107,8 @@ function sendFrom(agent: Agent | undefined, request: RequestSpec): Promise<Answe
 }
 
 /**
- * The agents that send requests on behalf of pods, each started when it is first needed:
- * a pod that was replaced has another namespace, and needs another one.
+ * The agents that send requests on behalf of pods. Each is started when it is first needed, and again for a pod that
+ * was replaced, because the new pod has another namespace.
  */
 class PodAgents {
   readonly #pods: Pods
@@ -132,12 +132,12 @@ class PodAgents {
   }
 }
 
-/** Undefined: the pod has no process whose namespaces could be entered. */
+/** Starts an agent in a pod. Undefined: the pod has no process whose namespaces could be entered. */
 function start({ name, pid }: PodState): Promise<Agent> | undefined {
   return pid === undefined ? undefined : startAgent(insideOf(name, pid))
 }
 
-/** The network of a pod, and its files: its resolv.conf, and the token of its account. */
+/** The way into the network and mount namespaces of a pod, which have its resolv.conf and the token of its account. */
 function insideOf(name: string, pid: number): AgentPlace {
   const enter = ['nsenter', `--target=${pid}`, '--net', '--mount', '--']
   return { name, inside: (command) => [...enter, ...command] }

@@ -5,8 +5,8 @@ import {
 import { runCommand } from '../../nodeagent/system/run-command.ts'
 
 /**
- * One network namespace of the sandbox. What runs inside keeps the machine's
- * mounts, so that namespaces that it makes are visible to every process.
+ * One network namespace of the sandbox. Processes inside keep the machine's mount namespace, so that the network
+ * namespaces that they create are visible to every process.
  */
 export interface Namespace extends NetworkNamespace {
   readonly name: string

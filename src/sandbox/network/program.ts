@@ -16,11 +16,11 @@ const LEFT_OUT = new Set(['level', 'time', 'msg', 'pid', 'hostname', 'name', 've
 const CONTROL = /\p{Cc}/gu
 
 const KEPT_LINES = 200
-/** How long a program may take to end after a signal. */
+/** How many milliseconds a program may take to end after a signal. */
 const END_MS = 10_000
 
 export interface ProgramOptions {
-  /** With the way into a namespace, if it is to run in one. */
+  /** The command; if it is to run in a namespace, with the prefix that enters it. */
   readonly command: readonly string[]
   /** The output of the program is appended to it. */
   readonly logFile: string
@@ -80,7 +80,7 @@ export class Program {
   }
 }
 
-/** One record of the daemon's log for people, on one line; anything else as it is. */
+/** One record of the daemon's log as a line for people; any other line unchanged. */
 export function logText(line: string): string {
   const record = parse(line)
   if (record === undefined) return line.replace(CONTROL, ' ').trim()

@@ -2,21 +2,20 @@ import { namespaceOf } from '../run/run.ts'
 import { addNamespace, type Namespace, namespaceNamed } from './namespace.ts'
 
 /**
- * Who has which address.
+ * The addresses of the sandbox.
  *
  *     pod-1 pod-2 pod-3                         10.244.0.2 and so on
  *       └─────┴─────┴── cbr0 [ node ] eth0 ──┬── lan [ control ]   192.0.2.1: default route
  *                 10.244.0.1      192.0.2.10 └── eth0 [ client ]   192.0.2.20 and 192.0.2.66
  *
- * Networks of the documentation (RFC 5737) and of many a cluster; they exist
- * only inside the sandbox's namespaces. Of the pods and their bridge the node
- * agent takes care.
+ * The networks are those for documentation (RFC 5737), and for Pods and Services those that many clusters use. They
+ * exist only inside the sandbox's namespaces. The node agent creates the pods and their bridge.
  */
 export const NODE_NAME = 'sandbox-node'
 export const NODE_IP = '192.0.2.10'
 
 export const BRIDGE = 'cbr0'
-/** The node's address on the pods' bridge: what a pod sees of masqueraded clients. */
+/** The node's address on the pods' bridge, which a pod sees as the source of masqueraded connections. */
 export const GATEWAY = '10.244.0.1'
 /** The Service cluster-dns, which the resolv.conf of pods names. */
 export const DNS_IP = '10.96.0.53'
@@ -26,12 +25,12 @@ export const SERVICE_NETWORK = '10.96.0.0/16'
 const LOAD_BALANCER_NETWORK = '198.51.100.0/24'
 export const LOAD_BALANCER_POOL = '198.51.100.10-198.51.100.19'
 
-/** Of node and client. */
+/** The network of node and client. */
 export const LAN = '192.0.2.0/24'
 const CONTROL_IP = '192.0.2.1'
 
 export const CLIENT_IP = '192.0.2.20'
-/** The client's second address, which source ranges keep out. */
+/** The client's second address, which source ranges exclude. */
 export const OTHER_CLIENT_IP = '192.0.2.66'
 
 /** Names of the pods; the node agent gives them namespaces and addresses. */
@@ -48,8 +47,8 @@ export interface Topology {
 export const CONTROL = 'control'
 
 /**
- * Builds everything around `control`, which exists, but the pods. Links are made inside the
- * namespaces, so that the machine's own never sees one.
+ * Builds everything except `control`, which exists already, and the pods. Links are created inside the namespaces, so
+ * that none ever appears in the machine's own namespace.
  */
 export async function buildTopology(run: string): Promise<Topology> {
   const control = namespaceNamed(namespaceOf(run, CONTROL))
@@ -61,7 +60,7 @@ export async function buildTopology(run: string): Promise<Topology> {
   return { control, node, client }
 }
 
-/** New namespaces take these over from the machine, whatever it has. */
+/** Settings that new namespaces would otherwise inherit from the machine. */
 const QUIET = {
   'net.ipv4.conf.all.rp_filter': 0,
   'net.ipv4.conf.default.rp_filter': 0,
@@ -71,7 +70,7 @@ const QUIET = {
   'net.ipv4.conf.default.accept_redirects': 0,
 }
 const HOST = { ...QUIET, 'net.ipv4.ip_forward': 0 }
-/** Forwarding is the network plugin's business, not the proxy's. */
+/** IP forwarding is enabled here, because that is the task of the network plugin, and not of the proxy. */
 const ROUTER = { ...QUIET, 'net.ipv4.ip_forward': 1 }
 
 async function buildLan(control: Namespace, node: Namespace, client: Namespace): Promise<void> {

@@ -2,9 +2,9 @@ import { parseArgs } from 'node:util'
 import { messageOf } from '../../lib/error.ts'
 
 export interface SandboxOptions {
-  /** Passed to the daemon unchecked: the daemon knows which modes exist. */
+  /** The proxy mode; passed to the daemon unchecked, which knows the modes that exist. */
   readonly mode: string
-  /** The tour instead of the screen. */
+  /** Whether to run the tour instead of the screen. */
   readonly once: boolean
   /** Further flags for the daemon. */
   readonly daemonFlags: readonly string[]
@@ -37,7 +37,7 @@ Examples:
   npm start -- --proxy-mode=iptables -- --iptables-backend=legacy --v=4
 `
 
-/** Reads the arguments behind `npm start --`; NP_PROXY_MODE counts where no argument names a mode. */
+/** Reads the arguments after `npm start --`; NP_PROXY_MODE is the mode if no argument names one. */
 export function readArguments(
   args: readonly string[],
   env: Readonly<Record<string, string | undefined>> = {},

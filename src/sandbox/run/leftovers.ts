@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { ownerOf } from './run.ts'
 
-/** What was found of one run and is gone now. */
+/** What was left of one run, and has been removed. */
 export interface Removed {
   readonly run: string
   readonly namespaces: readonly string[]
@@ -12,7 +12,7 @@ export interface Removed {
   readonly processes: number
 }
 
-/** Removes what runs left whose owner is dead. */
+/** Removes what is left of the runs whose owner has ended. */
 export function removeDeadRuns(): readonly Removed[] {
   const found = [...listNamespaces(), ...readdirSync(tmpdir())].map(ownerOf)
   const dead = found.filter((owner) => owner !== undefined && !isSandbox(owner.pid))
@@ -53,7 +53,7 @@ function linesOf(args: readonly string[]): readonly string[] {
   return (stdout ?? '').split('\n').filter((line) => line !== '')
 }
 
-/** Whether the process is a sandbox that runs: another program may have the process id by now. */
+/** Whether the process is a running sandbox, and not another program that has the same process id by now. */
 function isSandbox(pid: number): boolean {
   try {
     return readFileSync(`/proc/${pid}/cmdline`, 'utf8').includes('src/sandbox/main.ts')

@@ -5,14 +5,14 @@ import { bootKernel } from '../../uml/start-kernel.ts'
 import type { SandboxOptions } from './arguments.ts'
 
 const IP_VS = '/proc/net/ip_vs'
-/** The environment variable that holds the command by which a shell beside the program is reached. */
+/** The environment variable with the command that opens a shell in the kernel in which the sandbox runs. */
 export const WAY_IN = 'SANDBOX_WAY_IN'
-/** MiB; the whole sandbox needs a quarter of it. */
+/** In MiB; the whole sandbox needs a quarter of it. */
 const MEMORY = 1024
-/** The tour prints a line every few seconds; a screen may be left alone for days. */
+/** Milliseconds; only for the tour, which prints a line every few seconds. A screen may be silent for days. */
 const TOUR_SILENCE_MS = 120_000
 
-/** Whether the mode needs what this machine's kernel does not have, loaded or to be loaded. */
+/** Whether the mode needs modules that this machine's kernel has neither loaded nor available. */
 export function needsOtherKernel({ mode }: SandboxOptions): boolean {
   if (mode !== 'ipvs' || existsSync(IP_VS)) return false
   spawnSync('modprobe', ['-q', 'ip_vs'])
@@ -20,8 +20,8 @@ export function needsOtherKernel({ mode }: SandboxOptions): boolean {
 }
 
 /**
- * Runs this very program, with the same arguments, in a kernel that has ip_vs,
- * and prints so. Returns its exit code. Throws NP_UML_MISSING and its kin.
+ * Runs this program with the same arguments in a kernel that has ip_vs, and prints that it does. Returns its exit code.
+ * Throws the errors of User-mode Linux, such as NP_UML_MISSING.
  */
 export async function runInOtherKernel({ once }: SandboxOptions): Promise<number> {
   const { release } = await findInstallation()

@@ -2,9 +2,8 @@ import { join } from 'node:path'
 import type { SandboxOptions } from './arguments.ts'
 
 /**
- * One run of the sandbox. Its name carries the process id of its owner, and
- * everything that it makes carries its name, so that a later run can recognise what
- * a dead one left behind.
+ * One run of the sandbox. Its name contains the process id of its owner, and the names of everything that it creates
+ * contain its name, so that a later run can recognise what a dead one left behind.
  */
 export interface Run {
   /** `np-sandbox-4711`. */
@@ -37,8 +36,8 @@ export function ownerOf(name: string): { readonly run: string; readonly pid: num
 }
 
 /**
- * The exit code after a signal. A screen is there to be left; a tour that was
- * not finished has proved nothing.
+ * The exit code after a signal: success for a screen, which only ends that way, and failure for a tour, which was not
+ * finished.
  */
 export function codeOfInterruption({ once }: SandboxOptions): number {
   return once ? 130 : 0

@@ -5,20 +5,20 @@ export type AddressOf = (pod: string) => string
 /** Client addresses that a pod may see; `addressOf` knows those of pods. */
 export type Seen = (pod: string, addressOf: AddressOf) => readonly string[]
 
-/** What must become of a series of equal requests. */
+/** The expected outcome of a series of equal requests. */
 export type Expectation =
   | {
       readonly kind: 'answered'
-      /** Pods that may answer. `all`: each of them does; `one`: always the same one; `any`: whichever. */
+      /** Pods that may answer. `all`: each of them must; `one`: always the same one; `any`: any of them. */
       readonly pods: readonly string[]
       readonly spread: 'all' | 'one' | 'any'
       readonly saw: Seen
     }
-  /** Of the API server: its status, and a part of the kind or message that it answers. */
+  /** An answer of the API server: its status, and a part of its kind or message. */
   | { readonly kind: 'api'; readonly status: number; readonly text: string }
   | { readonly kind: 'refused' }
   | { readonly kind: 'silent' }
-  /** Refused, silent, unreachable: anything but an answer. */
+  /** Anything but an answer: refused, silent or unreachable. */
   | { readonly kind: 'unanswered' }
 
 /** Everything that is wrong with the replies, one sentence each; empty when all is well. */
@@ -75,8 +75,8 @@ function describe(reply: Reply): string {
 }
 
 /**
- * A connection that succeeds at the second attempt hides a path that leads nowhere. One that met the TIME_WAIT of another
- * connection does not: its first packet got to an endpoint, and the answer back.
+ * Faults of replies that came only after a lost packet: a connection that succeeds at the second SYN hides a path that
+ * leads nowhere. A SYN that met the TIME_WAIT of another connection is no fault, because an endpoint answered it.
  */
 function losses(replies: readonly Reply[]): readonly string[] {
   const lossy = replies.filter((reply) => reply.kind === 'answered' && reply.lost > 0)

@@ -6,18 +6,20 @@ import type { Sandbox } from '../environment/sandbox.ts'
 import { countPods, judge } from './expectation.ts'
 import { type Step, stepsIn } from './step.ts'
 
-/** A step that was taken. */
+/** The result of a step. */
 export interface StepResult {
   readonly step: Step
   readonly replies: readonly Reply[]
   readonly problems: readonly string[]
-  /** The daemon's last words; shown when something is wrong. */
+  /** The last lines of the daemon's log, which are shown when something is wrong. */
   readonly log: readonly string[]
 }
 
-/** How long silence must last to count as such; answers come within milliseconds. */
+/** Milliseconds without an answer that count as silence; answers come within milliseconds. */
 const SILENCE_MS = 1500
-/** Generous: a busy machine is no fault, and lost packets are counted. */
+/**
+ * Milliseconds to wait for an answer. Long, because a busy machine is not a fault, and lost packets are counted anyway.
+ */
 const ANSWER_MS = 10_000
 
 const LOG_LINES = 8
@@ -25,7 +27,7 @@ const LOG_LINES = 8
 export interface TourOptions {
   readonly steps: readonly Step[]
   print(text: string): void
-  /** Ends the tour before the next request. */
+  /** Aborted: ends the tour before the next request. */
   readonly signal: AbortSignal
 }
 
@@ -85,7 +87,7 @@ export async function send(
   return readApiReply(await sandbox.send(from, { url, timeoutMs, asAccount }))
 }
 
-/** A step as the reader sees it; `serial` counts from 1. */
+/** The text of a step; `serial` counts from 1. */
 export function stepText(access: SandboxAccess, serial: number, result: StepResult): string {
   const { step, replies, problems, log } = result
   const { title, action, request, times } = step
@@ -101,7 +103,7 @@ export function stepText(access: SandboxAccess, serial: number, result: StepResu
   ].join('\n')
 }
 
-/** What is known and no fault of the path; see docs/operate/masquerade.md. */
+/** The repeated SYNs that are known and not a fault of the path; see docs/operate/masquerade.md. */
 function repeated(replies: readonly Reply[]): readonly string[] {
   const met = replies.filter((reply) => reply.kind === 'answered' && reply.metTimeWait > 0)
   if (met.length === 0) return []
@@ -139,7 +141,7 @@ function apiText(replies: readonly Reply[]): string {
   return [...new Set(texts)].join('; ')
 }
 
-/** What a name in the URL stood for: `; web is 10.96.0.10`. */
+/** The address of the name in the URL: `; web is 10.96.0.10`. */
 function meaning(url: string, replies: readonly Reply[]): string {
   const { hostname } = new URL(url)
   const addresses = new Set(

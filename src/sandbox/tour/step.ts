@@ -6,22 +6,22 @@ import type { Expectation } from './expectation.ts'
 export interface Step {
   readonly title: string
   readonly action?: {
-    /** In words, for the reader. */
+    /** The action in words, for the reader. */
     readonly description: string
-    /** Requests are sent while it runs, and more until it has ended. */
+    /** Whether requests are sent while the action runs, until it has ended. */
     readonly meanwhile?: boolean
     run(sandbox: Sandbox): Promise<void>
   }
   readonly request: Request
   readonly times: number
   readonly expected: Expectation
-  /** The only modes in which the step makes sense; all when absent. */
+  /** The modes in which the step makes sense; absent: all. */
   readonly modes?: readonly string[]
-  /** What differs in userspace mode, where connections are node-proxy's own: endpoints see the node, and nothing forwards without it. */
+  /** What differs in userspace mode, where node-proxy itself connects to endpoints: they see the node. */
   readonly inUserspace?: Partial<Pick<Step, 'title' | 'times' | 'expected'>>
 }
 
-/** The steps of a mode, as they are in it. */
+/** The steps for a mode, with what differs in it. */
 export function stepsIn(mode: string, steps: readonly Step[]): readonly Step[] {
   return steps
     .filter(({ modes }) => modes?.includes(mode) ?? true)

@@ -6,7 +6,7 @@ import { CLIENT_IP, GATEWAY, NODE_IP, PODS } from '../network/topology.ts'
 import type { Expectation, Seen } from './expectation.ts'
 import type { Step } from './step.ts'
 
-/** So many that a pod with its fair share of three is left out once in 2 million tours. */
+/** With this number of requests, one of three pods gets none by chance in one of 2 million tours. */
 const MANY = 40
 const FEW = 10
 /** The counter of repairs, and the time of the last write to the kernel: both rise with a repair. */
@@ -158,7 +158,7 @@ export const TOUR: readonly Step[] = [
     },
     request: REQUESTS.clientToPublic,
     times: MANY,
-    // On a busy machine the first request comes after the news that the pod is not ready.
+    // On a busy machine, the first request may come after the pod was reported as not ready.
     expected: { ...answered(PODS, () => [GATEWAY, NODE_IP]), spread: 'any' },
   },
   {

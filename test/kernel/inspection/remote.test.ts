@@ -296,7 +296,7 @@ test('the page of the cluster in a browser: its node, a Service, and the way of 
   const query = `source=10.0.0.2&destination=172.30.41.1%3A80&node=${NODE_NAME}`
   await page.goto(`https://127.0.0.1:6443/page/#/explain?${query}`)
   await page.getByText(`10.0.0.2 on ${NODE_NAME}`).waitFor()
-  await page.getByText('The connection comes to be.').waitFor()
+  await page.getByText('The connection is established.').waitFor()
   expect(await page.locator('.way .delivered').count()).toBe(2)
   // The refused token.
   expect(errors).toEqual([expect.stringContaining('401')])

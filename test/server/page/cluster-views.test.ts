@@ -132,7 +132,7 @@ describe('explain', () => {
     await page.getByLabel('To', { exact: false }).first().fill('10.96.0.1:80')
     await page.keyboard.press('Enter')
     await page.getByText('pod/shop/web-5 is 10.244.5.2 on node-5').waitFor()
-    await page.getByText('The connection comes to be.').waitFor()
+    await page.getByText('The connection is established.').waitFor()
     expect(await page.locator('.way .delivered').count()).toBe(4)
     await page.getByRole('textbox', { name: 'From' }).fill('10.244.9.2')
     await page.keyboard.press('Enter')

@@ -133,7 +133,7 @@ describe('explain', () => {
     await page.getByLabel('From').fill('10.0.0.2')
     await page.getByLabel('To', { exact: false }).first().fill('10.96.0.1:80')
     await page.keyboard.press('Enter')
-    await page.getByText('The connection comes to be.').waitFor()
+    await page.getByText('The connection is established.').waitFor()
     const picture = page.getByRole('img', { name: /^TCP from 10\.0\.0\.2, to 10\.96\.0\.1:80\./ })
     expect(await picture.locator('.delivered').count()).toBe(4)
     expect(await page.locator('.left-out').textContent()).toContain('10.244.9.9:8080 not ready')

@@ -5,7 +5,7 @@ import { AffinityTable } from '../../../src/affinity/affinity-table.ts'
 /** One of several threads that use one table as fast as they can. */
 export interface HammerTask {
   readonly memory: AffinityMemory
-  /** Counts the threads that are ready; all begin when all are. */
+  /** Counts the threads that are ready; they begin when all of them are. */
   readonly gate: SharedArrayBuffer
   readonly threads: number
   /** The group that only this thread uses; all use group 0 too. */
@@ -16,7 +16,7 @@ export interface HammerTask {
 
 /** Each thread stores tokens of the form `round * clients + client`. */
 export interface HammerResult {
-  /** Own clients that were not found as they were remembered just before. */
+  /** Own clients whose token was not the one that was stored just before. */
   readonly lost: number
   /** Clients that were found with another client's token. */
   readonly mixedUp: number

@@ -13,7 +13,7 @@ export const ENDPOINTS: readonly EndpointSpec[] = [1, 2, 3].map((n) => ({
   node: 'far',
 }))
 
-/** A Service whose clients stick for `seconds`; undefined is the default of the API. */
+/** A Service with session affinity for `seconds`; undefined: the default of the API. */
 export function deploySticky(
   lab: Lab,
   seconds: number | undefined,
@@ -31,14 +31,14 @@ export function deploySticky(
 
 const LOAD_BALANCER = '203.0.113.14'
 
-/** Ports of one Service: 80, 81 with another number at the Pods, and UDP; `deployPorts` may add 82. */
+/** Ports of one Service: 80, 81 with another targetPort, and a UDP port; `deployPorts` may add 82. */
 const PORTS = [
   { name: 'a', port: 80, nodePort: 30_080 },
   { name: 'b', port: 81, nodePort: 30_081, targetPort: 8081 },
   { name: 'u', port: 80, nodePort: 30_080, protocol: 'UDP' },
 ] as const satisfies readonly PortSpec[]
 
-/** Where clients find it, beside its first port at the ClusterIP. */
+/** Further addresses and ports of the Service, beside its first port at the ClusterIP. */
 export const TARGETS: readonly Target[] = [
   { port: 81 },
   { protocol: 'UDP' },
@@ -110,12 +110,12 @@ export function moved(before: readonly string[], after: readonly string[]): numb
 }
 
 /**
- * Of 66,000 clients those that may move: in iptables mode the kernel remembers twelve in a bucket,
- * so 0.15 of them are forgotten on average, and more than seven with a probability of 10⁻¹¹.
+ * How many of 66,000 clients may move. In iptables mode the kernel remembers at most twelve clients in a bucket, so it
+ * forgets 0.15 clients on average, and more than seven with a probability of 10⁻¹¹.
  */
 const MAX_FORGOTTEN = isUserspace() ? 0 : 7
 
-/** Connects `count` clients twice: equal shares for the endpoints, and no client moves. */
+/** Connects `count` clients twice, and expects that endpoints get equal shares, and that no client moves. */
 export async function expectCrowdSticks(lab: Lab, count: number): Promise<void> {
   await deploySticky(lab, 10_800)
   const clients = await lab.crowd(count)

@@ -74,8 +74,8 @@ function attemptUdp(request: ConnectRequest): Promise<ConnectOutcome> {
 }
 
 /**
- * Runs `late` after `timeoutMs`, behind what the kernel has ready then: after a long pause of the process, its timers
- * come before the answers that arrived meanwhile. Returns what prevents it.
+ * Runs `late` after `timeoutMs`, but not before the answers that have arrived by then are handled. After a long pause
+ * of the process, a plain timer would run before them. Returns a function that cancels it.
  */
 export function afterAnswers(timeoutMs: number, late: () => void): () => void {
   let immediate: NodeJS.Immediate | undefined

@@ -4,7 +4,7 @@ import type { ConnectOutcome, ConnectRequest, LoadReport, TimedReport } from './
 
 const KEPT_FAILURES = 100
 
-/** Below those that the system gives out, and in turn: none comes again while any table remembers it. */
+/** Source ports below the ephemeral range, used in turn, so that none is used again while a table remembers it. */
 const PORTS = { first: 1100, count: 8900 } as const
 let portsGiven = 0
 const nextPort = (): number => PORTS.first + (portsGiven++ % PORTS.count)
@@ -46,7 +46,7 @@ export async function connectTimed(request: ConnectRequest): Promise<TimedReport
   return { attempts: wanted, unanswered }
 }
 
-/** One connection from each source, from a port that IPVS and conntrack remember nothing of. */
+/** One connection from each source, from a port that neither IPVS nor conntrack remembers. */
 export async function connectEach(
   request: Omit<ConnectRequest, 'source' | 'sourcePort'> & { readonly sources: readonly string[] },
 ): Promise<ConnectOutcome[]> {
@@ -78,7 +78,7 @@ export class KeptConnections {
     return null
   }
 
-  /** One byte there and back. */
+  /** Sends a byte and awaits its echo. */
   ping(id: number, timeoutMs: number): Promise<boolean> {
     const socket = this.#sockets[id]
     if (socket === undefined || socket.destroyed) return Promise.resolve(false)
@@ -111,7 +111,7 @@ export class Load {
     this.#timer = setInterval(() => this.#start(request), intervalMs)
   }
 
-  /** Goes on until there were at least so many attempts. */
+  /** Stops after at least this number of attempts. */
   async stop(atLeast: number): Promise<LoadReport> {
     if (this.#attempts < atLeast) {
       await new Promise<void>((resolve) => {

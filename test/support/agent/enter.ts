@@ -4,9 +4,8 @@ import { closeSync, openSync } from 'node:fs'
 const CLONE_NEWNET = 0x40000000
 
 /**
- * Moves this thread, and no other one of the process, into a network namespace.
- * The sockets that it opens from now on belong there, and so do the settings that
- * it reads and writes below /proc/sys/net.
+ * Moves this thread, but no other thread of the process, into a network namespace. The sockets that it opens from now
+ * on belong to the namespace, and so do the settings that it reads and writes below /proc/sys/net.
  */
 export function enterNamespace(name: string): void {
   const { functions: libc } = dlopen('libc.so.6', {

@@ -5,7 +5,7 @@ import { type LocalReaders, openLocalReaders } from '../../../src/explain/world/
 import { readWorld } from '../../../src/explain/world/read-world.ts'
 import type { ExplainRequest } from './protocol.ts'
 
-/** Walks packets through the kernel of this thread's namespace, which is read anew where it may have changed. */
+/** Walks packets through the kernel of this thread's namespace, and reads the kernel again if it may have changed. */
 export class Explainer {
   #readers: LocalReaders | undefined
   #world: WalkWorld | undefined

@@ -14,8 +14,8 @@ interface Held {
 }
 
 /**
- * Long-lived connections that say a byte every so often and hear it back, until
- * they are ended from here. Whichever ends otherwise, or falls silent, is lost.
+ * Long-lived connections that send a byte periodically and receive its echo, until they are ended from here. A
+ * connection that ends in another way, or gets no echo, is lost.
  */
 export class HeldConnections {
   readonly #startedAt = performance.now()
@@ -39,7 +39,7 @@ export class HeldConnections {
     return all
   }
 
-  /** After a request and an answer on each; a connection without an answer in time is lost. */
+  /** Reports after an exchange on each connection; a connection without an answer in time is lost. */
   async check(): Promise<HeldReport> {
     const silent = new Set(this.#held)
     const echoes = [...silent].map((held) => this.#echoed(held).then(() => silent.delete(held)))
@@ -54,7 +54,7 @@ export class HeldConnections {
     return { alive, lost: this.#lost, refused: this.#refused, echoes: this.#echoes }
   }
 
-  /** Ends those that are left, all or the ones of one listener; the report is from before. */
+  /** Ends the remaining connections, all or those of one listener. The report describes the state before. */
   end(how: 'reset' | 'close', name?: string): HeldReport {
     const report = this.report()
     for (const held of this.#held) {
@@ -86,7 +86,7 @@ export class HeldConnections {
     socket.on('close', () => this.#lose(held, socket.errored === null ? 'closed' : codeOf(socket)))
   }
 
-  /** Resolves when all that it is awaited came back, or when it is lost. */
+  /** Resolves when all awaited echoes have arrived, or when the connection is lost. */
   #echoed(held: Held): Promise<void> {
     const { promise, resolve } = Promise.withResolvers<void>()
     const onData = (): void => {

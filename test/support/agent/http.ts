@@ -2,7 +2,7 @@ import { request as plain } from 'node:http'
 import { request as secured } from 'node:https'
 import type { HttpReply, HttpRequest } from './protocol.ts'
 
-/** One HTTP exchange from inside the namespace, on a connection of its own. */
+/** One HTTP request from inside the namespace, on a connection of its own. */
 export function exchange(wanted: HttpRequest): Promise<HttpReply> {
   const request = wanted.ca === undefined ? plain : secured
   return new Promise((resolve, reject) => {

@@ -6,15 +6,15 @@ import { type Listener, socketName, type Transport } from './protocol.ts'
 interface Open {
   readonly name: string
   close(): Promise<void>
-  /** Datagrams received; connections are not counted. */
+  /** The number of datagrams received; connections are not counted. */
   heard(): number
 }
 
-/** The listeners of one agent; each answers who it is and whom it saw. */
+/** The listeners of one agent; each answers with its name and the client's address. */
 export class Listeners {
   readonly #open = new Map<string, Open>()
 
-  /** Idempotent: a listener of the same name is left alone, another one is closed first. */
+  /** Idempotent: keeps a listener with the same name, and closes one with another name first. */
   async add(listener: Listener): Promise<null> {
     if (this.#open.get(keyOf(listener))?.name === listener.name) return null
     await this.remove(listener)
@@ -48,7 +48,7 @@ const OPENERS: Readonly<Record<Transport, (listener: Listener) => Promise<Open>>
   SCTP: listenRaw,
 }
 
-/** Loaded when needed: raw sockets come over an experimental interface of Node. */
+/** Loads its module when needed, because raw sockets use an experimental interface of Node. */
 async function listenRaw(listener: Listener): Promise<Open> {
   const { listenSctp } = await import('./sctp.ts')
   const stop = listenSctp(listener)
@@ -63,7 +63,7 @@ function answer(name: string, ip: string, port: number): string {
   return `${JSON.stringify({ name, peer: socketName(ip, port) })}\n`
 }
 
-/** Says its line at once, then echoes; ends when the client ends. */
+/** Sends its line at once, then echoes; ends when the client ends. */
 async function listenTcp({ ip, port, name }: Listener): Promise<Open> {
   const clients = new Set<Socket>()
   const server: Server = createServer((socket) => {

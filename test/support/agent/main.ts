@@ -8,7 +8,7 @@ import { exchange } from './http.ts'
 import { Listeners } from './listeners.ts'
 import type { AgentCalls, AgentReply, AgentRequest } from './protocol.ts'
 
-/** The agent of one namespace: a thread that lives there, and gets its requests as messages. */
+/** The agent of one namespace: a thread in that namespace, which gets its requests as messages. */
 const listeners = new Listeners()
 let explainer: Promise<Explainer> | undefined
 const kept = new KeptConnections()
@@ -63,7 +63,7 @@ async function serve(request: AgentRequest): Promise<unknown> {
   }
 }
 
-/** Few agents explain, and what that needs takes most of the time in which an agent starts. */
+/** Loaded on demand: few agents explain packets, and loading this would take most of the start of an agent. */
 async function loadExplainer(): Promise<Explainer> {
   return new (await import('./explain.ts')).Explainer()
 }

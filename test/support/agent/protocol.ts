@@ -9,12 +9,12 @@ import type { WalkStart } from '../../../src/explain/walk/walk-packet.ts'
  */
 export type Transport = 'TCP' | 'UDP' | 'SCTP'
 
-/** Where an agent answers, and as whom. */
+/** An address on which an agent answers, and the name with which it does. */
 export interface Listener {
   readonly protocol: Transport
   readonly ip: string
   readonly port: number
-  /** What it calls itself in its answers. */
+  /** The name in its answers. */
   readonly name: string
 }
 
@@ -28,22 +28,22 @@ export interface ConnectRequest {
   readonly port: number
   /** How many new connections; 1 unless given. */
   readonly attempts?: number
-  /** How many at a time; 8 unless given. */
+  /** How many at the same time; 8 unless given. */
   readonly parallel?: number
   /** Milliseconds after which silence is an outcome; 1,000 unless given. */
   readonly timeoutMs?: number
-  /** Stop early once so many different answerers were seen. */
+  /** Stop early when this number of different listeners has answered. */
   readonly untilDistinct?: number
 }
 
-/** What became of one connection (TCP) or one request (UDP). */
+/** The outcome of one connection (TCP) or one request (UDP). */
 export type ConnectOutcome =
   /** `name` of the listener, and the client's `ip:port` as the listener saw it. */
   | { readonly kind: 'answered'; readonly name: string; readonly peer: string }
   /** RST or ICMP port unreachable. */
   | { readonly kind: 'refused' }
   | { readonly kind: 'timeout' }
-  /** Connected, but to a process that is no listener of the lab. */
+  /** Connected, but to a process that is not a listener of the lab. */
   | { readonly kind: 'mute' }
   /** Anything else; `code` is the error's. */
   | { readonly kind: 'failed'; readonly code: string }
@@ -59,9 +59,9 @@ export interface HttpRequest {
   readonly headers?: Readonly<Record<string, string>>
   readonly body?: string
   readonly timeoutMs?: number
-  /** PEM of the authority that the server's certificate is of, for `https:`. */
+  /** PEM of the authority that signed the server's certificate, for `https:`. */
   readonly ca?: string
-  /** Of the user that sends it. */
+  /** The credential of the user who sends the request. */
   readonly credential?: Credential
 }
 
@@ -80,7 +80,7 @@ export interface LoadReport {
   readonly answers: Readonly<Record<string, number>>
 }
 
-/** What became of many connections. */
+/** The outcomes of many connections. */
 export interface TimedReport {
   readonly attempts: number
   /** Those without an answer, each from its start to its outcome, in milliseconds since the epoch. */
@@ -91,7 +91,7 @@ export interface TimedReport {
   }[]
 }
 
-/** What became of long-lived connections; `lost` are those that did not end by their own will. */
+/** The outcomes of long-lived connections; `lost` are those that the agent did not end itself. */
 export interface HeldReport {
   /** Connections per listener name. */
   readonly alive: Readonly<Record<string, number>>
@@ -101,18 +101,18 @@ export interface HeldReport {
     readonly afterMs: number
     readonly how: string
   }[]
-  /** Outcomes of those that never came to be. */
+  /** Outcomes of the connections that were never established. */
   readonly refused: readonly ConnectOutcome[]
   /** Bytes that came back. */
   readonly echoes: number
 }
 
-/** A packet to be walked through the kernel of the agent's namespace. */
+/** A packet to walk through the kernel of the agent's namespace. */
 export interface ExplainRequest {
   readonly start: WalkStart
-  /** `ip:port` where a listener will be by the time that the packet comes. */
+  /** `ip:port` of listeners that will exist when the packet arrives. */
   readonly alsoListening: readonly string[]
-  /** The kernel is as it was at the last explanation, so that only routes are looked up anew. */
+  /** Whether the kernel has not changed since the last explanation, so that only routes need to be looked up again. */
   readonly isUnchanged: boolean
 }
 
@@ -132,7 +132,7 @@ export interface AgentCalls {
     result: ConnectOutcome[]
   }
   connectTimed: { params: ConnectRequest; result: TimedReport }
-  /** What the kernel of the namespace does with a packet, by what it holds. */
+  /** What the kernel of the namespace would do with a packet, from its rules and state. */
   explain: { params: ExplainRequest; result: readonly WalkOutcome[] }
   /** Opens one TCP connection and keeps it. */
   open: { params: ConnectRequest; result: { id: number; outcome: ConnectOutcome } }
@@ -142,14 +142,14 @@ export interface AgentCalls {
   resetOpen: { params: null; result: null }
   /** Connects again and again, `intervalMs` between starts, until `loadStop`. */
   loadStart: { params: ConnectRequest & { intervalMs: number }; result: { id: number } }
-  /** Stops after at least so many attempts; 0 unless set. */
+  /** Stops after at least `atLeast` attempts; 0 unless set. */
   loadStop: { params: { id: number; atLeast?: number }; result: LoadReport }
-  /** Opens many connections one after the other and keeps them talking, a byte each `everyMs`. */
+  /** Opens many connections one after the other, and sends a byte on each every `everyMs`. */
   holdOpen: {
     params: ConnectRequest & { count: number; everyMs: number }
     result: HeldReport & { id: number }
   }
-  /** Has every one of them say a byte and waits for the echoes first. */
+  /** Sends a byte on each of them, and reports after the echoes. */
   holdCheck: { params: { id: number }; result: HeldReport }
   holdReport: { params: { id: number }; result: HeldReport }
   /** Ends all of them, or those of one listener, by RST or FIN; reports how they were. */

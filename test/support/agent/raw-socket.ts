@@ -21,17 +21,17 @@ const { functions: libc } = dlopen('libc.so.6', {
 export interface RawPacket {
   /** Everything after the IP header. */
   readonly payload: Buffer
-  /** Bytes of the sender's address, as text of the family. */
+  /** The sender's address as text. */
   readonly from: string
 }
 
-/** A raw IP socket of one protocol, bound to one address: for protocols the kernel has no socket for. */
+/** A raw IP socket of one protocol, bound to one address; for protocols for which the kernel has no sockets. */
 export interface RawSocket {
   /** Sends to `ip`, or to the connected peer. */
   send(packet: Buffer, ip?: string): void
-  /** The next packet that is there, without waiting. */
+  /** The next packet that has arrived, without waiting. */
   receive(): RawPacket | undefined
-  /** Whether an ICMP error said that no process takes our packets. */
+  /** Whether an ICMP error reported that no process receives the packets. */
   isRefused(): boolean
   close(): void
 }

@@ -1,7 +1,6 @@
 /**
- * The first two packets of an SCTP association (RFC 9260): enough to prove where
- * a packet goes, on kernels without SCTP sockets. The answer to INIT carries
- * its sender's words where the state cookie belongs.
+ * The first two packets of an SCTP association (RFC 9260): enough to prove where a packet goes, on kernels without SCTP
+ * sockets. The answer to INIT has the text of its sender in place of the state cookie.
  */
 export interface SctpPacket {
   readonly sourcePort: number
@@ -25,7 +24,7 @@ export function encodeInit(sourcePort: number, destinationPort: number, tag: num
   return seal(header(sourcePort, destinationPort, 0), chunk(1, tag, ''))
 }
 
-/** The answer to `init`, saying `words`. */
+/** The answer to `init`, with `words` as its text. */
 export function encodeInitAck(init: SctpPacket, words: string): Buffer {
   return seal(header(init.destinationPort, init.sourcePort, init.tag), chunk(2, 1, words))
 }
@@ -55,7 +54,7 @@ function header(sourcePort: number, destinationPort: number, tag: number): Buffe
   return bytes
 }
 
-/** INIT or INIT ACK: tag, window, streams, first TSN, and a cookie when there are words. */
+/** INIT or INIT ACK: tag, window, streams, first TSN, and a cookie if there are words. */
 function chunk(type: number, tag: number, words: string): Buffer {
   const text = Buffer.from(words)
   const cookie = text.length === 0 ? 0 : 4 + text.length

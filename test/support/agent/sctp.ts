@@ -6,7 +6,7 @@ import { decodeSctp, encodeInit, encodeInitAck } from './sctp-packet.ts'
 const SCTP = 132
 const POLL_MS = 5
 
-/** Answers every INIT to its port; the result ends it. */
+/** Answers every INIT to its port. Returns a function that stops it. */
 export function listenSctp({ ip, port, name }: Listener): () => void {
   const socket = openRaw(SCTP, ip)
   const timer = setInterval(() => {

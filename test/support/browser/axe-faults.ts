@@ -2,7 +2,7 @@ import { createRequire } from 'node:module'
 import type { AxeResults } from 'axe-core'
 import type { Page } from 'playwright-core'
 
-/** Has a page check itself with axe-core. Its context must bypass the policy of the page. */
+/** Loads axe-core into a page. The context of the page must bypass its Content-Security-Policy. */
 export async function addAxe(page: Page): Promise<void> {
   await page.addScriptTag({ path: createRequire(import.meta.url).resolve('axe-core') })
 }

@@ -3,7 +3,7 @@ import { TOKENS } from '../../../src/page/testing/fake-cluster.ts'
 import type { OpenedBrowser } from './open-browser.ts'
 import { type WatchedPage, watchedPage } from './watched-page.ts'
 
-/** Opens the page of a cluster, and signs in as one who may read everything. */
+/** Opens the page of a cluster, and signs in as a user who may read everything. */
 export async function enterCluster(
   { browser }: OpenedBrowser,
   address: string,
@@ -16,13 +16,13 @@ export async function enterCluster(
   return watched
 }
 
-/** Gives a token by keyboard. */
+/** Types a token. */
 export async function signIn(page: Page, token: string): Promise<void> {
   await page.getByLabel('Token').fill(token)
   await page.keyboard.press('Enter')
 }
 
-/** Errors of the page itself: the browser reports each request that is refused, too. */
+/** Errors of the page itself, without the refused requests that the browser reports, too. */
 export function pageFaults({ errors }: WatchedPage): readonly string[] {
   return errors.filter((error) => !error.startsWith('Failed to load resource'))
 }

@@ -5,7 +5,7 @@ import { type Browser, chromium } from 'playwright-core'
 
 const CHROMIUM = '/usr/bin/chromium'
 
-/** Without its sandbox, which root cannot have, and without everything that it would fetch by itself. */
+/** Turn off the sandbox, which does not work for root, and everything that Chromium would download by itself. */
 const FLAGS = [
   '--headless',
   '--no-sandbox',
@@ -17,7 +17,7 @@ const FLAGS = [
   '--disable-sync',
 ]
 
-/** A browser, and what removes it with its profile. */
+/** A browser; disposal ends it and removes its profile. */
 export interface OpenedBrowser extends AsyncDisposable {
   readonly browser: Browser
 }

@@ -1,6 +1,6 @@
 import type { Browser, BrowserContextOptions, Page } from 'playwright-core'
 
-/** A page, with everything that must not happen in one. */
+/** A page, with a record of everything that must not happen in it. */
 export interface WatchedPage {
   readonly page: Page
   /** Errors of scripts, messages of the console above information, violations of the policy. */
@@ -9,7 +9,7 @@ export interface WatchedPage {
   readonly origins: ReadonlySet<string>
 }
 
-/** Milliseconds for what a page is waited for. On a slow machine two readings of a large one take half a minute. */
+/** Milliseconds to wait for a page. On a slow machine, two readings of a large page take half a minute. */
 const TIMEOUT_MS = 120_000
 
 /** Opens a page in a context of its own. */

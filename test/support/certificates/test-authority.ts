@@ -14,11 +14,11 @@ export interface Issued {
   readonly key: string
 }
 
-/** An authority of another organization: it issues for servers, and for users. */
+/** An authority of another organization, which issues certificates for servers and for users. */
 export interface TestAuthority {
   /** PEM. */
   readonly cert: string
-  /** For an address, which is that of the loopback unless given; issued now, or at another time. */
+  /** A certificate for an address, by default the loopback; issued now, or at another time. */
   server(address?: string, at?: number): Promise<Issued>
   client(user: string, groups?: readonly string[]): Promise<Issued>
 }

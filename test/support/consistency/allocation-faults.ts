@@ -9,7 +9,7 @@ import {
 import type { Listed } from './history.ts'
 import type { WatchLine } from './watch-log.ts'
 
-/** Addresses and node ports that two Services held at once, after whichever change. */
+/** Addresses and node ports that two Services held at the same time, after any of the changes. */
 export function allocationFaults(start: Listed, changes: readonly WatchLine[]): readonly string[] {
   const holders = new Map<string, string>()
   const held = new Map<string, readonly string[]>()

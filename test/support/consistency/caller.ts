@@ -14,15 +14,15 @@ export interface Reply {
   readonly body: JsonObject
 }
 
-/** `unreached`: certainly without effect. `unanswered`: unknown. */
+/** `unreached`: the request certainly had no effect. `unanswered`: whether it had one is unknown. */
 export type CallOutcome = Reply | 'unreached' | 'unanswered'
 
 /** Longer than the server waits for its store. */
 const ANSWER_MS = 15_000
 
 /**
- * One client of one or more servers, over one HTTPS connection at a time. It
- * stays with a server until that fails it, and turns to the next one then.
+ * One client of one or more servers, over one HTTPS connection at a time. It uses a server until a request to it fails,
+ * and then the next one.
  */
 export class Caller implements AsyncDisposable {
   readonly #servers: readonly OrchServerProcess[]
@@ -43,7 +43,7 @@ export class Caller implements AsyncDisposable {
     })
   }
 
-  /** Hands on the lines of an endless answer until it breaks, ends or `signal` aborts it. */
+  /** Passes on the lines of a streamed answer until it breaks or ends, or `signal` is aborted. */
   async stream(path: string, onLine: (line: string) => void, signal: AbortSignal) {
     return this.#attempt(async (client): Promise<CallOutcome> => {
       const answer = await client.request({ method: 'GET', path, bodyTimeout: 0, signal })

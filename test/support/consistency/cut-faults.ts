@@ -5,15 +5,14 @@ import { changesOf } from './watch-log.ts'
 
 /** When a backup was taken, on the clock of a history. */
 export interface BackupTime {
-  /** A list from before it began: all that had been acknowledged is in it. */
+  /** A list from before the backup began, with everything that had been acknowledged. */
   readonly before: Listed
   readonly ended: number
 }
 
 /**
- * What is wrong with the state that a backup gave back: it has to be one that the
- * run went through, with every write that was acknowledged before the backup
- * began, and none that began after it ended.
+ * What is wrong with the state that a backup restored. It must be a state that the run went through, with every write
+ * that was acknowledged before the backup began, and none that began after it ended.
  */
 export function cutFaults(
   { operations, watches }: Run,

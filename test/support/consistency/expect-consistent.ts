@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import type { Run } from './run.ts'
 import { runFaults } from './run-faults.ts'
 
-/** How many faults a message names; the file has all. */
+/** The most faults that the message names; the file has all of them. */
 const NAMED = 8
 
 /** @throws Error that names the seed, the faults and a file with the whole history */

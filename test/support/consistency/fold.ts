@@ -12,13 +12,13 @@ export function applyChange(
   else state.set(name, object)
 }
 
-/** Names of objects that are not the same in both. */
+/** Names of objects that differ. */
 export function differences(one: Objects, other: Objects): readonly string[] {
   const names = new Set([...one.keys(), ...other.keys()])
   return [...names].filter((name) => !isDeepEqual(bare(one.get(name)), bare(other.get(name))))
 }
 
-/** Objects of lists carry no type. */
+/** The object without apiVersion and kind, which objects of lists do not have. */
 function bare(object: JsonObject | undefined): JsonObject | undefined {
   return object && { ...object, kind: null, apiVersion: null }
 }

@@ -7,7 +7,7 @@ export interface NamedOperation extends Operation<ObjectInput, ObjectOutput> {
   readonly name: string
 }
 
-/** What a list said: all objects, by name, as they were at `version`. */
+/** The answer to a list: all objects by name, as they were at `version`. */
 export interface Listed {
   readonly called: number
   readonly answered: number
@@ -15,11 +15,11 @@ export interface Listed {
   readonly objects: ReadonlyMap<string, JsonObject>
 }
 
-/** What clients requested and were answered, on one clock that counts. */
+/** The requests and answers of clients, on one logical clock. */
 export class History {
   readonly operations: NamedOperation[] = []
   readonly lists: Listed[] = []
-  /** Milliseconds that clients went without an answer when a server failed them. */
+  /** Milliseconds that clients waited for an answer after a server had failed. */
   readonly outages: number[] = []
   #now = 0
   #answers = 0

@@ -4,11 +4,11 @@ import type { Answered, Operation } from './operation.ts'
 export interface Model<State, Input, Output> {
   readonly initial: State
   /**
-   * The state after an operation; undefined when it cannot have had this answer
-   * there. Without an answer: undefined when it would change nothing.
+   * The state after an operation; undefined if the operation cannot have this answer in this state, or, for an
+   * operation without an answer, if it would change nothing.
    */
   step(state: State, input: Input, output: Output | undefined): State | undefined
-  /** Equal states, equal texts. */
+  /** A text that is equal for equal states only. */
   fingerprint(state: State): string
 }
 
@@ -17,12 +17,12 @@ export type Verdict<Input, Output> =
   | { readonly verdict: 'linearizable' }
   | {
       readonly verdict: 'impossible' | 'undecided'
-      /** The longest order that made sense, and what no order could go on with. */
+      /** The longest valid order that was found, and the operations that cannot follow it. */
       readonly order: readonly Operation<Input, Output>[]
       readonly stuck: readonly Operation<Input, Output>[]
     }
 
-/** Which operations have their place in the order, compactly: all before `first`, and some beyond. */
+/** Which operations are already in the order, in a compact form: all before `first`, and some beyond. */
 interface SearchPosition {
   readonly first: number
   readonly beyond: ReadonlySet<number>
@@ -88,7 +88,7 @@ export function linearize<State, Input, Output>(
   }
 }
 
-/** What may come next: whatever was called before the first answer that is still to be explained. */
+/** The operations that may come next: those that were called before the first answer that is not explained yet. */
 function candidatesAt(
   all: readonly Operation<unknown, unknown>[],
   answered: number,

@@ -12,18 +12,18 @@ export type ObjectInput =
     }
   | { readonly verb: 'patch'; readonly patched: string }
   | { readonly verb: 'delete'; readonly version?: number }
-  /** A get, or what a list says about this object. */
+  /** A get, or the part of a list that is about this object. */
   | { readonly verb: 'read' }
 
-/** Refusals that say nothing about the object are no part of a history. */
+/** An answer. Refusals that reveal nothing about the object are not part of a history. */
 export type ObjectOutput =
   | { readonly result: 'object'; readonly object: SeenObject }
   | { readonly result: 'deleted' | 'absent' | 'exists' | 'conflict' }
 
 export interface SeenObject {
-  /** Token of the create or update that it comes from. */
+  /** The token of the create or update that wrote it. */
   readonly written: string
-  /** Token of the patch that came last, as far as no update undid it. */
+  /** The token of the last patch, unless an update undid that. */
   readonly patched: string
   readonly version: number
 }
@@ -80,7 +80,7 @@ function readStep(state: ObjectState, output: ObjectOutput | undefined): ObjectS
   return output?.result === 'object' ? shown(state, output.object) : undefined
 }
 
-/** The state once a client has seen it; undefined when it is not what the client saw. */
+/** The state after a client has seen it; undefined if the client saw something else. */
 function shown({ object, newest }: ObjectState, seen: SeenObject): ObjectState | undefined {
   if (object?.written !== seen.written || object.patched !== seen.patched) return undefined
   const fits = object.version === 0 ? seen.version > newest : seen.version === object.version

@@ -11,7 +11,7 @@ export interface Operation<Input, Output> {
 }
 
 export interface Answer<Output> {
-  /** Infinity: it has happened at an unknown time. */
+  /** Infinity: the operation happened at an unknown time. */
   readonly at: number
   readonly output: Output
 }

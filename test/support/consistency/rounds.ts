@@ -2,7 +2,7 @@
 interface Rounds {
   readonly most: number
   readonly least: number
-  /** Milliseconds after which no further round begins once there were the least. */
+  /** Milliseconds after which no further round begins, if there have been at least `least`. */
   readonly withinMs: number
 }
 

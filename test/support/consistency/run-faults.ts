@@ -7,7 +7,7 @@ import { disagreements, foldFaults, streamFaults } from './watch-faults.ts'
 import { changesOf, type WatchLine } from './watch-log.ts'
 import { orderFaults, unmatchedWrites } from './write-faults.ts'
 
-/** Operations that a message names. */
+/** The most operations that a message names. */
 const NAMED = 3
 
 /** Everything that is wrong with a run, in words. */

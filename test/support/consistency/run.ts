@@ -6,15 +6,15 @@ import { Watcher } from './watcher.ts'
 import type { World } from './world.ts'
 import { listedOf, Writer } from './writer.ts'
 
-/** All that clients saw of a run. */
+/** Everything that clients saw in a run. */
 export interface Run {
   readonly seed: number
   readonly operations: readonly NamedOperation[]
   readonly lists: readonly Listed[]
   readonly watches: readonly WatchLog[]
-  /** The version of a write behind all others; every watcher reached it. */
+  /** The version of a write after all others, which every watcher has seen. */
   readonly end: number
-  /** Milliseconds that clients went without an answer when a server failed them. */
+  /** Milliseconds that clients waited for an answer after a server had failed. */
   readonly outages: readonly number[]
 }
 
@@ -23,7 +23,7 @@ export interface RunOptions {
   readonly seed: number
   /** Default 8. */
   readonly writers?: number
-  /** What happens meanwhile; clients go on until it is over. */
+  /** What happens to the servers meanwhile; clients continue until it is over. */
   readonly ordeal: (scene: Scene) => Promise<void>
 }
 
@@ -34,7 +34,7 @@ export interface Scene {
   readonly watchers: readonly [Watcher, Watcher, Watcher]
 }
 
-/** Writers and watchers through an ordeal, and then until all of them know everything. */
+/** Runs writers and watchers during an ordeal, and then until every watcher has seen everything. */
 export async function runClients({ world, seed, writers = 8, ordeal }: RunOptions): Promise<Run> {
   const history = new History()
   const watchers = [
@@ -67,7 +67,7 @@ export async function runClients({ world, seed, writers = 8, ordeal }: RunOption
   }
 }
 
-/** A write behind all others; its version. */
+/** Writes after all others. @returns the version of the write */
 async function fence(world: World, history: History): Promise<number> {
   const writer = new Writer({ world, history, seed: 0, client: 0 })
   for (let attempt = 0; ; attempt++) {

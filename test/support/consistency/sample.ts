@@ -14,7 +14,7 @@ export function sampleService(
   return { metadata: { name, resourceVersion: String(version), annotations }, spec }
 }
 
-/** Nothing, at version 0. */
+/** The empty list at version 0. */
 export const NOTHING: Listed = { called: 0, answered: 0, version: 0, objects: new Map() }
 
 /** `'ADDED a 1'`: the Service a, written as `w1` at version 1. */

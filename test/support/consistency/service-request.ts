@@ -8,25 +8,25 @@ export const SERVICES = '/api/v1/namespaces/default/services'
 const WRITTEN = 'consistency.example/written'
 const PATCHED = 'consistency.example/patched'
 
-/** Few enough that clients get into each other's way. */
+/** So few that clients conflict with each other. */
 const NAMES = ['a', 'b', 'c', 'd', 'e', 'f'] as const
 const ADDRESSES = ['10.96.0.2', '10.96.0.3', '10.96.0.20'] as const
 const PORTS = [30_000, 30_001, 30_009] as const
 
-/** Flags of a server whose addresses and ports are as few as the Services. */
+/** Flags of a server that has only as many addresses and node ports as there are Services. */
 export const SCARCE = [
   '--service-cluster-ip-range=10.96.0.0/27',
   '--service-node-port-range=30000-30009',
 ] as const
 
-/** A question about one Service, for the history and for the wire. */
+/** A request about one Service, in the form of the history and as an HTTP request. */
 export interface ServiceRequest {
   readonly name: string
   readonly input: ObjectInput
   readonly call: CallRequest
 }
 
-/** A random question; `known` is what this client saw last of each Service. */
+/** A random request; `known` is what this client saw last of each Service. */
 export function someRequest(
   dice: Dice,
   token: string,
@@ -111,8 +111,8 @@ export function seenObject(service: JsonObject): SeenObject {
 }
 
 /**
- * What an answer says about the Service: `nothing` when it was refused for
- * another reason, `unknown` when the server itself does not know.
+ * What an answer says about the Service; `nothing`: it was refused for another reason; `unknown`: the server itself
+ * does not know whether the request had an effect.
  */
 export function outputOf(
   { verb, ...input }: ObjectInput,

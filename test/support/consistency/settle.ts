@@ -3,10 +3,9 @@ import { seenObject } from './service-request.ts'
 import type { WatchLine } from './watch-log.ts'
 
 /**
- * What watchers know of operations that were never answered: a write whose
- * token they saw has happened, with the version of the first change that shows it; one that
- * they did not see has not. Deletions carry no token and stay open. This is how
- * etcd's robustness tests keep the search for an order short.
+ * Decides, from what watchers saw, about operations that were never answered. A write whose token they saw has
+ * happened, with the version of the first change that has the token; a write that they did not see has not. Deletions
+ * have no token and stay undecided. The robustness tests of etcd keep the search for an order short in the same way.
  */
 export function settle(
   operations: readonly NamedOperation[],
@@ -32,7 +31,7 @@ export function settle(
   })
 }
 
-/** What a list says about each of these objects, as reads. */
+/** Lists as reads of the object of this name. */
 export function readsOf(lists: readonly Listed[], name: string): readonly NamedOperation[] {
   return lists.map(({ called, answered, objects }) => {
     const object = objects.get(name)

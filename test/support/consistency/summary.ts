@@ -1,6 +1,6 @@
 import type { Run } from './run.ts'
 
-/** What a run consisted of, in one line. */
+/** A summary of a run in one line. */
 export function summaryOf({ seed, operations, lists, watches, outages }: Run): string {
   const results = Map.groupBy(
     operations,

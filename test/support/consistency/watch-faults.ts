@@ -4,9 +4,8 @@ import type { Listed } from './history.ts'
 import { changesOf, type WatchLine, type WatchLog } from './watch-log.ts'
 
 /**
- * What is wrong with what one watcher heard: versions that do not rise, a change
- * at or before a bookmark, a change that cannot follow what was there, a version
- * that it could not resume from.
+ * What is wrong with the stream of one watcher: versions that do not rise, a change at or before a bookmark, a change
+ * that is impossible after the ones before, or a version from which it could not resume.
  */
 export function streamFaults({ watcher, start, lines }: WatchLog): readonly string[] {
   const present = new Set(start.objects.keys())
@@ -29,7 +28,7 @@ export function streamFaults({ watcher, start, lines }: WatchLog): readonly stri
   return faults
 }
 
-/** Where watchers heard different changes from where the last of them began up to `end`. */
+/** Where watchers saw different changes, from the version at which the last of them began up to `end`. */
 export function disagreements(logs: readonly WatchLog[], end: number): readonly string[] {
   const begin = Math.max(...logs.map(({ start }) => start.version))
   const [first, ...others] = logs.map((log) => ({
@@ -45,7 +44,7 @@ export function disagreements(logs: readonly WatchLog[], end: number): readonly 
   })
 }
 
-/** Lists that are not what the changes up to their version make. */
+/** Lists that differ from the result of the changes up to their version. */
 export function foldFaults(log: WatchLog, lists: readonly Listed[]): readonly string[] {
   const state = new Map(log.start.objects)
   const changes = [...changesOf(log)]

@@ -1,7 +1,7 @@
 import type { JsonObject } from '../../../src/lib/json.ts'
 import type { Listed } from './history.ts'
 
-/** A change, a bookmark, or (`EXPIRED`) that the server no longer has what came next. */
+/** A change, a bookmark, or `EXPIRED`: the server no longer has the changes that followed. */
 export interface WatchLine {
   readonly type: 'ADDED' | 'MODIFIED' | 'DELETED' | 'BOOKMARK' | 'EXPIRED'
   readonly version: number
@@ -9,7 +9,7 @@ export interface WatchLine {
   readonly object: JsonObject
 }
 
-/** All that one watcher heard after its first list, across all its connections. */
+/** Everything that one watcher received after its first list, over all its connections. */
 export interface WatchLog {
   readonly watcher: string
   readonly start: Listed

@@ -12,25 +12,24 @@ export interface WatcherOptions {
   readonly world: World
   readonly history: History
   readonly bookmarks: boolean
-  /** Which server it begins with. */
+  /** The index of the server with which it begins. */
   readonly turn: number
   /** Hangs up by itself after this many lines. */
   readonly maxEvents?: number
 }
 
-/** Before a watch that was refused is tried again. */
+/** The pause before a refused watch is tried again. */
 const RETRY_MS = 20
 
 /**
- * Lists once, and from then on watches from the last version that it heard of,
- * whatever happens to its connections. A version that has expired makes it list
- * again, as clients do; that it had to is in its log.
+ * Lists once, and from then on watches from the last version that it received, whatever happens to its connections. If
+ * that version has expired, it lists again, as clients do, and records this in its log.
  */
 export class Watcher implements WatchLog {
   readonly watcher: string
   readonly lines: WatchLine[] = []
   start!: Listed
-  /** What it found after its version had expired. */
+  /** The list that it read after its version had expired. */
   relisted: Listed | undefined
   readonly #options: WatcherOptions
   #version = 0
@@ -60,7 +59,7 @@ export class Watcher implements WatchLog {
     }
   }
 
-  /** Resolves once everything up to this version was heard. */
+  /** Resolves when everything up to this version was received. */
   async reach(version: number): Promise<void> {
     while (this.#version < version) await this.#heard.promise
   }

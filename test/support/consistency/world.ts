@@ -1,6 +1,6 @@
 import type { OrchServerProcess } from '../orchserver/orch-server-process.ts'
 
-/** The servers of a run, and when one of them can be expected to answer. */
+/** The servers of a run, and which of them are running. */
 export class World {
   readonly servers: readonly OrchServerProcess[]
   readonly #down = new Set<OrchServerProcess>()
@@ -22,7 +22,7 @@ export class World {
     this.#up.resolve()
   }
 
-  /** Resolves, not before the next turn, when not all servers are down. */
+  /** Resolves when at least one server is running, and not before the next turn of the event loop. */
   async someServer(): Promise<void> {
     await new Promise((resolve) => setImmediate(resolve))
     await this.#up.promise

@@ -67,8 +67,8 @@ function unmatchedDeletions(
 }
 
 /**
- * Versions against time: what was answered before something else was called has
- * the smaller version. Lists stand behind the write of their version.
+ * Compares versions with time: what was answered before something else was called must have the smaller version. A list
+ * counts as later than the write of its version.
  */
 export function orderFaults(
   operations: readonly NamedOperation[],

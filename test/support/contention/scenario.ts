@@ -16,18 +16,18 @@ export interface ContendedReply {
 /** Sends a request as the client of that number. */
 export type SendAs = (client: number, request: ContendedRequest) => Promise<ContendedReply>
 
-/** What many clients do to one object at one time, none of them under a condition. */
+/** What many clients do to one object at the same time, without preconditions. */
 export interface Scenario {
   readonly name: string
-  /** What exists before, in the order of its making. */
+  /** The requests that make what exists before. */
   readonly given: readonly ContendedRequest[]
   /** The requests of one client, one after the other. */
   requests(client: number): readonly ContendedRequest[]
   /** Statuses beside 200 and 201 that the sequence of writes explains; never a 409 Conflict. */
   readonly explained?: readonly string[]
-  /** The object in the end. */
+  /** The path of the object that is read in the end. */
   readonly final: string
-  /** The effects of the clients that are missing in the final object. */
+  /** The effects of clients that the final object does not have. */
   lost(
     final: ContendedReply,
     clients: number,
@@ -42,7 +42,7 @@ export interface Contention {
   readonly answers: number
 }
 
-/** Runs a scenario with so many clients at one time. */
+/** Runs a scenario with this number of clients at the same time. */
 export async function contend(
   scenario: Scenario,
   clients: number,
@@ -67,7 +67,7 @@ export async function contend(
   }
 }
 
-/** The status, with the reason where that distinguishes refusals. */
+/** The status, with the reason if the status alone does not distinguish refusals. */
 function outcomeOf({ status, body }: ContendedReply): string {
   return status < 300 ? String(status) : `${status} ${stringAt(body, 'reason')}`
 }

@@ -49,7 +49,7 @@ function missingConditions({ body }: ContendedReply, clients: number): readonly 
     .filter((one) => !types.includes(one))
 }
 
-/** Of writes that replace everything the last one must stand, and each must have its revision. */
+/** Faults of writes that replace everything: the last one must remain, and each must have had a revision of its own. */
 function replacedOnce(
   final: ContendedReply,
   _clients: number,
@@ -191,7 +191,7 @@ const changes: readonly Scenario[] = [
   },
 ]
 
-/** Writes that end an object, begin it, or depend on another one. */
+/** Writes that delete or create an object, or depend on another one. */
 const lives: readonly Scenario[] = [
   {
     name: 'removal of one finalizer each',

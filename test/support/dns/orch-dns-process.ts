@@ -8,13 +8,13 @@ const PROGRAM = fileURLToPath(new URL('../../../bin/orch-dns', import.meta.url))
 
 export interface OrchDnsOptions {
   readonly kubeconfig: string
-  /** Beyond the addresses, each on a free port of the loopback. */
+  /** Further flags. The addresses are already given: each on a free port of the loopback. */
   readonly flags?: readonly string[]
 }
 
 /** A real orch-dns on the loopback. */
 export interface OrchDnsProcess extends AsyncDisposable {
-  /** Where it answers, over UDP and TCP. */
+  /** The port on which it answers, over UDP and TCP. */
   readonly port: number
   readonly statusUrl: string
   readonly child: ChildProcess
@@ -31,7 +31,7 @@ export async function startOrchDns({
   kubeconfig,
   flags = [],
 }: OrchDnsOptions): Promise<OrchDnsProcess> {
-  // The first free port that the test found may be another's a moment later, so the server is given port 0.
+  // A port that was free a moment ago may be used by another process by now, so the server gets port 0.
   const args = [`--kubeconfig=${kubeconfig}`, '--shutdown-delay=0', ...flags]
   const child = spawn(PROGRAM, args, { stdio: ['ignore', 'pipe', 'inherit'] })
   tieToUs(child)

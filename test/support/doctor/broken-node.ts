@@ -2,13 +2,13 @@ import { expect } from 'vitest'
 import type { Lab } from '../lab/lab.ts'
 import { nodeFindings } from './node-findings.ts'
 
-/** Something that breaks Services on a node, made for real. */
+/** A real fault that breaks Services on a node. */
 export interface BrokenNode {
   readonly name: string
   /** Commands in the namespace of the node, and those that undo them. */
   readonly run: readonly string[]
   readonly undo: readonly string[]
-  /** Of the first finding. */
+  /** The check of the first finding. */
   readonly check: string
   readonly cause: RegExp
   /** A part of its evidence. */
@@ -16,7 +16,7 @@ export interface BrokenNode {
   readonly flags?: readonly string[]
 }
 
-/** Breaks the node, demands that the right cause is found first, and repairs it. */
+/** Breaks the node, expects that the right cause is found first, and repairs the node. */
 export async function expectFound(lab: Lab, broken: BrokenNode): Promise<void> {
   const { check, cause, seen = / /, flags = [] } = broken
   try {

@@ -16,11 +16,11 @@ const ACCOUNT = '/api/v1/namespaces/kube-system/serviceaccounts/node-proxy'
 
 /** Credentials of the node-proxy of a lab whose server is orch-server. */
 export interface DaemonCredentials {
-  /** A client certificate of its authority, for an hour, that ends in so many milliseconds. */
+  /** A client certificate of its authority with a validity of an hour that ends in `life` milliseconds. */
   certificate(life: number): Promise<Credential>
-  /** A token of the account node-proxy, for an hour, that ends in so many milliseconds; from then on it has expired. */
+  /** A token of the account node-proxy with a validity of an hour that ends in `life` milliseconds. */
   token(life: number): Promise<string>
-  /** One that the server issues on request, for ten minutes. */
+  /** A token that the server issues on request, valid for ten minutes. */
   requestedToken(audiences: readonly string[]): Promise<string>
   /** Lets the account request tokens for itself. */
   permitRenewal(): Promise<void>

@@ -24,7 +24,7 @@ export interface DoctorCluster extends AsyncDisposable {
   make(path: string, object: JsonObject): Promise<JsonObject>
   patch(path: string, change: JsonObject): Promise<void>
   remove(path: string): Promise<void>
-  /** Watches a collection until an object of it fulfils the condition. */
+  /** Watches a collection until one of its objects meets the condition. */
   until(path: string, condition: (object: JsonObject) => boolean): Promise<void>
   /** What `orchctl doctor` finds. */
   doctor(namespace: string, args: readonly string[]): Promise<readonly ShownFinding[]>
@@ -37,7 +37,7 @@ export async function deadUpstream(): Promise<string> {
 
 /** `flags` are further ones of orch-server. */
 export async function startDoctorCluster(flags: readonly string[] = []): Promise<DoctorCluster> {
-  // An address of its own: at 127.0.0.1 a client of another test may get the port before the server.
+  // An address of its own, because at 127.0.0.1 a client of another test may get the port before the server does.
   const dns = `127.64.${(process.pid >> 8) & 255}.${process.pid & 255}:${await freePort()}`
   const server = await startOrchServer({
     flags: ['--load-balancer-pool=192.0.2.0/26', `--dns-address=${dns}`, ...flags],

@@ -2,7 +2,7 @@ import { type JsonObject, valueAt } from '../../../src/lib/json.ts'
 import { bindingOf, openNamespace, type Shop } from './shop.ts'
 import { makeSlice } from './spoilt-clusters.ts'
 
-/** What works, though it may look unusual, in a namespace that works. */
+/** Something unusual that works, in a namespace that works. */
 export interface HealthyShape {
   readonly what: string
   readonly build: (shop: Shop) => Promise<unknown>
@@ -11,7 +11,7 @@ export interface HealthyShape {
 const POLICIES = '/apis/networking.k8s.io/v1'
 const RBAC = '/apis/rbac.authorization.k8s.io/v1'
 
-/** Twenty clusters. Those with Nodes come last: a Node that is not heard of is silent after forty seconds. */
+/** Twenty clusters. Those with Nodes come last, because a Node without heartbeats is NotReady after forty seconds. */
 export const HEALTHY_SHAPES: readonly HealthyShape[] = [
   { what: 'Pods, a Service, an account and a role', build: async () => undefined },
   {
@@ -185,7 +185,7 @@ export const HEALTHY_SHAPES: readonly HealthyShape[] = [
     build: async ({ cluster, core, ready }) => {
       const conditions = [{ type: 'Ready', status: 'False' }]
       await cluster.patch(`${core}/pods/web-2/status`, { status: { conditions } })
-      // Its endpoint is in the slice still, as one that is not ready.
+      // Its endpoint is still in the slice, but not ready.
       await ready('web', 1)
     },
   },

@@ -13,7 +13,7 @@ const RBAC = '/apis/rbac.authorization.k8s.io/v1/clusterrolebindings'
 /** A further node: a network namespace with a node-proxy of its own, on the network of the lab's node. */
 export interface FurtherNode {
   readonly site: Site
-  /** Starts its node-proxy, or starts it again otherwise. */
+  /** Starts its node-proxy, or restarts it with other options. */
   start(options?: DaemonStart): Promise<void>
   readonly daemon: Daemon
 }
@@ -25,7 +25,7 @@ export interface NodeFleet extends AsyncDisposable {
   readonly c: FurtherNode
 }
 
-/** All node-proxies run. */
+/** Starts the server and the nodes, with running node-proxies. */
 export async function startNodeFleet(): Promise<NodeFleet> {
   const lab = await createLab({ api: 'orch-server' })
   const relay = await startApiRelay(lab)
@@ -52,7 +52,7 @@ export async function startNodeFleet(): Promise<NodeFleet> {
   }
 }
 
-/** node-proxies have the server decide who may read them. */
+/** Lets node-proxies ask the server who may read them. */
 async function mayReview({ api }: Lab): Promise<void> {
   const apiGroup = 'rbac.authorization.k8s.io'
   const { status, body } = await api.request('POST', RBAC, {
@@ -105,7 +105,7 @@ async function addNode(lab: Lab, name: string, address: string): Promise<Further
   return { site, daemon, start }
 }
 
-/** A launcher of node-proxy in this version: it alone sees another package.json. */
+/** A launcher of node-proxy that pretends to be this version, by a package.json that only it sees. */
 export function launcherOfVersion({ folder }: Lab, version: string): string {
   const [manifest, launcher] = [join(folder, 'other-package.json'), join(folder, 'other-version')]
   writeFileSync(manifest, JSON.stringify({ name: 'node-proxy', type: 'module', version }))

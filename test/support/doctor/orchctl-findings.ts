@@ -20,7 +20,7 @@ export async function orchctlOnNode(lab: Lab, ...words: readonly string[]): Prom
   return await runProgram(place, PROGRAM, ...words, ...given)
 }
 
-/** What it finds. */
+/** The findings of `orchctl doctor`. */
 export async function orchctlFindings(
   lab: Lab,
   ...words: readonly string[]

@@ -12,7 +12,7 @@ export interface Shop {
   pod(name: string, change?: PodChange): Promise<void>
   /** Creates a Service for the Pods with `app=web`, unless the spec says otherwise. */
   service(name: string, spec?: JsonObject, metadata?: JsonObject): Promise<void>
-  /** Waits until a Service has so many ready endpoints. */
+  /** Waits until a Service has `count` ready endpoints. */
   ready(service: string, count: number): Promise<void>
 }
 

@@ -3,15 +3,15 @@ import { readSigningKey } from '../../../src/auth/tokens/signing-key.ts'
 import { TokenIssuer } from '../../../src/auth/tokens/token-issuer.ts'
 
 export interface SignedTokenRequest {
-  /** Of the server, in PEM. */
+  /** The signing key of the server, PEM. */
   readonly key: string
   readonly claims: AccountClaims
-  /** By so much the clock of the issuer is ahead. */
+  /** Milliseconds by which the clock of the issuer is ahead. */
   readonly aheadMs: number
   readonly issuer?: string
 }
 
-/** A token with the key of a server, for an hour. */
+/** A token signed with the key of a server, valid for an hour. */
 export async function signedToken({
   key,
   claims,

@@ -4,12 +4,12 @@ import { type JsonObject, stringAt, valueAt } from '../../../src/lib/json.ts'
 import { bindingOf, PULLING, type Shop, UNREADY } from './shop.ts'
 import { signedToken } from './signed-token.ts'
 
-/** One thing that is spoilt in a namespace that works. */
+/** One fault in a namespace that otherwise works. */
 export interface SpoiltCluster {
   readonly what: string
   /** @returns further arguments of orchctl doctor */
   readonly spoil: (shop: Shop) => Promise<readonly string[] | void>
-  /** Of the first finding: the check, and the object without its namespace. */
+  /** The check of the first finding; `object`: its object without the namespace. */
   readonly check: string
   readonly object: string
   readonly cause: RegExp
@@ -18,7 +18,7 @@ export interface SpoiltCluster {
 const DEPLOYMENTS = '/apis/apps/v1'
 const POLICIES = '/apis/networking.k8s.io/v1'
 
-/** The table: each cause, made for real. */
+/** One real cluster for each cause. */
 export const SPOILT_CLUSTERS: readonly SpoiltCluster[] = [
   {
     what: 'a label with a mistake',
@@ -355,7 +355,7 @@ async function requestToken({ cluster, core }: Shop, spec: JsonObject): Promise<
   return stringAt(answer, 'status', 'token')
 }
 
-/** A token with the key of the server, issued for an hour by a clock that is ahead by so much. */
+/** A token signed with the key of the server, valid for an hour, by a clock that is ahead by this much. */
 async function tokenOfServer(
   { cluster, core, namespace }: Shop,
   aheadMs: number,

@@ -3,7 +3,7 @@ import type { JsonObject } from '../../../src/lib/json.ts'
 
 const LIFETIME_MS = 60_000
 
-/** Watches a collection until an object of it fulfils the condition; fails after a minute. */
+/** Watches a collection until one of its objects meets the condition; fails after a minute. */
 export async function untilObject(
   api: ApiClient,
   path: string,

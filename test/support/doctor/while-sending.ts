@@ -1,12 +1,12 @@
 import type { ConnectOutcome } from '../agent/protocol.ts'
 import type { Attempt, Lab, LabHost } from '../lab/lab.ts'
 
-/** What is sent, and from where. */
+/** The connections to make, and from where. */
 export interface Sending extends Attempt {
   readonly place: LabHost
 }
 
-/** Connects again and again until the work is done; its result, and how connections ended. */
+/** Connects repeatedly until the work is done. @returns the result of the work, and the outcomes of the connections */
 export async function whileSending<T>(
   lab: Lab,
   work: Promise<T>,

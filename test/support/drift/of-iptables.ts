@@ -13,8 +13,8 @@ const TABLES = {
 type Table = keyof typeof TABLES
 
 /**
- * One transaction, so that no repair comes between its lines: a second command of its own would
- * find what the daemon has put right meanwhile.
+ * Runs the lines as one transaction, so that the daemon cannot repair anything between them, as it could between two
+ * commands.
  */
 async function transact(
   node: Namespace,
@@ -42,7 +42,7 @@ const flush =
   (node: Namespace): Promise<string> =>
     node.exec([backendProgram(program), '-w', ...args])
 
-/** Without the first rule that contains all of `words`. */
+/** Deletes the first rule that contains all of `words`. */
 const rule =
   (program: string, table: Table, ...words: readonly string[]) =>
   async (node: Namespace): Promise<void> => {

@@ -15,12 +15,12 @@ export const SINGLE_V6: Deployment = {
 }
 export const EMPTY: Deployment = { key: 'ns/empty', clusterIP: '172.30.16.2', endpoints: [] }
 
-/** A connection that works, and that a sabotage breaks. */
+/** A connection that works until a sabotage breaks it. */
 export interface Probe {
   readonly place: LabHost
   readonly attempt: Attempt
   readonly good: 'answered' | 'refused'
-  /** Who must have answered. */
+  /** The name of the listener that must answer. */
   readonly name?: string
 }
 

@@ -1,10 +1,10 @@
 import type { Namespace } from '../lab/namespace.ts'
 import type { Probe } from './probes.ts'
 
-/** What another program does to rules of ours. */
+/** A change of the daemon's rules by another program. */
 export interface Sabotage {
   readonly what: string
-  /** What no longer works until it is repaired. */
+  /** The connection that does not work until the change is repaired. */
   readonly probe: Probe
   readonly harm: (node: Namespace) => Promise<unknown>
 }

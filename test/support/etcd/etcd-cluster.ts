@@ -1,13 +1,13 @@
 import { type EtcdProcess, startEtcd } from './etcd-process.ts'
 import { freeAddress } from './free-address.ts'
 
-/** Several etcds on loopback that are one. */
+/** Several etcds on loopback that form one cluster. */
 export interface EtcdCluster extends AsyncDisposable {
   readonly members: readonly EtcdProcess[]
   readonly endpoints: readonly string[]
 }
 
-/** Calmer than one etcd alone: where little time is to be had, a leader must not be thought dead. */
+/** Longer than for a single etcd, so that on a busy machine a leader is not considered dead. */
 const ARGS = ['--heartbeat-interval=50', '--election-timeout=500']
 
 export async function startEtcdCluster(size: number): Promise<EtcdCluster> {

@@ -14,31 +14,31 @@ export interface EtcdProcessOptions {
   readonly args?: readonly string[]
   /** PEM files for the client side; clients need a certificate of the same authority. */
   readonly tls?: { readonly ca: string; readonly cert: string; readonly key: string }
-  /** Its place in a cluster of several. Default: it is alone. */
+  /** Its member of a cluster. Default: it is the only one. */
   readonly member?: EtcdMember
 }
 
 export interface EtcdMember {
   readonly name: string
-  /** Where the others reach it. */
+  /** The URL at which the other members reach it. */
   readonly peer: string
   /** All members, as in `a=http://127.0.0.1:1,b=http://127.0.0.1:2`. */
   readonly cluster: string
 }
 
-/** A real etcd on loopback, with data of its own that outlive its death. */
+/** A real etcd on loopback, with data of its own that survive its end. */
 export interface EtcdProcess extends AsyncDisposable {
   readonly endpoint: string
-  /** kill -9, as a crash of the machine would. */
+  /** Kills it with SIGKILL, like a crash of the machine. */
   kill(): Promise<void>
   /** Starts it again on the same ports and data. */
   start(): Promise<void>
-  /** Stops its time: connections stay, nothing is answered. Resolves when every thread has stopped. */
+  /** Suspends it: connections stay, nothing is answered. Resolves when every thread has stopped. */
   freeze(): Promise<void>
   thaw(): void
-  /** Copies its data to a new folder, as they are at one moment; it stands still meanwhile. */
+  /** Copies its data, as they are at one moment, to a new folder; suspends it meanwhile. */
   backUp(folder: string): Promise<void>
-  /** Starts it again with what was copied: all since then is lost. */
+  /** Starts it again with the copied data; everything since then is lost. */
   restore(folder: string): Promise<void>
 }
 
@@ -98,7 +98,7 @@ function addresses(
   return [
     `--data-dir=${folder}`,
     `--name=${name}`,
-    // Every address of loopback, so that a client can use one that no certificate names.
+    // On every loopback address, so that a client can use one that no certificate names.
     `--listen-client-urls=${client},${client.replace('127.0.0.1', '127.0.0.2')}`,
     `--advertise-client-urls=${client}`,
     `--listen-peer-urls=${peer}`,
@@ -121,7 +121,7 @@ function argsOf({ args = [], tls }: EtcdProcessOptions): readonly string[] {
   ]
 }
 
-/** Settles when it serves clients; rejects with its last words when it ends before. */
+/** Resolves when it serves clients; rejects with its last output if it ends before. */
 async function spawnEtcd(args: readonly string[]): Promise<ChildProcess> {
   const child = spawn('etcd', args, { stdio: ['ignore', 'ignore', 'pipe'] })
   const words: string[] = []
@@ -137,7 +137,7 @@ async function spawnEtcd(args: readonly string[]): Promise<ChildProcess> {
   return promise
 }
 
-/** Whether every thread of a process stands still (T in proc(5)); a signal takes a moment to reach all. */
+/** Whether every thread of a process is stopped (T in proc(5)); a signal takes a moment to reach all of them. */
 function hasStopped(pid: number): boolean {
   const tasks = readdirSync(`/proc/${pid}/task`)
   const stats = tasks.map((task) => readFileSync(`/proc/${pid}/task/${task}/stat`, 'utf8'))

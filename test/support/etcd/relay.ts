@@ -1,10 +1,10 @@
 import { once } from 'node:events'
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net'
 
-/** A way to an etcd that can become one on which everything is lost. */
+/** A TCP relay to an etcd that can be made to lose everything. */
 export interface Relay extends AsyncDisposable {
   readonly endpoint: string
-  /** From now on connections stay, new ones are accepted, and nothing arrives. */
+  /** From now on, connections stay open and new ones are accepted, but nothing is passed on. */
   fallSilent(): void
 }
 

@@ -7,16 +7,16 @@ import { happened, predicted } from './compare.ts'
 /** Modes with sockets of their own; ipvs has them for node ports on loopback addresses. */
 const FORWARDING_MODES = new Set(['userspace', 'ipvs'])
 
-/** Connections to one destination, and what was predicted before them. */
+/** Connections to one destination, and the outcomes that were predicted for them. */
 export interface Predicted {
   readonly prediction: readonly WalkOutcome[]
   readonly dst: string
   readonly port: number
-  /** Whether there were so many connections that each predicted outcome must have happened. */
+  /** Whether there were enough connections for each predicted outcome to have happened. */
   readonly isExhaustive: boolean
 }
 
-/** In which way connections were otherwise than predicted; empty when they agree. */
+/** How the connections differed from the prediction; empty if they agree. */
 export function disagreements(
   { prediction, dst, port, isExhaustive }: Predicted,
   outcomes: readonly ConnectOutcome[],
@@ -34,7 +34,7 @@ export function disagreements(
   ]
 }
 
-/** The kernel's part of the way to a socket of the daemon ends there; the daemon then chooses the backend. */
+/** A line as explain predicts it: the kernel's path ends at a socket of the daemon, which then chooses the backend. */
 function shown(line: string, prediction: readonly WalkOutcome[]): string {
   const [first] = prediction
   const isForwarded = FORWARDING_MODES.has(proxyMode()) && line.includes(' from ')

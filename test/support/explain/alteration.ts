@@ -5,7 +5,7 @@ import type { Lab } from '../lab/lab.ts'
 import { differencesNow, readExpectation } from './differences.ts'
 import type { LabPacket } from './predict.ts'
 
-/** Something in the kernel that is removed or altered by hand. */
+/** A manual change of something in the kernel. */
 export interface Alteration {
   readonly name: string
   readonly packet?: LabPacket
@@ -17,19 +17,19 @@ export interface Alteration {
   /** Commands of another program, and those that undo them. */
   readonly run?: readonly string[]
   readonly undo?: readonly string[]
-  /** No packets are sent, because only replies to them are lost. */
+  /** Whether only replies are lost, so that no packets are sent. */
   readonly losesReplies?: boolean
   /** What explain must say. */
   readonly named: RegExp
 }
 
-/** A packet and a Service, unless the alteration has its own. */
+/** The packet and the Service for alterations that have none of their own. */
 export interface Usual {
   readonly packet: LabPacket
   readonly service: Deployment
 }
 
-/** Alters the kernel while the daemon stands still, and demands that explain names the difference. */
+/** Alters the kernel while the daemon is suspended, and expects that explain names the difference. */
 export async function expectNamed(lab: Lab, change: Alteration, usual: Usual): Promise<void> {
   const { packet, service } = { ...usual, ...change }
   await deploy(lab, service)

@@ -2,7 +2,7 @@ import type { WalkOutcome } from '../../../src/explain/walk/walk-outcome.ts'
 import { hostPort } from '../../../src/lib/ip.ts'
 import type { ConnectOutcome } from '../agent/protocol.ts'
 
-/** One line for what happened or was predicted; both are compared as sets of such lines. */
+/** A predicted outcome as a line; predictions and real outcomes are compared as sets of lines. */
 export function predicted(outcome: WalkOutcome): string {
   if (outcome.kind === 'refused') return 'refused'
   if (outcome.kind === 'silent') return 'silent'
@@ -10,7 +10,7 @@ export function predicted(outcome: WalkOutcome): string {
   return `${hostPort(outcome.dst.ip, outcome.dst.port ?? 0)} from ${outcome.src}`
 }
 
-/** The same of a connection. Sinks of the lab answer with a name of their own for `sink`. */
+/** The outcome of a connection as such a line. `sink`: the name with which the sinks of the lab answer. */
 export function happened(outcome: ConnectOutcome, sink: string): string {
   if (outcome.kind === 'refused') return 'refused'
   if (outcome.kind === 'timeout') return 'silent'

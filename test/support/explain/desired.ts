@@ -8,8 +8,8 @@ import type { Lab } from '../lab/lab.ts'
 import { interfaceOf, type LabPacket } from './predict.ts'
 
 /**
- * Where the forwarding table of the lab's daemon says otherwise than the kernel of the prediction. With packets that do
- * as predicted, an empty list says the same of the table and of the packets.
+ * Where the forwarding table of the lab's daemon differs from the prediction for the kernel. If packets do as
+ * predicted, an empty list means that the table also agrees with the packets.
  */
 export async function desiredDifferences(
   lab: Lab,
@@ -34,8 +34,8 @@ export async function desiredDifferences(
 }
 
 /**
- * Rules stay when their daemon has ended, and no process says what it wants; one that started while the API server is
- * away wants nothing yet.
+ * Whether no forwarding table is known: the daemon has ended and only its rules remain, or it started while the API
+ * server was unreachable.
  */
 function isUnsaid(error: unknown): boolean {
   if (!(error instanceof NodeProxyError)) return false

@@ -24,7 +24,7 @@ interface Desired {
 /** How long the daemon may take to repair what an earlier test altered. */
 const REPAIR = { timeout: 90_000, interval: 100 }
 
-/** What the running daemon wants of a packet. Its differences to the kernel must come to be none. */
+/** What the running daemon wants to happen to a packet. Waits until the kernel does not differ from that. */
 export async function readExpectation(lab: Lab, packet: LabPacket): Promise<Expectation> {
   await lab.site(packet.from, packet.src)
   return await vi.waitFor(() => readUnchanged(lab, packet), REPAIR)
@@ -52,13 +52,13 @@ async function readUnchanged(lab: Lab, packet: LabPacket): Promise<Expectation> 
   }
 }
 
-/** What becomes of a packet, and where that is not what the forwarding table says. */
+/** What happens to a packet, and how that differs from the forwarding table. */
 interface Observed {
   readonly observed: readonly WalkOutcome[]
   readonly differences: readonly string[]
 }
 
-/** The differences that the kernel has now. Where that takes no waiting for silence, packets must do as predicted. */
+/** The present differences. If no silence has to be awaited, real packets must also do as predicted. */
 export async function differencesNow(
   lab: Lab,
   packet: LabPacket,

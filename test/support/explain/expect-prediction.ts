@@ -5,17 +5,16 @@ import type { Lab } from '../lab/lab.ts'
 import { happened, predicted } from './compare.ts'
 import { type LabPacket, predict } from './predict.ts'
 
-/** Connections for each predicted outcome: one of two is missed once in 10^12. */
+/** Connections for each predicted outcome; with these, one of two outcomes is missed once in 10^12 runs. */
 const MAX_ATTEMPTS = 40
 
-/** Before TCP sends the first packet again after a second, which rules may treat otherwise. */
+/** Shorter than the second after which TCP sends the SYN again, which rules may treat differently. */
 const TIMEOUT_MS = 700
-/** Where every packet is delivered: as long as a kernel that waits for the processor may take. */
+/** Used if every packet should be delivered; long, because a kernel may have to wait for a processor. */
 const DELIVERED_MS = 60_000
 
 /**
- * Predicts, then sends real packets, and demands that exactly the predicted outcomes happen; returns the
- * prediction.
+ * Predicts, then sends real packets, and expects that exactly the predicted outcomes happen. Returns the prediction.
  */
 export async function expectPrediction(
   lab: Lab,

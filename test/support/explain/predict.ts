@@ -13,7 +13,7 @@ export interface LabPacket {
   readonly protocol?: Transport
 }
 
-/** What the node's kernel will do with a packet, by what it holds now, or held at the last prediction. */
+/** What the node's kernel will do with a packet, from its state now, or at the last prediction. */
 export async function predict(
   lab: Lab,
   packet: LabPacket,
@@ -29,12 +29,12 @@ export async function predict(
     dstPort: port,
     inInterface: interfaceOf(from),
   }
-  // The lab answers on addresses of the node where nothing else listens.
+  // The lab answers on addresses of the node on which nothing else listens.
   const alsoListening = [`${dst}:${port}`]
   return await lab.node.agent.call('explain', { start, alsoListening, isUnchanged })
 }
 
-/** The interface by which packets of a host of the lab come; undefined: from a process of the node. */
+/** The interface by which packets of a host of the lab arrive; undefined: a process of the node sends them. */
 export function interfaceOf(from: LabHost): string | undefined {
   if (from === 'node') return undefined
   return from === 'pod' ? BRIDGE : 'eth0'

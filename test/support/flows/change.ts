@@ -4,7 +4,7 @@ import type { ApiObject } from '../lab/objects.ts'
 
 export interface ChangeContext {
   readonly api: Api
-  /** Endpoint `ip:port` that the sticky client had last. */
+  /** The last endpoint `ip:port` of the sticky client. */
   readonly affine: string | undefined
 }
 
@@ -35,7 +35,7 @@ function readyEndpoint(ip: string) {
   return { addresses: [ip], conditions: { ready: true, serving: true, terminating: false } }
 }
 
-/** Takes the endpoint that holds the sticky client out of the Service with affinity. */
+/** Removes the endpoint of the sticky client from the Service with affinity. */
 async function deleteAffine({ api, affine }: ChangeContext): Promise<void> {
   if (affine === undefined) throw new Error('no client has stuck to an endpoint yet')
   const found = (await api.get('EndpointSlice', 'ns1/aff-1')) as RawSlice

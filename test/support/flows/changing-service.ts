@@ -10,7 +10,7 @@ export interface ServiceChange {
   readonly kind: string
   /** Undefined: the Service is deleted. */
   readonly deployment: Deployment | undefined
-  /** Where it serves no client in this state. */
+  /** The targets at which no client is served in this state. */
   readonly unserved: readonly Target[]
 }
 
@@ -21,12 +21,12 @@ export interface ChangingService {
   readonly nodePort: number
   /** The state before the first change. */
   readonly first: Deployment
-  /** Without end; the same at each call. */
+  /** The changes, without end; the same at each call. */
   changes(): Generator<ServiceChange, never>
 }
 
 interface Shape {
-  /** Places in ENDPOINTS. */
+  /** Indexes of ENDPOINTS. */
   readonly endpoints: readonly number[]
   readonly weight: number
   readonly isSticky: boolean
@@ -36,7 +36,7 @@ interface Shape {
 
 const FIRST_NODE_PORT = 30_160
 
-/** By turns on this node and beyond it. All of them serve all the while. */
+/** Endpoints, alternately on this node and on others. All of them serve all the time. */
 export const ENDPOINTS = [1, 2, 3, 4, 5, 6].map((serial) => {
   const isLocal = serial % 2 === 1
   return { ip: `10.180.${isLocal ? 0 : 2}.${serial}`, node: isLocal ? NODE_NAME : 'far' }
@@ -64,7 +64,7 @@ const weights: Kind = [
 const affinity: Kind = ['affinity', (shape) => ({ ...shape, isSticky: !shape.isSticky })]
 const policy: Kind = ['policy', (shape) => ({ ...shape, isLocal: !shape.isLocal })]
 
-/** Clients are served in each of these states. */
+/** Changes to states in which clients are served. */
 const SERVED: readonly Kind[] = [
   replaced,
   weights,
@@ -82,10 +82,12 @@ const SERVED: readonly Kind[] = [
   added,
   replaced,
 ]
-/** After so many turns through those that serve, those follow in which no client is served. */
+/** After this number of rounds through the served states, the states without service follow. */
 const TURNS = 4
 
-/** Each has an address and two node ports of its own, and begins elsewhere in the turn of changes than the one before. */
+/**
+ * The Service with a number. Each has an address and two node ports of its own, and starts at another kind of change.
+ */
 export function changingService(number: number): ChangingService {
   const service = {
     key: `ns/changing-${number}`,
@@ -124,7 +126,7 @@ function* changesFrom(
   }
 }
 
-/** Ends with the Service as it was. */
+/** Changes to states without service. At the end, the Service is as before. */
 function* unservedChanges(service: Named, shape: Shape): Generator<ServiceChange> {
   const back = { deployment: deploymentOf(service, shape), unserved: [] }
   const everywhere = { unserved: ['clusterIP', 'nodePort'] } as const

@@ -8,8 +8,8 @@ import { inUserspace } from './userspace-flow.ts'
 export type FlowSpec = Omit<LabFlow, 'name' | 'proto'> & { readonly proto?: LabFlow['proto'] }
 
 /**
- * Sends packets and asserts what becomes of them. Flows that share a memory are predicted by one reading of the node's
- * kernel, which takes most of the time of a flow: for those between which nothing changes there.
+ * Sends packets and asserts their outcomes. Flows with the same memory are predicted from one reading of the node's
+ * kernel, which takes most of the time of a flow; nothing in the kernel may change between them.
  */
 export async function expectFlow(
   lab: Lab,

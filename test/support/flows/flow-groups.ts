@@ -1,6 +1,6 @@
 import type { LabConfig } from './lab-flow.ts'
 
-/** Configurations in which the forwarding table decides which backends there are, and which addresses serve. */
+/** Configurations for which the forwarding table alone decides the backends and the addresses that serve. */
 const DECIDED_ALIKE: ReadonlySet<string> = new Set([
   'healthcheck-nodeport',
   'itp-cluster',
@@ -17,7 +17,7 @@ const DECIDED_ALIKE: ReadonlySet<string> = new Set([
   'topology-zone-match',
 ])
 
-/** What a client meets first: a ClusterIP, node ports, and a Service without endpoints. */
+/** The basic configurations: a ClusterIP, node ports, and a Service without endpoints. */
 const BASIC: ReadonlySet<string> = new Set([
   'clusterip-general',
   'no-endpoints-reject',
@@ -25,8 +25,8 @@ const BASIC: ReadonlySet<string> = new Set([
 ])
 
 /**
- * The group of a configuration. `alike`: every mode gets the same answer from the forwarding table, so that one mode
- * shows it. `basic` and `rules`: each mode has rules of its own.
+ * The group of a configuration. `alike`: the forwarding table decides for all modes, so testing one mode is enough.
+ * `basic` and `rules`: each mode has rules of its own.
  */
 export function groupOf({ id }: Pick<LabConfig, 'id'>): 'alike' | 'basic' | 'rules' {
   if (DECIDED_ALIKE.has(id)) return 'alike'

@@ -5,7 +5,7 @@ import { type Memory, newMemory, setUp, takeStep } from './replay.ts'
 /** One configuration of the flow file, walked step by step in a lab. */
 export interface FlowSequence {
   readonly memory: Memory
-  /** Brings the cluster to the state of step `index`; never back. */
+  /** Brings the cluster to the state of step `index`, which must not be an earlier one. */
   reach(index: number): Promise<void>
 }
 

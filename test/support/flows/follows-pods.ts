@@ -5,7 +5,7 @@ import { expectFlow } from './expect-flow.ts'
 const VIP = '172.30.21.1'
 const IPS = ['10.180.2.1', '10.180.2.2', '10.180.2.3'] as const
 
-/** Long enough for informers that wait longer after each failure. */
+/** Long enough for informers, whose pause grows with each failure. */
 const RETRY_SECONDS = 60
 
 export interface FollowsPods {

@@ -1,6 +1,6 @@
 import type { ApiObject } from '../lab/objects.ts'
 
-/** Text that has broken something somewhere: shells, restore files, parsers, logs. */
+/** Texts that are known to break shells, restore files, parsers or logs. */
 const TEXTS: readonly string[] = [
   '$(touch /tmp/np-harm)',
   '`touch /tmp/np-harm`',

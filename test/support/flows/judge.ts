@@ -10,13 +10,13 @@ export interface Expectation {
   readonly source: string
   /** Addresses that a masqueraded packet may come from. */
   readonly nodeAddresses: ReadonlySet<string>
-  /** Session affinity: so many different endpoints answer, instead of all. */
+  /** With session affinity: the number of endpoints that answer, instead of all. */
   readonly distinct?: number
 }
 
 /**
- * What is wrong with the outcomes of some connections, in words; empty when
- * they are as expected. Pure: another function sent the packets.
+ * What is wrong with the outcomes of connections, one text for each fault; empty if they are as expected. Pure: another
+ * function sends the packets.
  */
 export function judge(expected: Expectation, outcomes: readonly ConnectOutcome[]): string[] {
   if (outcomes.length === 0) return ['no connection was tried']
@@ -65,7 +65,7 @@ function sourceFault(
   return undefined
 }
 
-/** Over all connections: were all endpoints used, or with affinity only so many? */
+/** Faults over all connections: whether all endpoints were used, or, with affinity, only the expected number. */
 function spreadFaults(expected: Expectation, outcomes: readonly ConnectOutcome[]): string[] {
   if (expected.outcome !== 'deliver') return []
   const seen = new Set(

@@ -13,16 +13,16 @@ export type Sender =
 export interface Sticky {
   readonly connections: number
   readonly distinct: number
-  /** The answerer must differ from the one that the same client had before. */
+  /** Whether another endpoint must answer than the one that the same client had before. */
   readonly notPrevious?: boolean
 }
 
-/** A flow with everything that real packets need to know of it. */
+/** A flow with everything that is needed to send real packets. */
 export interface LabFlow extends Omit<Flow, 'sticky'> {
   readonly from: Sender
   readonly sticky?: Sticky
   readonly fixedSourcePort?: number
-  /** The expectation must hold within so many seconds, not at once. */
+  /** The expectation must hold within this number of seconds, and not at once. */
   readonly retrySeconds?: number
   readonly needs?: readonly ('sctp' | 'route_localnet' | 'lb-ip-on-lo')[]
   readonly modes?: Readonly<Record<string, Partial<Flow['expect']>>>

@@ -7,7 +7,7 @@ import { writeSysctls } from '../lab/sysctl.ts'
 const PORT = 8099
 const SERVER = { protocol: 'UDP', ip: '127.0.0.1', port: PORT } as const
 const WEB = { ...SERVER, protocol: 'TCP' } as const
-/** User-mode Linux has one processor for attacker and node. */
+/** Slower in User-mode Linux, where attacker and node share one processor. */
 const PACE = proxyMode() === 'ipvs' ? 25 : 1
 const ATTACKERS_TABLE = [
   'route del local 127.0.0.0/8 dev lo table local',
@@ -16,8 +16,8 @@ const ATTACKERS_TABLE = [
 ]
 
 /**
- * CVE-2020-8558: a neighbour sends packets for 127.0.0.1 over the wire. A
- * server that the node offers to itself alone must not hear them.
+ * CVE-2020-8558: a neighbour sends packets for 127.0.0.1 over the wire. A server on the loopback of the node must not
+ * receive them.
  */
 export async function expectMartiansRefused(lab: Lab): Promise<void> {
   await lab.node.agent.call('listen', { ...SERVER, name: 'private' })
@@ -55,7 +55,7 @@ export async function underAttack(lab: Lab, change: () => Promise<void>): Promis
   }
 }
 
-/** Idempotent: makes the outside client able to send to a loopback address. */
+/** Idempotent: enables the outside client to send to a loopback address. */
 async function arm(lab: Lab): Promise<void> {
   const routes = await lab.outside.namespace.exec(['ip', 'route', 'show', '127.0.0.1'])
   if (routes.includes('eth0')) return

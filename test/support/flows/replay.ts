@@ -13,12 +13,12 @@ import { applyChange } from './change.ts'
 import { type Expectation, judge } from './judge.ts'
 import type { LabConfig, LabFlow, LabStep, Sender } from './lab-flow.ts'
 
-/** What a replay remembers between two flows of a configuration. */
+/** The state of a replay between two flows of a configuration. */
 export interface Memory {
-  /** Endpoint that answered a sticky client last, by client and destination. */
+  /** The last endpoint that answered a sticky client, by client and destination. */
   readonly affine: Map<string, string>
   readonly removed: Set<string>
-  /** Whether the node's kernel is as it was when a packet was predicted last. */
+  /** Whether the node's kernel has not changed since the last prediction. */
   isUnchanged: boolean
 }
 
@@ -26,7 +26,7 @@ export function newMemory(): Memory {
   return { affine: new Map(), removed: new Set(), isUnchanged: false }
 }
 
-/** The daemon's configuration that a flow configuration needs. */
+/** The configuration of the daemon for a flow configuration. */
 export function proxyConfigOf(config: LabConfig): ProxyConfig {
   const { nodePortAddresses, localhostNodePorts = true, masqueradeAll = false } = config.proxy ?? {}
   return {
@@ -37,7 +37,7 @@ export function proxyConfigOf(config: LabConfig): ProxyConfig {
   }
 }
 
-/** Writes the configuration's objects, brings up its endpoints, and waits for the daemon. */
+/** Writes the objects of the configuration, starts its endpoints, and waits for the daemon. */
 export async function setUp(lab: Lab, config: LabConfig): Promise<void> {
   await lab.reset()
   const locals = new Set(config.steps.flatMap(({ flows }) => flows.flatMap(localSender)))
@@ -78,7 +78,7 @@ export async function takeStep(lab: Lab, step: LabStep, memory: Memory): Promise
   await lab.daemon.synced()
 }
 
-/** Sends the flow's packets and says what is wrong with what happened. */
+/** Sends the packets of a flow. @returns what is wrong with the outcomes */
 export async function runFlow(lab: Lab, flow: LabFlow, memory: Memory): Promise<string[]> {
   const deadline = performance.now() + (flow.retrySeconds ?? 0) * 1000
   for (;;) {
@@ -108,17 +108,20 @@ async function tryFlow(lab: Lab, flow: LabFlow, memory: Memory): Promise<string[
   ]
 }
 
-/** Fewer connections than backends need, or a client that stays with one, do not show every predicted outcome. */
+/**
+ * Whether every predicted outcome must happen: not with too few connections, or with a client that stays with one
+ * backend.
+ */
 function predictionOf(flow: LabFlow) {
   const isExhaustive = flow.sticky === undefined && flow.fixedSourcePort === undefined
   return { dst: flow.dst, port: flow.dport, isExhaustive }
 }
 
-/** What was said of a flow before its packets, and what became of them. */
+/** The predictions for a flow, and the outcomes of its packets. */
 interface Sent {
   readonly outcomes: readonly ConnectOutcome[]
   readonly prediction: readonly WalkOutcome[]
-  /** Where node-proxy wants something else than was predicted. */
+  /** How what node-proxy wants differs from the prediction. */
   readonly differences: readonly string[]
 }
 
@@ -142,7 +145,9 @@ async function send(
   }
 }
 
-/** Packets of a client that is bound, or an address that is only there for a packet, change the kernel. */
+/**
+ * Predicts a flow. Reads the kernel again if an address exists only for one packet, or if affinity binds the client.
+ */
 async function predictOf(lab: Lab, flow: LabFlow, memory: Memory) {
   const changes = flow.sticky !== undefined || flow.from === 'node-lb-ip'
   const isUnchanged = memory.isUnchanged && !changes
@@ -155,9 +160,8 @@ function packetOf({ from, src, dst, dport: port, proto: protocol }: LabFlow): La
 }
 
 /**
- * Ten connections at least, because a spreading fault passes by luck with one;
- * up to forty per endpoint until all were seen (the odds of missing one of
- * four are then 1 in 10^20).
+ * At least ten connections, because with one connection a fault of the distribution may not show; up to forty per
+ * endpoint until all endpoints were seen (the probability of missing one of four is then 1 in 10^20).
  */
 function attemptOf(flow: LabFlow, endpoints: number): Attempt & { protocol: Transport } {
   const deliver = flow.expect.outcome === 'deliver'
@@ -201,7 +205,7 @@ function clientOf({ src, dst, dport }: LabFlow): string {
   return `${src} > ${dst} ${dport}`
 }
 
-/** The node itself answers: the daemon's health check of a Service. */
+/** Checks a flow to the health check of a Service, which the daemon on the node answers. */
 async function checkHttp(lab: Lab, flow: LabFlow, memory: Memory): Promise<string[]> {
   const packet = packetOf(flow)
   const { agent } = await lab.site(packet.from, flow.src)

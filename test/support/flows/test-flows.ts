@@ -9,8 +9,8 @@ import { proxyConfigOf, runFlow } from './replay.ts'
 import { inUserspace } from './userspace-flow.ts'
 
 /**
- * Declares a test for every flow of the configurations, with real packets. Those that want the
- * same daemon share one lab, so that each also starts from what the one before left in the kernel.
+ * Declares a test with real packets for every flow of the configurations. Configurations with the same daemon settings
+ * share one lab, so that each also starts from what the one before left in the kernel.
  */
 export function testFlows(configs: readonly LabConfig[]): void {
   describe.each(groupByDaemon(configs))('daemon %#', (...group) => {
@@ -43,12 +43,12 @@ function testGroup(group: readonly LabConfig[]): void {
   })
 }
 
-/** Whether the configuration says for IPv4 who refuses: a rule of ours, or the kernel. */
+/** Whether the configuration says, for IPv4, if a rule of node-proxy drops such packets, or the kernel itself. */
 function isMartianTest({ expectAntiMartianRule, family }: LabConfig): boolean {
   return expectAntiMartianRule !== undefined && family === 'IPv4'
 }
 
-/** Whether the kernel routes loopback addresses; IPVS needs no such thing for node ports. */
+/** Whether the kernel routes loopback addresses, which IPVS does not need for node ports. */
 function isOpen({ expectAntiMartianRule }: LabConfig): boolean {
   return expectAntiMartianRule === true && ['iptables', 'nftables'].includes(proxyMode())
 }
@@ -76,8 +76,9 @@ function forMode(flow: LabFlow): LabFlow {
 }
 
 /**
- * The flow file has what kube-proxy's nftables mode does otherwise. Ours refuses ports of a ClusterIP that no Service
- * has, as well; node ports and addresses without a Service are as in the other modes, so that a mode can be changed.
+ * Whether an expectation of the flow file for kube-proxy's nftables mode also holds for ours. Ours also refuses ports
+ * of a ClusterIP that no Service has. Node ports and addresses without a Service are handled as in the other modes, so
+ * that the mode can be changed.
  */
 function isShared({ outcome }: Partial<LabFlow['expect']>): boolean {
   return proxyMode() !== 'nftables' || outcome === 'reject'

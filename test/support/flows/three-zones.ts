@@ -5,7 +5,7 @@ import { NODE_NAME } from '../lab/plan.ts'
 
 export const ZONE_LABEL = 'topology.kubernetes.io/zone'
 
-/** Where the Pods are: on the node under test, or on another node of a zone. */
+/** The places of Pods: the node under test, or another node of a zone. */
 export const PLACES = {
   here: { ip: '10.180.0.1', nodeName: NODE_NAME },
   a: { ip: '10.180.2.1', nodeName: 'node-a' },
@@ -18,7 +18,7 @@ export type PlaceName = keyof typeof PLACES
 
 const PLACE_NAMES = ['here', 'a', 'b', 'alsoB', 'c'] as const
 
-/** Nodes in three zones beside the one under test, which is so small that it decides no share. */
+/** Makes nodes in three zones beside the node under test, which is so small that it does not affect shares. */
 export async function makeThreeZones(lab: Lab): Promise<void> {
   for (const name of ['a', 'b', 'c']) {
     const labels = { [ZONE_LABEL]: name }
@@ -32,7 +32,7 @@ export async function makeThreeZones(lab: Lab): Promise<void> {
   }
 }
 
-/** Removes the Pods and all other objects; no kubelet would end the Pods. */
+/** Removes the Pods and all other objects. Pods are removed at once, because there is no kubelet. */
 export async function clearZones({ api }: Lab): Promise<void> {
   for (const place of PLACE_NAMES) {
     const path = `/api/v1/namespaces/ns/pods/${podName(place)}`
@@ -53,7 +53,7 @@ export function podAt(place: PlaceName, ready = true): ApiObject {
     apiVersion: 'v1',
     kind: 'Pod',
     metadata: { name: podName(place), namespace: 'ns', labels: { app: 'web' } },
-    // What a server that knows users would add: a Pod is replaced as a whole, and its spec may not change.
+    // Fields that a server with users would add. A Pod is replaced as a whole, and its spec must not change.
     spec: {
       containers: [{ name: 'c', image: 'none' }],
       nodeName,
@@ -69,7 +69,7 @@ export function podAt(place: PlaceName, ready = true): ApiObject {
   }
 }
 
-/** The places whose endpoints are hinted for a zone, as soon as there are some. */
+/** Waits for endpoints with a hint for a zone, and returns their places. */
 export async function hintedFor({ api }: Lab, zone: string): Promise<readonly PlaceName[]> {
   for (let attempt = 0; attempt < 100; attempt++) {
     const reply = await api.request('GET', '/apis/discovery.k8s.io/v1/namespaces/ns/endpointslices')

@@ -1,8 +1,8 @@
 import type { LabFlow } from './lab-flow.ts'
 
 /**
- * What is declared to be otherwise in userspace mode: backends see the node, and SCTP
- * is left alone, because sockets of this process forward.
+ * A flow with what differs in userspace mode, as declared: backends see the node, and SCTP is not forwarded, because
+ * sockets of the daemon forward.
  */
 export function inUserspace(flow: LabFlow): LabFlow {
   const { expect } = flow

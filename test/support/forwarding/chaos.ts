@@ -8,7 +8,7 @@ import type { Remote } from './remote.ts'
 import { backendAddress, type Stage } from './stage.ts'
 import type { TalkerCalls } from './talker.script.ts'
 
-/** At a time: each plays a part, and the rest do nothing but serve. */
+/** Backends at the same time: each fate happens to one of them, and the others only serve. */
 const BACKENDS = 6
 const DRAIN_MS = 6_000
 const TIMEOUT_MS = 15_000
@@ -42,7 +42,7 @@ export class Chaos {
   readonly #forwarder: Remote<ForwarderCalls>
   readonly #talker: Remote<TalkerCalls>
   readonly #backends = new Map<number, Remote<ListenerCalls>>()
-  /** Of the forwarder's process, before it was opened. */
+  /** Descriptors of the forwarder's process before the forwarder was opened. */
   readonly #descriptors: Usage['descriptors']
   #news: BackendNews[] = []
   #fates = new Map<number, Fate>()
@@ -79,7 +79,7 @@ export class Chaos {
     return { first: this.#descriptors, last: descriptors }
   }
 
-  /** Opens all connections first, so that all of them are there when backends begin to go. */
+  /** Opens all connections first, so that all of them exist when backends begin to fail. */
   async round(options: RoundOptions): Promise<RoundReport> {
     this.#news = []
     this.#fates = new Map()
@@ -97,7 +97,7 @@ export class Chaos {
     return { verdict, connected, isOver, counts: await this.#forwarder.call('counts') }
   }
 
-  /** One is replaced, one killed, one unreachable for a while, one for ever. */
+  /** Replaces one backend, kills one, and makes one unreachable for a while and one for ever. */
   async #happen(): Promise<void> {
     const [replaced = 0, killed = 0, asleep = 0, lost = 0] = this.#backends.keys()
     const talker = this.#talker
@@ -138,7 +138,7 @@ export class Chaos {
     }
   }
 
-  /** Starts so many; those without a fate make the routes. */
+  /** Starts backends. The routes lead to those without a fate. */
   async #add(count: number): Promise<void> {
     const onNews = (news: unknown) => this.#news.push(news as BackendNews)
     const fresh = Array.from({ length: count }, () => ++this.#lastBackend)

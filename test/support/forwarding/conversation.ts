@@ -11,11 +11,11 @@ export interface Plan {
   readonly words: Opening | undefined
   /** Reads a little at a time. */
   readonly isSlow: boolean
-  /** Sends half and continues on command. */
+  /** Sends one half, and continues on command. */
   readonly isStubborn: boolean
 }
 
-/** What became of a conversation, by its client. Times are milliseconds since the epoch. */
+/** The outcome of a conversation for its client. Times are milliseconds since the epoch. */
 export interface ConversationResult extends Pick<Plan, 'order' | 'isStubborn'> {
   /** The client's address and port, as announced to the backend. */
   readonly client: string
@@ -27,10 +27,10 @@ export interface ConversationResult extends Pick<Plan, 'order' | 'isStubborn'> {
   readonly over: number
 }
 
-/** Milliseconds between two looks of a slow reader. */
+/** Milliseconds between two reads of a slow reader. */
 const SLOW_MS = 3
 
-/** One connection of a client, which keeps quiet until `go`. */
+/** One connection of a client, which sends nothing until `go`. */
 export class Conversation {
   readonly ended: Promise<void>
   readonly #plan: Plan
@@ -64,7 +64,7 @@ export class Conversation {
     })
   }
 
-  /** Resolves when it is connected, or has failed. */
+  /** Resolves when the connection is established or has failed. */
   get settled(): Promise<void> {
     if (!this.#socket.connecting) return Promise.resolve()
     return new Promise((resolve) => {

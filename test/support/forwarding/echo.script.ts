@@ -4,7 +4,7 @@ import { createServer } from 'node:net'
 import { ECHO_PORT } from './frontends.ts'
 import { serveCalls } from './serve-calls.ts'
 
-/** A backend that says what it hears, over TCP and UDP. */
+/** A backend that echoes over TCP and UDP. */
 const [, , host = ''] = process.argv
 const server = createServer({ noDelay: true }, (socket) => {
   socket.on('error', () => undefined)

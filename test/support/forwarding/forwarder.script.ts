@@ -20,7 +20,7 @@ export interface ForwarderStart {
 }
 
 export interface Usage {
-  /** How many of each kind: `socket:[]`, `pipe:[]`, … */
+  /** The number of descriptors of each kind: `socket:[]`, `pipe:[]`, … */
   readonly descriptors: Readonly<Record<string, number>>
   readonly sockets: number
   /** Bytes of memory, after a collection. */
@@ -39,7 +39,7 @@ const LIMITS: ForwarderLimits = {
   affinityClients: 1_000,
 }
 const LOOK_EVERY_MS = 20
-/** In /proc/net/tcp (linux/tcp_states.h). */
+/** The state in /proc/net/tcp (linux/tcp_states.h). */
 const SYN_RECV = '03'
 
 const opened: { forwarder?: Forwarder; routes: Set<EntryId> } = { routes: new Set() }
@@ -61,14 +61,14 @@ const calls = {
       onLost: (error) => sendNews(error.message),
     })
   },
-  /** Refused routes and why. */
+  /** Applies routes. @returns the refused ones, and why */
   async apply(routes: readonly Route[]) {
     for (const { id } of routes) opened.routes.add(id)
     return [...(await forwarder().apply(new Map(routes.map((route) => [route.id, route]))))]
   },
   removeAll: () => forwarder().apply(new Map([...opened.routes].map((id) => [id, undefined]))),
   counts: () => forwarder().counts(),
-  /** Waits until there are so many clients, but not for ever. */
+  /** Waits, with a timeout, until there are this many clients. */
   async untilClients(wanted: number, timeoutMs = 90_000) {
     for (const deadline = Date.now() + timeoutMs; Date.now() < deadline; ) {
       const { connectionsNow, udpFlowsNow } = forwarder().counts()
@@ -77,7 +77,7 @@ const calls = {
     }
     return false
   },
-  /** Waits until no backend is draining any more, but not for ever. */
+  /** Waits, with a timeout, until no backend is draining. */
   async untilDrained(timeoutMs = 90_000) {
     for (const deadline = Date.now() + timeoutMs; Date.now() < deadline; ) {
       if (forwarder().counts().drainingNow === 0) return true
@@ -85,7 +85,7 @@ const calls = {
     }
     return false
   },
-  /** TCP connections of this node that wait for the last word of their client. */
+  /** TCP connections of this node that wait for the last packet of the handshake. */
   halfOpen: () =>
     readFileSync('/proc/self/net/tcp', 'utf8')
       .split('\n')

@@ -4,13 +4,13 @@ import type { Route } from '../../../src/modes/userspace/route.ts'
 import { ORDERS, type Order } from './order.ts'
 import { backendAddress, FRONTEND } from './stage.ts'
 
-/** The ports of the frontends, and of each backend: one for each order. */
+/** The ports of the frontends and of each backend: one for each order of speaking. */
 export const FRONTEND_PORTS = { both: 81, client: 82, server: 83 } as const
 export const BACKEND_PORTS = { both: 8081, client: 8082, server: 8083 } as const
-/** Of a backend that says what it hears. */
+/** The port of an echoing backend. */
 export const ECHO_PORT = 8080
 
-/** A route with one frontend and some backends, to which a test adds what matters. */
+/** A route with one frontend and some backends; a test adds what it needs. */
 export function routeTo(
   port: number,
   backends: Route['pools']['cluster'],
@@ -37,7 +37,7 @@ export function routeTo(
   }
 }
 
-/** One route for each order; where clients speak first, the forwarder announces them to backends. */
+/** One route for each order of speaking. If clients speak first, the forwarder announces them to backends. */
 export function routesForAllOrders(backends: readonly number[]): readonly Route[] {
   const routeFor = (order: Order) => {
     const port = BACKEND_PORTS[order]

@@ -2,15 +2,15 @@ import { HEADER_BYTES, type Opening } from './said.ts'
 
 export interface HeardReport {
   readonly opening: Opening | undefined
-  /** Of payload. */
+  /** The number of bytes of payload. */
   readonly bytes: number
-  /** All that was announced, and nothing else; or nothing at all. */
+  /** Whether everything that was announced arrived, and nothing else; or nothing at all. */
   readonly isWhole: boolean
-  /** The first thing that is not as it was said. */
+  /** The first difference from what was sent. */
   readonly fault: string | undefined
 }
 
-/** Compares what one end hears with what the other end said, byte for byte and in place. */
+/** Compares what one end receives with what the other end sent, byte by byte and by position. */
 export class Heard {
   readonly #pool: Buffer
   #header: Buffer = Buffer.alloc(0)

@@ -2,14 +2,14 @@ import type { ConversationResult } from './conversation.ts'
 import type { BackendNews } from './listener.script.ts'
 
 /**
- * What a test did to a backend, and from when on (milliseconds since the epoch) conversations
- * may be cut for it: `killed` at once; `left`, those that stayed too long; `lost`, all that it
- * had when packets to it vanished and it was taken away.
+ * What a test did to a backend, and from when on (milliseconds since the epoch) conversations may be cut because of it.
+ * `killed`: all at once. `left`: those that lasted too long after it left the route. `lost`: all that it had when
+ * packets to it were dropped and it was removed.
  */
 export interface Fate {
   readonly kind: 'killed' | 'left' | 'lost'
   readonly from: number
-  /** Conversations that began later went to others. */
+  /** Conversations that began later went to other backends. */
   readonly until: number
 }
 
@@ -20,15 +20,15 @@ export interface Evidence {
 }
 
 export interface Verdict {
-  /** What must not happen, one line for each conversation. */
+  /** What must not have happened, one line for each conversation. */
   readonly faults: readonly string[]
-  /** Conversations that were whole in both directions. */
+  /** The number of conversations that were complete in both directions. */
   readonly whole: number
-  /** Those that were cut for a reason, by the fate of their backend. */
+  /** The number of conversations that were cut for a known reason, by the fate of their backend. */
   readonly cut: Readonly<Record<Fate['kind'], number>>
 }
 
-/** Whether each conversation ended whole, or was cut for a reason that the test knows. */
+/** Judges whether each conversation was complete, or was cut for a reason that the test knows. */
 export function judge(evidence: Evidence): Verdict {
   const reported = read(evidence.news)
   const cut = { killed: 0, left: 0, lost: 0 }
@@ -68,7 +68,7 @@ function isAcceptance(news: BackendNews): news is Accepted {
   return news.kind === 'accepted'
 }
 
-/** Who knows the client of this conversation, and not of another one from the same port. */
+/** The backend that accepted this conversation, and not another one from the same port. */
 function accepterOf(
   { client, order, began, over }: ConversationResult,
   reported: Reported,
@@ -77,7 +77,7 @@ function accepterOf(
   return reported.accepted.get(client)?.find(({ at }) => at >= began && at <= over)?.who
 }
 
-/** What the backend heard of a conversation that was whole for its client. */
+/** The fault of the backend's side of a conversation that was complete for its client. */
 function upFault(
   { heard, said, order }: ConversationResult,
   reported: Reported,
@@ -94,7 +94,7 @@ function upFault(
   return `backend heard ${bytes} of ${said} bytes (${order}), then ${other.ended}`
 }
 
-/** Of a conversation whose backend is unknown: it had not accepted it yet. */
+/** The fate that explains a conversation whose backend is unknown, because no backend had accepted it yet. */
 function anyFate({ began, over }: ConversationResult, fates: Evidence['fates']): Fate | undefined {
   return fates
     .values()

@@ -7,7 +7,7 @@ import { createPool, offsetsFor, say, wordsOf } from './said.ts'
 import { seeded, someLength } from './seeded.ts'
 import { sendNews, serveCalls } from './serve-calls.ts'
 
-/** What a backend reports of one connection: when it knows its client, and when it is over. */
+/** What a backend reports about a connection: when it knows the client, and when the connection ends. */
 export type BackendNews =
   | {
       readonly kind: 'accepted'
@@ -60,7 +60,7 @@ function serve(socket: Socket, order: Order): void {
   })
 }
 
-/** Takes the first line away, which says who the client is (PROXY protocol, version 1). */
+/** Removes the first line, which names the client (PROXY protocol, version 1). */
 function afterProxyLine(next: (chunk: Buffer) => void): (chunk: Buffer) => void {
   let start = Buffer.alloc(0)
   let isKnown = false
@@ -84,7 +84,7 @@ for (const order of ORDERS) {
 }
 
 const calls = {
-  /** Waits until the last connection is over, but not for ever. */
+  /** Waits, with a timeout, until the last connection has ended. */
   async untilIdle(): Promise<number> {
     for (const deadline = Date.now() + 10_000; Date.now() < deadline && serials.open > 0; ) {
       await delay(5)

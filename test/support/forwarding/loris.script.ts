@@ -3,15 +3,15 @@ import { paced, pacedTimes } from './paced.ts'
 import { serveCalls } from './serve-calls.ts'
 import { clientAddress, FRONTEND } from './stage.ts'
 
-/** Few clients with very many connections, which say a byte now and then; or reset them at once. */
+/** A few clients with very many connections, on which they sometimes send a byte, or which they reset at once. */
 export type LorisCalls = typeof calls
 
 export interface Swarm {
   readonly port: number
   readonly count: number
-  /** Client addresses that they share, from the first one on. */
+  /** The number of client addresses that the connections share. */
   readonly addresses: number
-  /** Bytes of all of them together. */
+  /** Bytes per second of all connections together. */
   readonly bytesPerSecond: number
 }
 

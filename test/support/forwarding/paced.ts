@@ -1,6 +1,6 @@
 const TICK_MS = 2
 
-/** Does something so many times a second, evenly, until the result is called. */
+/** Runs a task `perSecond` times a second, evenly. Returns a function that stops it. */
 export function paced(perSecond: number, task: () => void): () => void {
   const begin = performance.now()
   let done = 0
@@ -11,7 +11,7 @@ export function paced(perSecond: number, task: () => void): () => void {
   return () => clearInterval(timer)
 }
 
-/** Does something so many times, evenly; resolves after the last one. */
+/** Runs a task `times` times, evenly; resolves after the last run. */
 export function pacedTimes(times: number, perSecond: number, task: () => void): Promise<void> {
   return new Promise((resolve) => {
     let left = times

@@ -3,7 +3,7 @@ const PROTOCOL = { tcp: 6, udp: 17 } as const
 const HOPS = 64
 
 export interface Endpoint {
-  /** Of IPv4, as a number. */
+  /** An IPv4 address as a number. */
   readonly ip: number
   readonly port: number
 }
@@ -16,7 +16,7 @@ export interface Path {
 /** TCP flags (RFC 9293). */
 export const FLAGS = { syn: 0x02, rst: 0x04 } as const
 
-/** A TCP packet without data, IP header included, from whatever address one likes. */
+/** A TCP packet without data, with its IP header, from any source address. */
 export function tcpPacket(path: Path, flags: number, sequence: number): Buffer {
   const segment = Buffer.alloc(20)
   segment.writeUInt16BE(path.from.port, 0)
@@ -34,7 +34,7 @@ export function tcpPacket(path: Path, flags: number, sequence: number): Buffer {
   return Buffer.concat([ipHeader(path, PROTOCOL.tcp, segment.length), segment])
 }
 
-/** A datagram, IP header included; without a checksum, which IPv4 allows (RFC 768). */
+/** A datagram with its IP header; without a checksum, which IPv4 allows (RFC 768). */
 export function udpPacket(path: Path, payload: Buffer): Buffer {
   const header = Buffer.alloc(8)
   header.writeUInt16BE(path.from.port, 0)
@@ -49,7 +49,7 @@ export function ipNumber(text: string): number {
   return text.split('.').reduce((sum, part) => sum * 256 + Number(part), 0)
 }
 
-/** The kernel fills in checksum and identification (raw(7)). */
+/** An IP header, whose checksum and identification the kernel fills in (raw(7)). */
 function ipHeader({ from, to }: Path, protocol: number, length: number): Buffer {
   const header = Buffer.alloc(IP_BYTES)
   header.writeUInt8(0x45, 0)

@@ -5,7 +5,7 @@ import { pacedTimes } from './paced.ts'
 import { serveCalls } from './serve-calls.ts'
 import { clientAddress, FRONTEND } from './stage.ts'
 
-/** Honest clients, and how long they wait. */
+/** Honest clients, which measure how long they wait. */
 export type ProberCalls = typeof calls
 
 /** Milliseconds until the slowest hundredth was answered, and how many never were. */
@@ -17,7 +17,7 @@ export interface Waits {
 const CLIENTS = 50
 const FIRST_CLIENT = 100
 const PER_SECOND = 800
-/** One in so many is a new connection, the others are requests on those that stay. */
+/** One in this many requests uses a new connection, the others use open ones. */
 const NEW_EVERY = 4
 const kept: Socket[] = []
 
@@ -49,7 +49,7 @@ function slowest(waits: readonly number[]): number {
 }
 
 const calls = {
-  /** Connections that stay. */
+  /** Opens connections, and keeps them. */
   async keep({ port, count }: Record<'port' | 'count', number>) {
     for (let index = 0; index < count; index++) {
       const socket = open(port, index)
@@ -89,7 +89,7 @@ const calls = {
     socket.destroy()
     return result
   },
-  /** Whether a datagram of so many bytes comes back as it was, tried until it does. */
+  /** Whether a datagram of this size is echoed unchanged; repeats until one is. */
   async echo({ port, bytes }: Record<'port' | 'bytes', number>): Promise<boolean> {
     const socket = createSocket('udp4')
     const payload = Buffer.alloc(bytes, 'np')

@@ -10,7 +10,7 @@ export interface Call {
   readonly argument: unknown
 }
 
-/** What a process says: that it is ready, the answer to a call, or an event. */
+/** A message of a process: that it is ready, the answer to a call, or an event. */
 export type Saying =
   | { readonly kind: 'ready' }
   | { readonly kind: 'answer'; readonly number: number; readonly result: unknown }
@@ -20,7 +20,7 @@ export type Saying =
 export interface RemoteOptions {
   readonly args?: readonly string[]
   readonly onNews?: (news: unknown) => void
-  /** How it gives way to others (nice(1)): -20 to 19; 0 unless set. */
+  /** The niceness of the process (nice(1)): -20 to 19; 0 unless set. */
   readonly nice?: number
 }
 

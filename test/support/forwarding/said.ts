@@ -4,9 +4,9 @@ import type { Socket } from 'node:net'
 const POOL_BYTES = 1 << 24
 export const HEADER_BYTES = 16
 
-/** What is said at the start of each direction: who says it, and which part of the pool follows. */
+/** The start of each direction: who sends it, and which part of the pool follows. */
 export interface Opening {
-  /** A backend, or a client's round. */
+  /** The number of a backend, or of a client's round. */
   readonly who: number
   readonly serial: number
   readonly offset: number
@@ -20,7 +20,7 @@ export function createPool(): Buffer {
   )
 }
 
-/** What one end says: the opening, and the bytes that it announces. */
+/** What one end sends: the opening, and the bytes that it announces. */
 export function wordsOf(pool: Buffer, opening: Opening): Buffer {
   const header = Buffer.alloc(HEADER_BYTES)
   const { who, serial, offset, length } = opening
@@ -30,12 +30,12 @@ export function wordsOf(pool: Buffer, opening: Opening): Buffer {
   return Buffer.concat([header, pool.subarray(offset, offset + length)])
 }
 
-/** Where a direction of so many bytes may begin. */
+/** The number of positions in the pool at which a direction of this length may begin. */
 export function offsetsFor(length: number): number {
   return POOL_BYTES - length
 }
 
-/** Resolves when the kernel has taken it, or never will. */
+/** Sends words. Resolves when the kernel has accepted them, or never will. */
 export function say(socket: Socket, words: Buffer): Promise<void> {
   return new Promise((resolve) => {
     socket.write(words, () => resolve())

@@ -1,6 +1,6 @@
 import type { Call, CallTable, Saying } from './remote.ts'
 
-/** Runs the calls of the parent process, one call as good as any other, and ends with it. */
+/** Runs the calls of the parent process concurrently, and ends when the parent ends. */
 export function serveCalls(calls: object): void {
   const table = calls as CallTable
   process.on('message', (call: Call) => void answer(table, call))
@@ -8,7 +8,7 @@ export function serveCalls(calls: object): void {
   say({ kind: 'ready' })
 }
 
-/** Something that the parent did not request. */
+/** Sends the parent a message that it did not request. */
 export function sendNews(news: unknown): void {
   say({ kind: 'news', news })
 }

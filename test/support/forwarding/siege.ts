@@ -8,28 +8,28 @@ import type { Remote } from './remote.ts'
 import { backendAddress, type Stage } from './stage.ts'
 
 export const PORT = 80
-/** Connections of honest clients that stay. */
+/** Connections that honest clients keep open. */
 export const KEPT = 16
 
-/** How often honest clients are measured, in peace and under attack by turns. */
+/** How often honest clients are measured, alternately without and under attack. */
 const ROUNDS = 5
 const MEASUREMENTS = 800
-/** Measured processes do not wait for others: the scheduler is not measured. */
+/** The niceness of measured processes, which must not wait for others: the scheduler is not what is measured. */
 const FIRST = -20
 
 export interface Attack {
   begin(): Promise<unknown>
-  /** Everything of it is gone in the end. */
+  /** Ends the attack; resolves when nothing of it is left. */
   end(): Promise<unknown>
 }
 
-/** How much longer the slowest hundredth waits under attack, in the median of all rounds. */
+/** By which factor the 99th percentile of waits grows under attack; the median of all rounds. */
 export interface Slowdown {
   readonly ratio: number
   readonly failures: number
 }
 
-/** A forwarder with one echoing backend and honest clients, for those who mean harm. */
+/** A forwarder with one echoing backend and honest clients, which a test attacks. */
 export class Siege {
   readonly forwarder: Remote<ForwarderCalls>
   readonly prober: Remote<ProberCalls>
@@ -69,7 +69,7 @@ export class Siege {
     return this.forwarder.call('usage')
   }
 
-  /** In peace and under attack by turns. */
+  /** Measures alternately without and under attack. */
   async slowdown(attack: Attack): Promise<Slowdown> {
     const measure = { port: PORT, count: MEASUREMENTS }
     await this.prober.call('keep', { port: PORT, count: KEPT })

@@ -4,10 +4,10 @@ import { type Endpoint, FLAGS, ipNumber, tcpPacket, udpPacket } from './packet.t
 import { serveCalls } from './serve-calls.ts'
 import { FRONTEND, UNUSED_NETWORK } from './stage.ts'
 
-/** Clients who never answer: packets with the addresses of others. */
+/** Forged clients, which never answer: sends packets with spoofed source addresses. */
 export type SpooferCalls = typeof calls
 
-/** raw(7): what is sent begins with its IP header. */
+/** With this protocol, packets are sent with their IP header (raw(7)). */
 const IPPROTO_RAW = 255
 const FIRST = ipNumber(UNUSED_NETWORK.split('/')[0] ?? '')
 const SEQUENCE = 1_000
@@ -17,7 +17,7 @@ const PORTS = 100
 const socket = openRaw(IPPROTO_RAW, '10.7.0.2')
 const state = { next: 0, stop: () => {} }
 
-/** A client of its own for each number: a hundred ports of each address. */
+/** The client with a number; each address has a hundred ports. */
 function clientAt(index: number): Endpoint {
   return { ip: FIRST + 1 + Math.floor(index / PORTS), port: 20_000 + (index % PORTS) }
 }
@@ -29,20 +29,20 @@ function sendTcp(index: number, port: number, flags: 'syn' | 'rst'): void {
 }
 
 const calls = {
-  /** Half opens so many connections at once, and then so many each second. */
+  /** Half-opens `count` connections at once, and then `perSecond` each second. */
   async begin({ port, count, perSecond }: Record<'port' | 'count' | 'perSecond', number>) {
     state.next = 0
     const one = () => sendTcp(state.next++, port, 'syn')
     await pacedTimes(count, PER_SECOND, one)
     state.stop = paced(perSecond, one)
   },
-  /** Takes all of them back. */
+  /** Resets all of them. */
   async end(port: number) {
     state.stop()
     let index = 0
     await pacedTimes(state.next, PER_SECOND, () => sendTcp(index++, port, 'rst'))
   },
-  /** A datagram of each of so many clients. */
+  /** Sends a datagram from each of `count` clients. */
   async datagrams({ port, count }: Record<'port' | 'count', number>) {
     let index = 0
     await pacedTimes(count, PER_SECOND, () => {

@@ -5,7 +5,7 @@ import { Remote, type RemoteOptions } from './remote.ts'
 
 /** Where clients find the Services: an address of the node itself. */
 export const FRONTEND = '10.7.0.1'
-/** A namespace of spoofed clients: what is sent to them ends in silence. */
+/** The network of spoofed clients; packets to it are dropped. */
 export const UNUSED_NETWORK = '198.18.0.0/15'
 
 /** One of 254 clients. */
@@ -29,10 +29,10 @@ const BACKENDS = ['addr add 10.8.0.2/24 dev eth0', 'link set eth0 up'].concat([
   'route add local 10.9.0.0/16 dev lo',
   'route add default via 10.8.0.1',
 ])
-/** Receive buffers of backends: small enough that writes to them are often partial. */
+/** Receive buffers of backends, so small that writes to them are often partial. */
 const SMALL_BUFFERS = 'net.ipv4.tcp_rmem=4096 16384 65536'
 
-/** A node that forwards, between clients and backends: a namespace each, and processes in them. */
+/** Three namespaces, clients, a forwarding node and backends, with processes in them. */
 export class Stage {
   readonly #prefix: string
   readonly #namespaces: Readonly<Record<'node' | 'clients' | 'backends', Namespace>>
@@ -62,7 +62,7 @@ export class Stage {
     return stage
   }
 
-  /** Runs a script of this folder; `Calls` are what it serves. */
+  /** Runs a script of this folder, which serves `Calls`. */
   async start<Calls>(
     where: 'node' | 'clients' | 'backends',
     script: string,
@@ -76,8 +76,8 @@ export class Stage {
   }
 
   /**
-   * Packets to and from a backend vanish, or no longer do: on arrival, as on a network. A host
-   * that may not send an answer itself forgets a half-open connection, and its client waits for ever.
+   * Drops, or no longer drops, packets to and from a backend. They are dropped on arrival, as in a network: a host that
+   * cannot send its answer would forget a half-open connection, and the client would wait for ever.
    */
   async blackhole(address: string, isBlack: boolean): Promise<void> {
     const { node, backends } = this.#namespaces

@@ -7,7 +7,9 @@ import { type Dice, seeded, someLength } from './seeded.ts'
 import { serveCalls } from './serve-calls.ts'
 import { clientAddress, FRONTEND } from './stage.ts'
 
-/** The clients of a chaos: a crowd that is connected before it speaks, and a trickle beside it. */
+/**
+ * The clients of `Chaos`: a crowd that connects before it speaks, and single clients one after the other (the trickle).
+ */
 export type TalkerCalls = typeof calls
 
 const CLIENTS = 16
@@ -86,14 +88,14 @@ const calls = {
   release() {
     for (const conversation of state.crowd) conversation.release()
   },
-  /** Waits until so many of all have ended, but not for ever. */
+  /** Waits, with a timeout, until this number of the crowd has ended. */
   untilEnded: (wanted: number) => until(() => state.ended >= wanted),
-  /** Waits until the trickle has brought so many more. */
+  /** Waits until this many further clients of the trickle have ended. */
   untilTrickled(more: number) {
     const wanted = state.trickle.length + more
     return until(() => state.trickle.length >= wanted)
   },
-  /** Waits until all have ended, but not for ever. */
+  /** Waits, with a timeout, until all have ended. */
   async outcomes(timeoutMs: number): Promise<readonly ConversationResult[]> {
     const all = [...state.crowd, ...state.trickle]
     const everyone = Promise.all(all.map(({ ended }) => ended))

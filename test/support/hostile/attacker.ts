@@ -12,36 +12,36 @@ export interface Attempt {
   readonly headers?: Readonly<Record<string, string>>
 }
 
-/** What came back; `text` is all of it. */
+/** An answer; `text` is everything that was received. */
 export interface Answer {
   readonly status: number
   readonly text: string
 }
 
-/** Speaks HTTPS to a server as no library would; the server knows it as an administrator. */
+/** Sends a server HTTPS that no library would send; the server knows the sender as an administrator. */
 export interface Attacker {
   /** One request on a connection of its own. */
   call(method: string, path: string, attempt?: Attempt): Promise<Answer>
-  /** An open connection, on which anything can be said. */
+  /** Opens a connection on which anything can be sent. */
   open(): Promise<TLSSocket>
-  /** A connection without the handshake that the server waits for. */
+  /** Opens a TCP connection without the TLS handshake for which the server waits. */
   openHalf(): Promise<Socket>
-  /** Says something, and returns all that the server says until it closes. */
+  /** Sends a text, and returns everything that the server sends until it closes the connection. */
   say(text: string): Promise<string>
 }
 
-/** As the user of the kubeconfig. */
+/** An attacker with the credentials of the kubeconfig. */
 export async function createAttacker(server: OrchServerProcess): Promise<Attacker> {
   return attackerWith(server, await definedMaterial(server))
 }
 
-/** Without the client certificate of the kubeconfig. */
+/** An attacker without the client certificate of the kubeconfig. */
 export async function createAnonymous(server: OrchServerProcess): Promise<Attacker> {
   const { ca } = await definedMaterial(server)
   return attackerWith(server, ca === undefined ? {} : { ca })
 }
 
-/** What the kubeconfig has for TLS. */
+/** The certificates and the key of the kubeconfig. */
 async function definedMaterial({ connection }: OrchServerProcess): Promise<Material> {
   const { ca, cert, key }: Partial<TlsMaterial> = (await connection.tls?.material()) ?? {}
   const own = cert === undefined || key === undefined ? {} : { cert, key }
@@ -97,7 +97,7 @@ async function heard(socket: Socket, text: string): Promise<string> {
   return Buffer.concat(chunks).toString()
 }
 
-/** Resolves when a connection is closed, however that came. */
+/** Resolves when a connection is closed, for whatever reason. */
 export function ended(socket: Socket): Promise<void> {
   return new Promise((resolve) => {
     if (socket.closed) resolve()

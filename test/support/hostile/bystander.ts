@@ -5,9 +5,9 @@ import type { OrchServerProcess } from '../orchserver/orch-server-process.ts'
 
 const CONFIG_MAPS = '/api/v1/namespaces/default/configmaps'
 
-/** What a client saw that did nothing wrong. */
+/** What a well-behaved client experienced. */
 export interface Experience {
-  /** Objects that it created and read back. */
+  /** The number of objects that it created and read back. */
   readonly rounds: number
   readonly failures: readonly string[]
 }

@@ -1,6 +1,6 @@
 import { readFile } from 'node:fs/promises'
 
-/** The memory of a process that is really there, now and at its most. */
+/** The resident memory of a process, now and at its peak. */
 export async function residentBytes(
   pid: number,
 ): Promise<{ readonly now: number; readonly most: number }> {

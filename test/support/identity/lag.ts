@@ -1,11 +1,11 @@
 import type { Reply } from '../consistency/caller.ts'
 
-/** After this long it counts as never. */
+/** The longest wait for the status. */
 const LIMIT_MS = 60_000
 
 /**
- * Sends the request again and again until its status is the wanted one; resolves to the milliseconds since `since`
- * (`performance.now()`), by default since the call.
+ * Repeats a request until it has the wanted status; resolves to the milliseconds since `since` (`performance.now()`),
+ * by default since the call.
  * @throws Error with the last answer after a minute
  */
 export async function lagUntil(
@@ -25,7 +25,7 @@ export async function lagUntil(
   }
 }
 
-/** Of several measurements, so that a pause of a busy machine does not decide. */
+/** The median of several measurements, so that a pause of a busy machine does not decide. */
 export function median(values: readonly number[]): number {
   return values.toSorted((a, b) => a - b)[Math.floor(values.length / 2)] ?? Number.NaN
 }

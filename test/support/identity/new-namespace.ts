@@ -3,7 +3,7 @@ import type { UserClient } from './user-client.ts'
 
 const POD = { metadata: { name: 'p' }, spec: { containers: [{ name: 'c', image: 'none' }] } }
 
-/** Creates a namespace by one client, and by another one, as soon as that is answered, a Pod in it. */
+/** Creates a namespace with one client and, as soon as that is answered, a Pod in it with another client. */
 export async function createPodInNew(
   namespace: string,
   [first, second]: readonly [UserClient, UserClient],

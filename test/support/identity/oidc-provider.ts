@@ -15,17 +15,17 @@ import { newTestAuthority } from '../certificates/test-authority.ts'
 export interface OidcProvider extends AsyncDisposable {
   /** `https://127.0.0.1:port` */
   readonly issuer: string
-  /** By which its certificate is verified, PEM. */
+  /** The authority of its certificate, PEM. */
   readonly authority: string
-  /** An ID token for the client `orch`, good for ten minutes, where the claims say nothing else. */
+  /** An ID token for the client `orch`, valid for ten minutes unless the claims say otherwise. */
   idToken(claims: JWTPayload): Promise<string>
-  /** From now on it signs with another key, and publishes that one alone. */
+  /** From now on it signs with another key, and publishes only that one. */
   rotate(): Promise<void>
-  /** From now on it shows a certificate of another authority; answers that authority, PEM. */
+  /** From now on it uses a certificate of another authority. @returns that authority, PEM */
   replaceCertificate(): Promise<string>
   /** Ends connections, and refuses new ones. */
   stop(): Promise<void>
-  /** At the same address. */
+  /** Starts it again at the same address. */
   start(): Promise<void>
 }
 

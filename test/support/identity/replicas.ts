@@ -7,13 +7,13 @@ import { UserClient } from './user-client.ts'
 /** Two servers of one etcd that sign tokens with the same file of keys. */
 export interface Replicas extends AsyncDisposable {
   readonly servers: readonly [OrchServerProcess, OrchServerProcess]
-  /** The administrator of each. */
+  /** The administrator of each server. */
   readonly admins: readonly [UserClient, UserClient]
   /** The first signing key, PEM. */
   readonly key: string
-  /** Replaces the file of keys; the first one signs. */
+  /** Replaces the file of keys; the first key signs. */
   writeKeys(...keys: readonly string[]): Promise<void>
-  /** A user with a token, at each of them. */
+  /** The user of a token, as a client of each server. */
   withToken(token: string): Promise<readonly [UserClient, UserClient]>
 }
 

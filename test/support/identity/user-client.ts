@@ -4,7 +4,7 @@ import type { Issued } from '../certificates/test-authority.ts'
 import type { CallRequest, Reply } from '../consistency/caller.ts'
 import type { OrchServerProcess } from '../orchserver/orch-server-process.ts'
 
-/** What a user proves its name with; nothing: it does not. */
+/** The credential of a user; without any, the user is anonymous. */
 export interface UserCredential {
   readonly token?: string
   readonly certificate?: Issued
@@ -56,7 +56,7 @@ export class UserClient implements AsyncDisposable {
     return { status: answer.statusCode, body: (await answer.body.json()) as JsonObject }
   }
 
-  /** @throws Error with the answer, where it is not one of success */
+  /** Sends a request that must succeed. @throws Error with the answer if it does not */
   async must(request: CallRequest): Promise<JsonObject> {
     const { status, body } = await this.send(request)
     if (status < 300) return body
@@ -71,7 +71,7 @@ export class UserClient implements AsyncDisposable {
     return this.must({ method: 'DELETE', path })
   }
 
-  /** Who the server takes this user for: 201 with the review, or 401. */
+  /** Reads who the user is to the server (SelfSubjectReview): 201 with the review, or 401. */
   review(): Promise<Reply> {
     return this.send({ method: 'POST', path: REVIEWS, body: {} })
   }

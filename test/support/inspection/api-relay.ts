@@ -7,7 +7,7 @@ const NODE_PROGRAM = join(import.meta.dirname, '../../../scripts/node')
 const NODE = '192.168.0.2'
 const PORT = 7443
 
-/** orch-server of a lab serves the loopback of the node; other machines reach it by this. */
+/** Relays to the orch-server of a lab, which serves only the loopback of the node, for other machines. */
 export async function startApiRelay(lab: Lab): Promise<LabProcess> {
   const script = `require('node:net').createServer((one) => {
     const other = require('node:net').connect(6443, '127.0.0.1')

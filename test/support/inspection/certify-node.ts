@@ -7,11 +7,11 @@ import { runOrchServerCommand } from '../orchserver/run-command.ts'
 export interface CertifiedNode {
   readonly name: string
   readonly address: string
-  /** Where its certificate, its key and the authority go. */
+  /** The folder for its certificate, its key and the authority. */
   readonly folder: string
 }
 
-/** Has the orch-server of a lab certify a node; the flags by which its node-proxy serves remote inspection. */
+/** Lets the orch-server of a lab certify a node. @returns the flags by which its node-proxy serves remote inspection */
 export async function certifyNode(
   lab: Lab,
   { name, address, folder }: CertifiedNode,

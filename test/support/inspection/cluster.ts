@@ -15,7 +15,7 @@ export interface Cluster {
   readonly client: ApiClient
   /** Paths of the reviews that the client posted. */
   readonly posted: string[]
-  /** By TLS, with a certificate of the authority of tests. */
+  /** The HTTPS URL; its certificate is of the authority of tests. */
   readonly url: string
 }
 
@@ -57,7 +57,7 @@ function nodeRule(name: string) {
   return { apiGroups: [''], resources: ['nodes/proxy'], resourceNames: [name], verbs: ['get'] }
 }
 
-/** Gives a user a role of its name. */
+/** Grants a user a role with the user's name. */
 async function grant(api: IdentityApi, name: string, rules: readonly object[]): Promise<void> {
   await api.make(ROLES, { metadata: { name }, rules: rules.map((rule) => ({ ...rule })) })
   await api.make(BINDINGS, {

@@ -3,11 +3,13 @@ import { NODE_NAME } from '../lab/plan.ts'
 import { inspectionSocket } from './node-command.ts'
 
 const BIN = new URL('../../../bin', import.meta.url).pathname
-/** In the pages. */
+/** The path of the record in the pages. */
 const RECORD = '/tmp/node7.tar.gz'
 const CONFIG = '/etc/node-proxy/config.yaml'
 
-/** Runs a script of a page on the lab's node, whose socket and files are elsewhere; answers in the words of the page. */
+/**
+ * Runs a script of a page on the lab's node, with the paths of the lab, and returns the output with those of the page.
+ */
 export async function runOnNode({ node, folder, daemon }: Lab, script: string): Promise<string> {
   const socket = `--socket='${inspectionSocket({ daemon })}'`
   const proxy = `node-proxy() { case $1 in plan) command node-proxy "$@" ;; *) command node-proxy "$@" ${socket} ;; esac; }`

@@ -18,7 +18,7 @@ export async function runPlan(lab: Lab, ...words: readonly string[]): Promise<No
   return JSON.parse(await planOutput(lab, '-o', 'json', ...words))
 }
 
-/** What it prints; throws where the exit code is not 0. */
+/** The output of `node-proxy plan`; throws if the exit code is not 0. */
 export function planOutput(lab: Lab, ...words: readonly string[]): Promise<string> {
   const flags = [`--config=${lab.daemon.configFile}`, ...backendFlags()]
   const command = [LAUNCHER, 'plan', ...flags, ...words]
@@ -43,7 +43,7 @@ export function keysOf({ services, shared }: NodePlan): Keys {
   return { set: named(false), unset: named(true) }
 }
 
-/** The keys of each run of the daemon, which logs at -v 6, but those that are in its own process. */
+/** The keys of each run of the daemon, which must log at -v 6, without objects that are not in the kernel. */
 export function runsOf({ daemon }: Pick<Lab, 'daemon'>): readonly Keys[] {
   return logged(daemon)
     .filter(({ msg }) => msg === 'the objects of this run')

@@ -19,11 +19,11 @@ interface Pair {
   readonly key: string
 }
 
-/** What a remote listener of tests serves with. */
+/** The options of a remote listener of tests. */
 export interface RemoteNodeOptions {
   readonly cluster: Pick<Cluster, 'client'>
   readonly serving: Pair
-  /** PEM; none: bearer tokens alone. */
+  /** PEM; absent: only bearer tokens are accepted. */
   readonly clientAuthority?: string
   readonly source?: InspectionHandlerParts['source']
   readonly readDocument?: InspectionHandlerParts['readDocument']

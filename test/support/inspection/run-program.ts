@@ -10,13 +10,13 @@ export interface CommandResult {
 /** Where a program runs. */
 export interface RunPlace {
   readonly site: Pick<Lab['node'], 'namespace'>
-  /** Its output goes to files that begin so. */
+  /** The prefix of the files to which its output goes. */
   readonly prefix: string
   readonly timeoutMs?: number
   readonly home?: string
 }
 
-/** Runs a program on a machine of a lab. The shell reports the exit code, whatever it is. */
+/** Runs a program on a machine of a lab, whatever its exit code. */
 export async function runProgram(
   { site, prefix, timeoutMs = 150_000, home }: RunPlace,
   ...words: readonly string[]

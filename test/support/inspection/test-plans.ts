@@ -13,11 +13,11 @@ type Mode = 'iptables' | 'ipvs' | 'nftables' | 'userspace'
 const KEYS = ['ns/a', 'ns/b', 'ns/c']
 const ENDPOINTS = ['10.180.2.1', '10.180.2.2', '10.180.2.3', '10.180.2.4']
 
-/** How much of it is tested: each plan starts a process, which takes seconds in User-mode Linux. */
+/** How much is tested; each plan starts a process, which takes seconds in User-mode Linux. */
 interface PlanTests {
   /** Changes of one object, one after the other. */
   readonly changes: number
-  /** Whether a plan is compared with a start, too, after the kernel was altered. */
+  /** Whether a plan is also compared with a start of the daemon after the kernel was altered. */
   readonly start: boolean
 }
 
@@ -40,7 +40,7 @@ const someStep: fc.Arbitrary<Step> = fc.record({
   port: fc.constantFrom(80, 81),
 })
 
-/** What `node-proxy plan` promises, against a daemon in this mode; `other`: a mode to change to. */
+/** Declares tests of `node-proxy plan` beside a daemon in this mode; `other`: the mode to change to. */
 export function testPlans(mode: Mode, other: Mode, { changes, start }: PlanTests): void {
   describe(`plans in mode ${mode}`, () => {
     const flags = ['-v', '6']
@@ -95,7 +95,7 @@ export function testPlans(mode: Mode, other: Mode, { changes, start }: PlanTests
   })
 }
 
-/** The daemon has written everything, and removed the mode before. */
+/** Waits until the daemon has written everything and removed the previous mode. */
 async function settled(lab: Lab, mode: Mode): Promise<void> {
   await expect
     .poll(() => runPlan(lab), { interval: 300 })

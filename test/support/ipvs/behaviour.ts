@@ -1,41 +1,40 @@
 /**
- * What each scheduler of IPVS does that none of the others does, judged from
- * connections alone. Each observation returns what was wrong, in words; nothing
- * when the scheduler behaved as its name says. `schedulers-by-hand` proves that
- * each one recognises its scheduler and calls the other five wrong.
+ * What each scheduler of IPVS does and no other one does, judged by connections alone. Each observation returns the
+ * faults in words, and none if the scheduler behaved as its name says. `schedulers-by-hand` proves that each
+ * observation accepts its scheduler and rejects the other five.
  */
 export const SCHEDULERS = ['rr', 'wrr', 'lc', 'wlc', 'sh', 'dh'] as const
 export type SchedulerName = (typeof SCHEDULERS)[number]
 
-/** The three backends, by the names that they answer with. */
+/** The three backends, by the names with which they answer. */
 export const BACKENDS = ['10.180.2.1:80', '10.180.2.2:80', '10.180.2.3:80'] as const
 const [LIGHT, MIDDLE, HEAVY] = BACKENDS
 
-/** Every backend with its own weight. */
+/** A different weight for every backend. */
 const UNEVEN: Weights = { [LIGHT]: 1, [MIDDLE]: 2, [HEAVY]: 3 }
 
 export type Weights = Readonly<Record<string, number>>
 type Counts = Readonly<Record<string, number>>
 
-/** A virtual server with its backends and clients, whichever program made it. */
+/** A virtual server with its backends and clients, whichever program created it. */
 export interface Stage {
   /** Addresses that lead to the same backends. */
   readonly destinations: readonly string[]
   /** Clients with addresses of their own; not a multiple of three or six. */
   readonly clients: readonly string[]
-  /** These backends, and no others, take new connections. */
+  /** Makes these backends, and no others, accept new connections. */
   balance(weights: Weights): Promise<void>
-  /** Short connections, one after the other; who answered. */
+  /** Makes short connections, one after the other. @returns who answered */
   connect(from: { source: string; destination: string; attempts: number }): Promise<string[]>
-  /** Opens connections one after the other and keeps them to the end; connections by backend. */
+  /** Opens connections one after the other, and keeps them open. @returns the number of connections by backend */
   hold(count: number): Promise<Counts>
-  /** Ends what `hold` opened. */
+  /** Ends the connections that `hold` opened. */
   release(): Promise<void>
 }
 
 type Observation = (stage: Stage) => Promise<string[]>
 
-/** Lets one backend have `count` connections, then all three take new ones. */
+/** Gives one backend `count` connections; afterwards all three accept new ones. */
 async function burden(stage: Stage, backend: string, count: number): Promise<void> {
   await stage.balance({ [backend]: UNEVEN[backend] ?? 1 })
   await stage.hold(count)

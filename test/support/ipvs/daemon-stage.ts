@@ -5,7 +5,7 @@ import { labStage } from './lab-stage.ts'
 
 const EXTERNAL = Array.from({ length: 7 }, (_, index) => `198.51.100.${index + 1}`)
 
-/** A Service as a stage: the daemon programs it, with what the annotations request. */
+/** A stage whose virtual server is a Service with these annotations, which the daemon programs. */
 export function daemonStage(
   lab: Lab,
   clusterIP: string,

@@ -40,7 +40,7 @@ function realServer(ip: string, weight: number): string {
 `
 }
 
-/** Starts keepalived with its addresses, its marks and real backends; `ended` after SIGTERM. */
+/** Starts keepalived with its addresses, its marks and real backends; `ended` resolves after SIGTERM. */
 export async function startKeepalived(lab: Lab, markWith: string): Promise<LabProcess> {
   const { address, marked, mark, backends } = KEEPALIVED
   for (const ip of backends) {

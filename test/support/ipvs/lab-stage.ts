@@ -5,7 +5,7 @@ import { BACKENDS, type Stage } from './behaviour.ts'
 const PORT = 80
 const CLIENTS = 25
 
-/** Clients and listeners of a lab as a stage; who programs the virtual servers is the caller's. */
+/** A stage of clients and listeners of a lab; the caller decides who programs the virtual servers. */
 export async function labStage(
   lab: Lab,
   { destinations, balance }: Pick<Stage, 'destinations' | 'balance'>,
@@ -44,7 +44,7 @@ export async function labStage(
   }
 }
 
-/** All backends that the scheduler may choose are there. */
+/** The backend that answered. A connection without an answer is an error, because all backends are running. */
 function nameOf(outcome: ConnectOutcome): string {
   if (outcome.kind === 'answered') return outcome.name
   throw new Error(`a connection was not answered: ${JSON.stringify(outcome)}`)

@@ -68,7 +68,7 @@ export async function stickyClients(
   return parseTemplates(await namespace.exec(['ipvsadm', '-Lnc']), destination)
 }
 
-/** In the list of connections a client that sticks is one without a port. */
+/** Reads persistence templates, which in the list of connections are entries whose client has no port. */
 export function parseTemplates(text: string, destination: string): readonly string[] {
   return text.split('\n').flatMap((line) => {
     const [, , , client = '', virtual] = line.split(/\s+/)

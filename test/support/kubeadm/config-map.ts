@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { parse } from 'yaml'
 
-/** What gives kubeadm's DaemonSet its user, and that user its role. */
+/** The account of kubeadm's DaemonSet, and the binding that gives it its role. */
 export const KUBE_PROXY_ACCOUNT = {
   file: new URL('kube-proxy.account.yaml', import.meta.url),
   account: 'kube-proxy',

@@ -2,7 +2,7 @@ import { expect } from 'vitest'
 import type { Line } from './scenes.ts'
 import type { Shell } from './shell.ts'
 
-/** Runs the lines that this minor version of kubectl knows, each of which must end with 0. */
+/** Runs the lines that this minor version of kubectl supports, each of which must end with 0. */
 export async function expectScene(
   shell: Shell,
   minor: number,

@@ -12,9 +12,9 @@ export interface Kubectl {
 }
 
 /**
- * The kubectls under test: the oldest and the newest of the search path, with those installed beside
- * them (`kubectl.1.31`). `NP_KUBECTLS=all` takes all of them, and a list of paths exactly those. Where
- * there is none, tests are skipped; with `CI=true` that is a failure.
+ * The kubectls under test: the oldest and the newest in the folders of PATH, where several versions may be installed
+ * (`kubectl.1.31`). `NP_KUBECTLS=all` selects all of them, and a list of paths exactly those. Without any, tests are
+ * skipped; with `CI=true` that is a failure.
  */
 export function installedKubectls(): readonly Kubectl[] {
   const wanted = process.env['NP_KUBECTLS'] ?? ''
@@ -34,7 +34,7 @@ function found(): readonly string[] {
   return [...new Set([...named, ...beside].map((path) => realpathSync(path)))]
 }
 
-/** Nothing for a program that reports no version of its own, such as one that chooses among others. */
+/** Empty for a program that reports no version of its own, such as a wrapper that chooses a kubectl. */
 function asKubectl(path: string): readonly Kubectl[] {
   const { stdout } = spawnSync(path, ['version', '--client', '--output=json'], { encoding: 'utf8' })
   const known = /"gitVersion": "v(1\.(\d+)\.[^"-]+)"/.exec(stdout ?? '')

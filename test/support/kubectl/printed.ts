@@ -9,8 +9,8 @@ const PLACEHOLDERS: Readonly<Record<string, string>> = {
 }
 
 /**
- * Exactly these lines, where the width of columns is left open; `<age>`, `<time>`, `<uid>`, `<ns>` (a
- * namespace), `<version>`, `<bytes>` and `<jwt>` stand for what differs from run to run.
+ * Matches exactly these lines, with columns of any width. `<age>`, `<time>`, `<uid>`, `<ns>` (a namespace),
+ * `<version>`, `<bytes>` and `<jwt>` stand for what differs from run to run.
  */
 export function printed(...lines: readonly string[]): RegExp {
   return new RegExp(`^${lines.map(pattern).join(String.raw`\n`)}\n?$`)

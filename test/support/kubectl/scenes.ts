@@ -1,4 +1,4 @@
-/** A shell command that must end with 0, what it must say, and the first kubectl 1.x that can do it. */
+/** A shell command that must end with 0, the output it must have, and the first kubectl 1.x that supports it. */
 export type Line = readonly [command: string, said: RegExp, since?: number]
 
 /** Lines in their order, in a namespace of their own. */
@@ -40,12 +40,12 @@ export const FILES = {
   'endpoints.yaml': ENDPOINTS,
 }
 
-/** As a node agent would write it. */
+/** Writes the status of a ready Pod, as a node agent would. */
 const MAKE_READY = `kubectl get pod p -o json |
   sed 's/"phase": "Pending"/"phase": "Running", "conditions": [{"type": "Ready", "status": "True"}]/' |
   kubectl replace --raw "/api/v1/namespaces/$NS/pods/p/status" -f - >/dev/null`
 
-/** Has kubectl 1.30 and newer list by a watch. */
+/** Makes kubectl 1.30 and newer list by a watch. */
 const WATCH_LIST = 'KUBE_FEATURE_WatchListClient=true'
 
 const READING: readonly Line[] = [

@@ -9,7 +9,7 @@ export interface ShellOptions {
   readonly kubectl: Kubectl
   /** Path of a kubeconfig; the shell works on a copy. */
   readonly kubeconfig: string
-  /** Made, and the default from then on; also `$NS`. */
+  /** Created, and then the default namespace; also `$NS`. */
   readonly namespace: string
   /** Texts by name, in the working folder. */
   readonly files: Readonly<Record<string, string>>
@@ -21,10 +21,10 @@ export interface Said {
   readonly status: number
 }
 
-/** A user's shell with one kubectl: a home of its own, so that no discovery is remembered. */
+/** A user's shell with one kubectl, and a home of its own, so that there is no cached discovery. */
 export interface Shell extends AsyncDisposable {
   run(command: string): Promise<Said>
-  /** Starts a command that goes on; it ends with the shell. */
+  /** Starts a command that continues to run; it ends with the shell. */
   start(command: string): Started
 }
 
@@ -35,7 +35,7 @@ export interface Started {
   readonly ended: Promise<number | null>
 }
 
-/** Of one kubectl: it ends with the process that waits for it. */
+/** The timeout of one kubectl. */
 const TIMEOUT_SECONDS = 60
 
 export async function openShell(options: ShellOptions): Promise<Shell> {

@@ -4,7 +4,7 @@ import type { Namespace } from './namespace.ts'
 
 const PROGRAM = new URL('../agent/main.ts', import.meta.url)
 
-/** A running agent: the lab's hands inside one namespace. */
+/** The lab's handle of a running agent in one namespace. */
 export interface Agent {
   call<Op extends keyof AgentCalls>(
     op: Op,

@@ -8,7 +8,7 @@ import type { Site } from './site.ts'
 const STUB = new URL('../stub-api/main.ts', import.meta.url).pathname
 const REAL = new URL('../../../src/apiserver/main.ts', import.meta.url).pathname
 
-/** The API server of labs that do not name one: `NP_API_SERVER`, the stand-in unless set. */
+/** The kind of API server for labs that do not name one: `NP_API_SERVER`, or the stand-in if that is not set. */
 export function defaultApiKind(): ApiKind {
   return process.env['NP_API_SERVER'] === 'real' ? 'real' : 'slices-v1'
 }

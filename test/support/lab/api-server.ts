@@ -11,21 +11,23 @@ export type OrchServerKind = 'orch-server' | 'orch-server on etcd'
  */
 export type ApiKind = 'real' | 'kube-apiserver' | OrchServerKind | Serves
 
-/** Wide enough for the addresses and ports of every test. */
+/** Flags for ranges that are wide enough for the addresses and ports of every test. */
 export const RANGES = [
   '--service-cluster-ip-range=172.16.0.0/12,fd00:172:30::/64',
   '--service-node-port-range=1-32767',
 ]
 
-/** Programs that are users of a server which knows users, with no rights but those of their role. */
+/** Programs that are users of a server with users, and have only the permissions of their role. */
 export type ProgramUser = 'node-proxy' | 'kube-proxy' | 'kube-controller-manager'
 
 /** An API server on a fixed address. */
 export interface ApiServer {
   readonly url: string
-  /** PEM of its authority, once it runs, where it has one. */
+  /** PEM of its authority while it runs; undefined if it has none. */
   ca(): string | undefined
-  /** Who may do everything, once it runs; undefined: every client, without a credential. */
+  /**
+   * The credential of an administrator while it runs; undefined: every client may do everything without a credential.
+   */
   admin(): Credential | undefined
   /** The text of a kubeconfig of this user, while it runs. */
   kubeconfigFor(user: ProgramUser): Promise<string>
@@ -33,7 +35,7 @@ export interface ApiServer {
   /** `SIGSTOP` freezes it, `SIGCONT` resumes it, `SIGKILL` ends it. */
   signal(name: NodeJS.Signals): void
   stop(): Promise<void>
-  /** Ends every connection and refuses new ones; its state stays. Of orch-server: kill -9. */
+  /** Ends every connection and refuses new ones; its state stays. For orch-server this is kill -9. */
   hangUp(): Promise<void>
   /** Ends `hangUp`. */
   answerAgain(): Promise<void>

@@ -4,7 +4,7 @@ import { fenceOf } from './fence.ts'
 import type { KubeconfigParts } from './kubeconfig.ts'
 import type { ApiObject } from './objects.ts'
 
-/** Resources whose revisions the daemon reports back. */
+/** Resources whose revisions the daemon reports. */
 const PLURALS: Readonly<Record<string, string>> = {
   Service: 'services',
   Endpoints: 'endpoints',
@@ -21,29 +21,31 @@ export interface Api {
   readonly ca: string | undefined
   /** Creates or replaces, status included. */
   apply(...objects: readonly ApiObject[]): Promise<void>
-  /** Creates an object whatever it is, and whatever its name; the lab does not keep track of it. */
+  /** Creates any object with any name; the lab does not keep track of it. */
   plant(object: ApiObject): Promise<void>
   /** Merge patch (RFC 7396) of `Service ns/name` or another kind. */
   patch(kind: string, key: string, patch: object): Promise<void>
   remove(kind: string, key: string): Promise<void>
   /** Deletes everything that the lab wrote, Nodes excepted. */
   clear(): Promise<void>
-  /** Marks the end of what was written so far; `written` then holds revisions that arrive. */
+  /**
+   * Writes fence objects after everything written so far, so that `written` has revisions that will reach the daemon.
+   */
   fence(): Promise<void>
-  /** Forgets all revisions: the server lost its state and counts from one again. */
+  /** Forgets all revisions, because the server has lost its state and counts from one again. */
   forget(): void
   /** What the server holds now. */
   get(kind: string, key: string): Promise<unknown>
   /** Highest revision written so far, per resource in lower-case plural. */
   readonly written: ReadonlyMap<string, number>
-  /** For whatever the above does not offer. */
+  /** Any other request. */
   request(method: string, path: string, body?: unknown): Promise<HttpReply>
 }
 
 export function createApi(agent: Agent, { url, ca, credential }: KubeconfigParts): Api {
   const written = new Map<string, number>()
   const namespaces = new Set<string>()
-  /** Kinds written since their last fence, with the version they were written in. */
+  /** Kinds that were written since their last fence, with the apiVersion in which they were written. */
   const unfenced = new Map<string, string>()
   let fences = 0
   const held = new Map<string, { kind: string; key: string; apiVersion: string }>()
@@ -102,7 +104,7 @@ export function createApi(agent: Agent, { url, ca, credential }: KubeconfigParts
     return path
   }
 
-  /** Servers that keep status apart drop it from ordinary writes. */
+  /** Writes the status separately, because servers with a status subresource drop it from other writes. */
   async function applyStatus(path: string, object: ApiObject): Promise<void> {
     const now = JSON.parse((await request('GET', path)).body) as ApiObject
     if (JSON.stringify(now['status']) === JSON.stringify(object['status'])) return

@@ -12,13 +12,13 @@ const CHANGES = new Set(['create', 'update', 'patch', 'delete', 'deletecollectio
 
 /** What each user did at orch-server or kube-apiserver, from its audit log. */
 export interface AuditedUsers {
-  /** With these flags the server records every request. */
+  /** The flags with which the server records every request. */
   readonly flags: readonly string[]
   /** `user: verb URI` of each request that no role permitted, without repetitions. */
   refused(): readonly string[]
-  /** `resource` or `resource/subresource` of what each user wrote, in alphabetical order. */
+  /** The `resource` or `resource/subresource` that each user wrote, in alphabetical order. */
   written(): Readonly<Record<string, readonly string[]>>
-  /** The bindings that permitted something to each user, in alphabetical order. */
+  /** The bindings that permitted a request of each user, in alphabetical order. */
   bindings(): Readonly<Record<string, readonly string[]>>
 }
 

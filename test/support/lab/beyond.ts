@@ -3,17 +3,17 @@ import { socketName } from '../agent/protocol.ts'
 import { hostNet } from './plan.ts'
 import type { Site } from './site.ts'
 
-/** Names that sinks answer with: proof that the proxy left a packet alone. */
+/** Names with which sinks answer, which prove that the proxy did not change a packet. */
 export const SINK = { node: 'sink:node', world: 'sink:world' } as const
 
 /**
- * Listeners on addresses that no interface of the world carries: a `local` route
- * makes the kernel take packets for them and answer from them.
+ * Listeners on addresses that no interface of the world has: a `local` route makes the kernel accept packets for them
+ * and answer from them.
  */
 export interface Beyond {
   /** An endpoint on another node, named by its `ip:port`. */
   serve(protocol: Transport, ip: string, port: number): Promise<void>
-  /** Answers as sink whatever the node lets pass to this address. */
+  /** Answers, as a sink, every packet that the node forwards to this address. */
   absorb(protocol: Transport, ip: string, port: number): Promise<void>
   clear(): Promise<void>
 }

@@ -1,7 +1,7 @@
 import { chmodSync, mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 
-/** Makes a folder, below `folder`, of iptables programs whose restore fails while `flag` exists. */
+/** Makes a folder below `folder` with iptables programs whose restore fails while the file `flag` exists. */
 export function breakablePrograms(folder: string, flag: string): string {
   const bin = join(folder, 'bin')
   mkdirSync(bin)

@@ -1,4 +1,4 @@
-/** As `chiSquareOf`, where every count is expected to be the same. */
+/** `chiSquareOf` for counts that are all expected to be the same. */
 export function chiSquareOfEqual(counts: readonly number[]): ReturnType<typeof chiSquareOf> {
   return chiSquareOf(
     counts,
@@ -7,9 +7,8 @@ export function chiSquareOfEqual(counts: readonly number[]): ReturnType<typeof c
 }
 
 /**
- * Chi-square statistic of observed counts against expectations in the proportion of `weights`, and the
- * value that it exceeds by chance once in 10¹¹ times (Wilson and Hilferty's
- * approximation of the distribution's tail).
+ * The chi-square statistic of observed counts against expectations in proportion to `weights`, and the value that it
+ * exceeds by chance with a probability of 10⁻¹¹ (by Wilson and Hilferty's approximation of the tail).
  */
 export function chiSquareOf(
   counts: readonly number[],
@@ -27,7 +26,7 @@ function sum(numbers: readonly number[]): number {
   return numbers.reduce((total, each) => total + each, 0)
 }
 
-/** z of the normal distribution for a tail of 10⁻¹¹: a run of all tests has some twenty such values. */
+/** The z of the normal distribution for a tail of 10⁻¹¹. A run of all tests has about twenty such values. */
 const Z = 6.706
 
 function onceIn10To11(freedom: number): number {

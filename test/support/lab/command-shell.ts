@@ -7,8 +7,8 @@ import { createInterface } from 'node:readline'
 import { shellWord } from '../../../src/uml/init-script.ts'
 
 /**
- * For a POSIX shell; `$0` is the folder of its jobs, and each line of input the
- * number of one. To do a job at once takes one new process, beside others three.
+ * The script of a POSIX shell. `$0` is the folder of its jobs, and each line of input has the number of a job. A job
+ * that runs at once needs one new process; a job beside others needs three.
  */
 const SCRIPT = `
 now() {
@@ -28,7 +28,7 @@ rm -rf -- "$0"
 `
 
 export interface Finished {
-  /** Exit status; 128 and the signal if one ended it. */
+  /** Exit status; 128 plus the signal if one ended it. */
   readonly status: number
   readonly stdout: string
   readonly stderr: string
@@ -36,10 +36,10 @@ export interface Finished {
 }
 
 export interface How {
-  /** For its standard input. */
+  /** Its standard input. */
   readonly input: string
   readonly timeoutMs: number
-  /** The commands after it wait for its end: for what takes no time. */
+  /** Whether the commands after it wait for its end; for short commands. */
   readonly atOnce: boolean
 }
 
@@ -50,9 +50,8 @@ interface Job {
 }
 
 /**
- * Runs commands as children of a small shell. To start one, the kernel copies
- * the whole map of the parent's memory, and a test process is large; in
- * User-mode Linux that alone takes a quarter of a second.
+ * Runs commands as children of a small shell. To start a process, the kernel copies the page tables of the parent. A
+ * test process is large, so in User-mode Linux that alone takes a quarter of a second.
  */
 export class CommandShell {
   readonly #folder = mkdtempSync(join(tmpdir(), 'np-commands-'))
@@ -111,7 +110,7 @@ export class CommandShell {
     if (status !== undefined) job.end(status)
   }
 
-  /** Keeps this process alive while a command runs, and only then. */
+  /** Keeps this process alive only while a command runs. */
   #hold(busy: boolean): void {
     for (const handle of [this.#shell, this.#shell.stdout as Socket | null]) {
       if (busy) handle?.ref()

@@ -5,15 +5,15 @@ export interface CommandOptions {
   readonly input?: string
   /** Milliseconds until the command is killed; 20,000 unless set. */
   readonly timeoutMs?: number
-  /** It takes no time, so that others may wait for it; false unless set. */
+  /** Whether the command is so short that others may wait for it; false unless set. */
   readonly atOnce?: boolean
 }
 
 const shell = new CommandShell()
 
 /**
- * Runs one command to its end and returns its standard output.
- * Throws with the command line and the end of what it said when it does not exit 0.
+ * Runs one command to its end and returns its standard output. If the exit status is not 0, throws an error with the
+ * command line and the end of the output.
  */
 export async function run(
   command: readonly string[],

@@ -41,7 +41,9 @@ export function isIpvs(): boolean {
   return proxyMode() === 'ipvs'
 }
 
-/** Where this process forwards, backends see the node, and nothing is served while it is away. */
+/**
+ * Whether the daemon itself forwards: then backends see the node, and nothing is served while the daemon is stopped.
+ */
 export function isUserspace(): boolean {
   return proxyMode() === 'userspace'
 }

@@ -15,14 +15,14 @@ const LAUNCHER =
 
 export interface DaemonStart {
   readonly config?: ProxyConfig
-  /** Extra flags; they beat the file. */
+  /** Further flags, which take precedence over the file. */
   readonly flags?: readonly string[]
   readonly env?: Readonly<Record<string, string>>
   /** Another program that takes the same flags. */
   readonly launcher?: string
-  /** Folder of programs that the daemon alone finds in place of the machine's. */
+  /** A folder of programs that the daemon, and no other process, finds instead of those of the machine. */
   readonly programs?: string
-  /** An ordinary user by number, without any right; root unless given. */
+  /** The number of an unprivileged user; root unless given. */
   readonly user?: number
 }
 
@@ -57,7 +57,7 @@ export interface Daemon {
   readonly configFile: string
   /** Rewrites the configuration file of the running daemon. */
   writeConfig(config: ProxyConfig): void
-  /** Runs the launcher once to its end, for example with `--cleanup`. */
+  /** Runs the launcher to its end, for example with `--cleanup`. */
   once(flags: readonly string[]): Promise<string>
 }
 
@@ -65,7 +65,7 @@ const METRICS_PORT = 10249
 const POLL_MS = 15
 const TIMEOUT_MS = 200_000
 
-/** What the daemon is given by its lab. */
+/** The parts of a lab that the daemon uses. */
 export interface DaemonParts {
   readonly node: Site
   readonly api: Api
@@ -158,14 +158,19 @@ export function createDaemon({ node, api, folder, kubeconfigText }: DaemonParts)
   }
 }
 
-/** `ip netns exec` gives every process its own mounts, so this one is the daemon's alone. */
+/**
+ * Mounts the folder over the programs of the machine. `ip netns exec` makes a mount namespace, so only the daemon sees
+ * it.
+ */
 function withPrograms(command: readonly string[], folder: string | undefined): readonly string[] {
   if (folder === undefined) return command
   const script = 'mount --bind "$1" /usr/local/sbin && shift && exec "$@"'
   return ['sh', '-c', script, 'sh', folder, ...command]
 }
 
-/** Nodes are left out: a node change has no effect of its own that could be waited for. */
+/**
+ * Whether everything written is applied. Ignores Nodes, because a change of a Node has no effect that can be awaited.
+ */
 function isApplied(api: Api, samples: Samples): boolean {
   if (samples.size === 0) return false
   return [...api.written]

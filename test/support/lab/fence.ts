@@ -1,9 +1,9 @@
 import type { ApiObject } from './objects.ts'
 
 /**
- * An object that changes nothing, written after others of its kind: once the
- * daemon has seen it, it has seen them. Deletions carry no revision on some
- * servers, and objects that a selector leaves out are never seen at all.
+ * An object without effect, written after others of its kind: when the daemon has seen it, it has seen the others.
+ * It is needed because deletions have no revision on some servers, and the daemon never sees objects that its selector
+ * excludes.
  */
 export function fenceOf(kind: string, apiVersion: string, serial: number): ApiObject {
   const metadata = {

@@ -19,13 +19,13 @@ const MANIFEST = {
   file: new URL('../../../config/kubernetes/node-proxy/rbac.yaml', import.meta.url),
   account: 'node-proxy',
 }
-/** What it keeps, in the folder of the lab; `auditUsers` reads its audit log there. */
+/** Its data folder below the folder of the lab; `auditUsers` reads its audit log there. */
 export const KUBE_APISERVER_FOLDER = 'kube-apiserver'
 
 const POLL_MS = 100
 const TIMEOUT_MS = 200_000
 
-/** Users and their groups, of whom each proves its name with a token; Kubernetes binds both to roles. */
+/** Users, who authenticate by tokens, and their groups; Kubernetes binds both to roles. */
 const USERS = {
   admin: ['admin', 'system:masters'],
   'kube-controller-manager': ['system:kube-controller-manager', ''],

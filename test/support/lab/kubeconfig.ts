@@ -3,13 +3,13 @@ import type { Credential } from '../agent/protocol.ts'
 
 export interface KubeconfigParts {
   readonly url: string
-  /** PEM of the server's authority, where it has one. */
+  /** PEM of the server's authority, if it has one. */
   readonly ca?: string | undefined
-  /** None: the server knows no users. */
+  /** Absent: the server has no users. */
   readonly credential?: Credential | undefined
 }
 
-/** A token that stays in its file. */
+/** A credential whose token is read from a file. */
 export interface FileCredential {
   readonly tokenFile: string
 }

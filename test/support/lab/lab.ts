@@ -18,7 +18,7 @@ import { buildTopology } from './topology.ts'
 export interface LabOptions {
   /** Which API server; see `defaultApiKind`. */
   readonly api?: ApiKind
-  /** Whether bridged packets meet iptables on the node; true unless given. */
+  /** Whether bridged packets pass iptables on the node (bridge-nf-call-iptables); true unless given. */
   readonly bridgeNetfilter?: boolean
   /** Labels of the Node object. */
   readonly nodeLabels?: Readonly<Record<string, string>>
@@ -29,7 +29,7 @@ export type LabHost = 'pod' | 'outside' | 'node' | 'world'
 
 export type Attempt = Omit<ConnectRequest, 'protocol'> & { readonly protocol?: Transport }
 
-/** One node with everything around it. Every method waits until its effect is there. */
+/** One node with everything around it. Every method waits until it has taken effect. */
 export interface Lab {
   readonly node: Site
   readonly world: Site
@@ -41,14 +41,13 @@ export interface Lab {
   readonly daemon: Daemon
   /** Scratch folder, removed with the lab. */
   readonly folder: string
-  /** Real listeners for an endpoint: in a pod of its own, or beyond the node. */
+  /** Starts real listeners for an endpoint: in a pod of its own, or beyond the node. */
   serve(endpoint: Endpoint): Promise<void>
   /**
-   * Connects from `place`, after seeing to it that whatever the proxy leaves
-   * alone is answered by a sink.
+   * Connects from `place`. Before that, it starts a sink that answers packets which the proxy does not handle.
    */
   connect(place: LabHost, attempt: Attempt): Promise<ConnectOutcome[]>
-  /** The namespace that owns a source address; created or given the address on demand. */
+  /** The namespace that has a source address; creates the namespace, or adds the address to it, on demand. */
   site(place: LabHost, source: string): Promise<Site>
   /** The first `count` of 131,072 clients outside (198.18.0.0/15), ready to send. */
   crowd(count: number): Promise<readonly string[]>
@@ -67,7 +66,7 @@ export interface Endpoint {
   readonly ports: readonly { readonly protocol: Transport; readonly port: number }[]
 }
 
-/** Builds a lab; `close` it in the end. What a crash leaves behind goes at the next start. */
+/** Builds a lab; `close` removes it. The next start also removes what a crash left behind. */
 export async function createLab(options: LabOptions = {}): Promise<Lab> {
   removeLeftovers()
   const prefix = labPrefix()
@@ -184,7 +183,7 @@ async function serveInPod(pod: Site, ip: string, protocol: Transport, port: numb
   await pod.agent.call('listen', { protocol, ip, port, name })
 }
 
-/** A listener at the very place that the packet is addressed to; the node's goes away afterwards. */
+/** Starts a listener at the address to which the packet is sent; one on the node is removed afterwards. */
 async function sink(
   { node, beyond, pods }: { node: Site; beyond: Beyond; pods: Pods },
   protocol: Transport,

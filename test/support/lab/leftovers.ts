@@ -6,12 +6,12 @@ const PREFIX = 'nplab'
 const NAME = /^nplab-(\d+)-/
 const FOLDER = '/run/netns'
 
-/** A prefix for the namespaces of one lab: carries the process id of its owner. */
+/** A prefix for the namespaces of one lab, which contains the process id of its owner. */
 export function labPrefix(): string {
   return `${PREFIX}-${process.pid}-${randomBytes(3).toString('hex')}`
 }
 
-/** Removes namespaces whose owner is dead, and ends what still runs in them. */
+/** Removes namespaces whose owner has ended, and ends the processes in them. */
 export function removeLeftovers(): void {
   for (const name of listNamespaces()) {
     const owner = NAME.exec(name)?.[1]
@@ -29,7 +29,7 @@ function removeNow(name: string): void {
   spawnSync('ip', ['netns', 'del', name])
 }
 
-/** Processes whose network namespace this is: what `ip netns pids` says, without starting it. */
+/** The processes of a network namespace, as `ip netns pids` prints them, but without starting a program. */
 export function pidsIn(name: string): number[] {
   const namespace = `net:[${inodeOf(`${FOLDER}/${name}`)}]`
   return readdirSync('/proc')

@@ -12,13 +12,13 @@ const COLLECTIONS: Readonly<Record<string, string>> = {
 }
 const ALREADY_EXISTS = 409
 
-/** A manifest with an account in kube-system and what it may do. */
+/** A manifest with an account in kube-system and its permissions. */
 export interface AccountManifest {
   readonly file: URL
   readonly account: string
 }
 
-/** Creates what the manifest holds, unless it is there; resolves to a new token of the account. */
+/** Creates the objects of the manifest that do not exist; resolves to a new token of the account. */
 export async function tokenOfManifest(
   api: Api,
   { file, account }: AccountManifest,

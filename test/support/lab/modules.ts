@@ -2,8 +2,8 @@ import { existsSync } from 'node:fs'
 import { run } from './command.ts'
 
 /**
- * Loads what no kernel loads by itself when it is used: bridged packets meet
- * iptables only with br_netfilter, and namespaces made before do not have its settings.
+ * Loads br_netfilter, which kernels do not load on demand: without it, bridged packets do not pass iptables. Must run
+ * before namespaces are made, because older namespaces do not have its settings.
  */
 export async function loadModules(): Promise<void> {
   if (existsSync('/proc/sys/net/bridge')) return

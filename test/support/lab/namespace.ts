@@ -2,7 +2,7 @@ import { type CommandOptions, run } from './command.ts'
 
 /** One network namespace of a lab. */
 export interface Namespace {
-  /** As `ip netns` knows it. */
+  /** The name for `ip netns`. */
   readonly name: string
   /** Runs a command inside it and returns its standard output. */
   exec(command: readonly string[], options?: CommandOptions): Promise<string>

@@ -3,9 +3,9 @@ import type { Namespace } from './namespace.ts'
 import type { Site } from './site.ts'
 
 /**
- * Whatever a mode may put into a namespace, one line each, sorted: chains and rules,
- * tables of nf_tables that are not those of iptables, sets and members, virtual and real servers with their weights, policy rules and
- * the routes of tables that they lead to. Counters and the kernel's own are left out.
+ * Everything that a mode may put into a namespace, as sorted lines: chains and rules, tables of nf_tables other than
+ * those of iptables, sets and members, virtual and real servers with weights, policy rules, and the routes of their
+ * tables. Counters, and what the kernel has by itself, are left out.
  */
 export async function netState({ namespace }: Site): Promise<readonly string[]> {
   const parts = await Promise.all([
@@ -20,7 +20,7 @@ export async function netState({ namespace }: Site): Promise<readonly string[]> 
   return parts.flat().toSorted()
 }
 
-/** What each mode puts there has this in its name. */
+/** Matches the names of what each mode puts there. */
 const NAMES = {
   iptables: 'NPROXY-',
   ipvs: 'NPVS-',
@@ -31,7 +31,7 @@ const NAMES = {
 /** A mode that leaves something in the kernel. */
 export type ModeName = keyof typeof NAMES
 
-/** What one mode put there. */
+/** The lines of what one mode put there. */
 export function oursIn(state: readonly string[], mode: ModeName): readonly string[] {
   return state.filter((line) => line.includes(NAMES[mode]))
 }
@@ -46,7 +46,7 @@ async function rules(namespace: Namespace, program: string): Promise<string[]> {
   })
 }
 
-/** `iptables-nft` keeps its rules in these. A kernel without nf_tables has none. */
+/** The tables in which `iptables-nft` keeps its rules. */
 const OF_IPTABLES = /^table ip6? (nat|filter|mangle|raw|security)$/
 
 async function tables(namespace: Namespace): Promise<string[]> {
@@ -65,7 +65,7 @@ async function sets(namespace: Namespace): Promise<string[]> {
   })
 }
 
-/** A kernel without ip_vs has none. */
+/** Virtual servers; empty for a kernel without ip_vs. */
 async function servers(namespace: Namespace): Promise<string[]> {
   const saved = await namespace.exec(['ipvsadm', '-Sn']).catch(() => '')
   return linesOf(saved)

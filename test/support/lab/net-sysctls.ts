@@ -1,6 +1,6 @@
 import type { Site } from './site.ts'
 
-/** What the kernel changes by itself. */
+/** Settings that the kernel changes by itself. */
 const VOLATILE = /\/(nf_conntrack_count|nf_conntrack_buckets|tcp_mem|udp_mem)$/
 
 /** Every readable setting under /proc/sys/net of a namespace: path and value, in order. */

@@ -3,19 +3,19 @@ import type { ApiServer } from './api-server.ts'
 import { type LabProcess, startProcess } from './process.ts'
 import type { Site } from './site.ts'
 
-/** Of the etcd that comes with a program that needs one. */
+/** The URL of the etcd that is started for a program that needs one. */
 export const ETCD_URL = 'http://127.0.0.1:2379'
 
 /** An API server as a program in the node's namespace. */
 export interface ApiProgram extends Pick<ApiServer, 'url' | 'ca' | 'admin' | 'kubeconfigFor'> {
   readonly command: readonly string[]
-  /** Folder for an etcd that starts before it and outlives its death; none unless given. */
+  /** The folder of an etcd that starts before the program and survives its end; undefined: no etcd. */
   readonly etcdIn: string | undefined
   /** Resolves once it serves. */
   ready(running: LabProcess): Promise<void>
 }
 
-/** `hangUp` is kill -9, and `answerAgain` starts it again. */
+/** `hangUp` is kill -9, and `answerAgain` starts the program again. */
 export function createNodeApiServer({ namespace }: Site, program: ApiProgram): ApiServer {
   const { url, ca, admin, kubeconfigFor, command, etcdIn, ready } = program
   let etcd: LabProcess | undefined

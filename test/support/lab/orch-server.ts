@@ -8,7 +8,7 @@ import type { Site } from './site.ts'
 
 const LAUNCHER = new URL('../../../bin/orch-server', import.meta.url).pathname
 
-/** Both Service proxies are bound to the same role. */
+/** The accounts of programs; both Service proxies have the same role. */
 const USERS: Readonly<Record<ProgramUser, string>> = {
   'node-proxy': 'system:kube-proxy',
   'kube-proxy': 'system:kube-proxy',

@@ -1,6 +1,5 @@
 /**
- * The addresses of a lab that are always there. Everything else (pods, remote
- * endpoints, sinks) is created when a test needs it.
+ * The addresses that every lab has. Everything else (pods, remote endpoints, sinks) is created when a test needs it.
  */
 export const NODE_NAME = 'test-node'
 
@@ -18,11 +17,13 @@ export const GATEWAY = { v4: '10.0.0.1', v6: 'fd00:10::1' } as const
 
 /** Name of the pods' bridge, and prefix of their interfaces on the node. */
 export const BRIDGE = 'cbr0'
-/** Its own: one that a bridge takes from its ports changes with them, and clients keep the old one. */
+/**
+ * A fixed MAC. By default a bridge takes one from its ports, which changes with them, while clients keep the old one.
+ */
 export const BRIDGE_MAC = '02:00:00:00:00:01'
 export const POD_INTERFACE = 'pod'
 
-/** Everything beyond the node, and the place of the API server. */
+/** The addresses of the world: everything beyond the node, and the API server. */
 export const WORLD = { v4: '192.168.0.1', v6: '2001:db8::ff' } as const
 
 export const API_PORT = 6443

@@ -8,7 +8,7 @@ export interface Pods {
   at(ip: string): Promise<Site>
   /** Whether some pod owns the address. */
   has(ip: string): boolean
-  /** Takes all addresses away; the namespaces are kept for the next pods. */
+  /** Removes all addresses; keeps the namespaces for the next pods. */
   clear(): Promise<void>
   close(): Promise<void>
 }
@@ -69,7 +69,7 @@ async function openPod(prefix: string, node: Site, serial: number): Promise<Site
   return site
 }
 
-/** The pod reaches every other host, its neighbours too, through the node. */
+/** Gives a pod an address and routes, so that it reaches every other host, also its neighbours, through the node. */
 async function address(site: Site, node: Site, ip: string): Promise<void> {
   const gateway = isV6(ip) ? GATEWAY.v6 : GATEWAY.v4
   await site.namespace.ip([

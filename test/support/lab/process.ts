@@ -8,7 +8,7 @@ export interface LabProcess {
   readonly pid: number
   /** Everything that it wrote so far, both streams. */
   output(): string
-  /** Resolves once the output contains `text`, so many times; throws when the program ends before. */
+  /** Resolves when the output contains `text`, `times` times; throws if the program ends before. */
   said(text: string, options?: { readonly times?: number }): Promise<void>
   /** Sends a signal to it and to every process that it started. */
   signal(name: NodeJS.Signals): void
@@ -18,7 +18,7 @@ export interface LabProcess {
   readonly ended: Promise<number | NodeJS.Signals>
 }
 
-/** Also a machine that is many times slower than it should be starts a program in this time. */
+/** Long enough to start a program even on a machine that is many times slower than usual. */
 const START_MS = 200_000
 
 export interface ProcessOptions {

@@ -3,14 +3,14 @@ import type { ProxyConfig } from './daemon-config.ts'
 import type { Lab } from './lab.ts'
 import { sumOf } from './metrics.ts'
 
-/** A configuration of another mode is tried on the kernel first. */
+/** Long, because a configuration with another mode is first tried on the kernel. */
 const TAKEN_MS = 200_000
 /** How much of the log an error shows. */
 const LOG_CHARACTERS = 2_000
 
 /**
- * Has the running daemon read another configuration, and waits until it says that it did.
- * @throws what the daemon wrote, if it refuses the configuration
+ * Makes the running daemon read another configuration, and waits until it has applied it.
+ * @throws an error with the daemon's log, if it refuses the configuration
  */
 export async function reconfigure({ daemon }: Lab, config: ProxyConfig): Promise<void> {
   const reloads = async (result: 'applied' | 'refused') =>

@@ -7,9 +7,9 @@ import { breakablePrograms } from './breakable-programs.ts'
 import { proxyMode } from './daemon-config.ts'
 import type { Lab } from './lab.ts'
 
-/** A kernel that refuses for a while what the mode under test writes. */
+/** Makes the kernel refuse, for a while, what the mode under test writes. */
 export interface RefusingKernel {
-  /** Folder of programs with which the daemon must be started; undefined: the mode starts none. */
+  /** The folder of programs with which the daemon must be started; undefined: the mode starts no programs. */
   readonly programs: string | undefined
   /** From now on, everything is refused. */
   begin(): Promise<void>
@@ -33,7 +33,7 @@ function failingPrograms({ folder }: Lab): RefusingKernel {
   }
 }
 
-/** Our table replaced by one that another program owns: no other program may change it while that one runs. */
+/** Replaces our table by one that another program owns; no other program may change it while that one runs. */
 function occupiedTable({ node }: Lab): RefusingKernel {
   let owner: ReturnType<typeof spawn> | undefined
   return {

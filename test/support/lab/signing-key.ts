@@ -2,7 +2,7 @@ import { generateKeyPairSync } from 'node:crypto'
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 
-/** A new key that Kubernetes signs tokens of accounts with, as a file in `folder`; its path. */
+/** Writes a new key for signing tokens of accounts, as Kubernetes uses it, into `folder`. @returns the path */
 export function newSigningKey(folder: string): string {
   const file = join(folder, 'service-account.key')
   const { privateKey } = generateKeyPairSync('rsa', { modulusLength: 2048 })

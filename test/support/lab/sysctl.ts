@@ -14,7 +14,7 @@ export async function writeSysctls(
   }
 }
 
-/** Interface names may contain dots, so names are written with slashes: `net/ipv4/ip_forward`. */
+/** The file of a setting. Names have slashes, `net/ipv4/ip_forward`, because interface names may contain dots. */
 function fileOf(name: string): string {
   return `/proc/sys/${name}`
 }

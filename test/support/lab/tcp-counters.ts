@@ -1,9 +1,8 @@
 import type { Agent } from './agent.ts'
 
 /**
- * First packets of connections that were sent again, because nothing answered
- * within a second. Counted by the kernel of the agent's namespace, so that a busy
- * machine, whose programs are late, is distinguished from a packet that was dropped.
+ * The number of SYNs that were sent again, because nothing answered within a second. The kernel of the agent's
+ * namespace counts them, so that a dropped packet is distinguished from a busy machine, whose programs are late.
  */
 export async function repeatedSyns(agent: Agent): Promise<number> {
   const text = await agent.call('read', { path: '/proc/thread-self/net/netstat' })

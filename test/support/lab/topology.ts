@@ -19,7 +19,7 @@ export interface Topology {
 }
 
 export interface TopologyOptions {
-  /** Whether bridged packets meet the node's iptables, as on most clusters. */
+  /** Whether bridged packets pass the node's iptables, as in most clusters. */
   readonly bridgeNetfilter: boolean
 }
 
@@ -110,7 +110,7 @@ async function nodeAddresses({ namespace }: Site): Promise<void> {
   ])
 }
 
-/** The world answers the node for everything and sends everything else back through it. */
+/** The addresses of the world, whose default routes lead back through the node. */
 async function worldAddresses({ namespace }: Site): Promise<void> {
   await namespace.ip([
     `addr add ${WORLD.v4}/24 dev lan`,

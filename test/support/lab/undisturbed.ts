@@ -12,29 +12,31 @@ export interface Traffic {
   readonly port?: number
   /** Long-lived connections; 20 unless given. */
   readonly held?: number
-  /** Milliseconds between two words of a long-lived one; 200 unless given. */
+  /** Milliseconds between two bytes of a long-lived connection; 200 unless given. */
   readonly everyMs?: number
   /** Milliseconds between two short connections; 10 unless given. */
   readonly intervalMs?: number
-  /** The change has first packets dropped, which their sender repeats: later, but neither refused nor lost. */
+  /**
+   * Whether the change may drop SYNs, which their sender repeats: connections are late, but neither refused nor lost.
+   */
   readonly mayRepeat?: boolean
 }
 
 export interface TrafficReport {
   readonly load: LoadReport
   readonly held: HeldReport
-  /** First packets without an answer within a second. */
+  /** The number of SYNs without an answer within a second. */
   readonly repeated: number
 }
 
-/** A busy machine is late; `repeated` shows that no packet was dropped. */
+/** Long, because a busy machine is late; `repeated` shows that no packet was dropped. */
 const TIMEOUT_MS = 10_000
-/** A change may be done before there were any. */
+/** The least number of attempts, because a change may be over before the first one. */
 const MAX_ATTEMPTS = 20
 
 /**
- * Makes short connections all the while and keeps long-lived ones talking. None of
- * either may fail, fall silent or pass the Service by.
+ * Makes short connections, and exchanges bytes on long-lived ones, while something happens. None of them may fail, stay
+ * without an answer, or bypass the Service.
  */
 export async function undisturbed(
   lab: Lab,
@@ -51,7 +53,7 @@ export async function undisturbed(
   return report
 }
 
-/** The traffic of `undisturbed`, and what became of it. All of it has ended in the end. */
+/** Makes the traffic of `undisturbed`, and returns its outcome. All connections have ended when it resolves. */
 export async function underTraffic(
   lab: Lab,
   traffic: Traffic,

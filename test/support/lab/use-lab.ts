@@ -3,8 +3,8 @@ import type { DaemonStart } from './daemon.ts'
 import { createLab, type Lab, type LabOptions } from './lab.ts'
 
 /**
- * A lab with a running daemon for the tests of one `describe` or file: built
- * before the first, removed after the last. A failed start still removes it.
+ * A lab with a running daemon for the tests of one `describe` or file. It is built before the first test, and removed
+ * after the last one, also when the start failed.
  */
 export function useLab(options: LabOptions & DaemonStart = {}): () => Lab {
   let lab: Lab | undefined

@@ -5,7 +5,7 @@ import { execa } from 'execa'
 
 const MANY = 100
 
-/** A control group for the processes of a machine, below that of this process where the hierarchy is mounted. */
+/** Makes a control group for the processes of a machine, below that of this process. @returns its folder */
 export function makeCgroup(): string {
   const [, mounted = ''] = / (\S+) cgroup2 /.exec(readFileSync('/proc/mounts', 'utf8')) ?? []
   if (mounted === '') throw new Error('no hierarchy of control groups (cgroup2) is mounted')
@@ -17,7 +17,7 @@ export function makeCgroup(): string {
   }
 }
 
-/** Leaves first, once the processes in it are gone, of which the kernel does not notify. */
+/** Removes a control group, children first, after its processes have ended, of which the kernel does not notify. */
 export async function removeCgroup(folder: string): Promise<void> {
   for (let tries = 0; existsSync(folder); tries += 1) {
     if (tries > MANY) throw new Error(`processes are left in ${folder}`)

@@ -10,25 +10,27 @@ import { makeCgroup, removeCgroup } from './cgroup.ts'
 const BOOT = fileURLToPath(new URL('boot.sh', import.meta.url))
 const SYSTEMD = '/usr/lib/systemd/systemd'
 const APART = ['--mount', '--net', '--pid', '--cgroup', '--uts', '--ipc']
-/** What a login has; what this machine has elsewhere, such as npm, comes last. */
+/** The PATH of a login shell, followed by folders of this machine, such as that of npm. */
 const PATH = '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin'
 const BOOT_MS = 200_000
 const COMMAND_MS = 250_000
 
-/** A machine as an administrator has it: with systemd, a network and files of its own; the checkout is at /run/checkout. */
+/**
+ * A machine for an administrator, with systemd, and a network and files of its own; the checkout is at /run/checkout.
+ */
 export interface Machine extends AsyncDisposable {
-  /** Runs a script as root; all that it wrote to standard output. @throws Error with all that it wrote, unless it ends with 0 */
+  /** Runs a script as root. @returns its standard output @throws Error with all output, unless the exit status is 0 */
   sh(script: string, input?: string): Promise<string>
 }
 
-/** Where a machine cannot be made: Debian's package systemd is missing, in a container mostly. */
+/** Whether machines can be made. They need Debian's package systemd, which containers mostly do not have. */
 export function hasSystemd(): boolean {
   const has = existsSync(SYSTEMD)
   if (!has && process.env['CI'] === 'true') throw new Error(`no ${SYSTEMD}: install systemd`)
   return has
 }
 
-/** Resolves when systemd serves. */
+/** Starts a machine; resolves when systemd answers. */
 export async function startMachine(): Promise<Machine> {
   const group = makeCgroup()
   const enter = 'echo $$ >"$0/cgroup.procs" && exec unshare "$@"'
@@ -56,7 +58,7 @@ export async function startMachine(): Promise<Machine> {
   return { sh, [Symbol.asyncDispose]: end }
 }
 
-/** systemd has no means to notify of its first answer. */
+/** Polls, because systemd cannot notify when it is ready to answer. */
 async function untilServing(child: ChildProcess, sh: Machine['sh']): Promise<void> {
   const end = Date.now() + BOOT_MS
   for (;;) {
@@ -70,7 +72,7 @@ async function untilServing(child: ChildProcess, sh: Machine['sh']): Promise<voi
   }
 }
 
-/** systemd, which is the child of `unshare`. */
+/** The process id of systemd, which is the child of `unshare`. */
 function firstProcess({ pid }: ChildProcess): string {
   return readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8').trim()
 }
@@ -90,7 +92,7 @@ function inside(pid: string, words: readonly string[], input: string): Promise<s
     (failure, out, err) =>
       failure === null ? resolve(out) : reject(new Error(`${out}${err}`, { cause: failure })),
   )
-  // A script that ends without reading it is no failure.
+  // It is not an error if the script ends without reading its input.
   child.stdin?.on('error', () => undefined)
   child.stdin?.end(input)
   return promise

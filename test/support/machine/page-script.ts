@@ -1,13 +1,13 @@
 import { linesOf } from '../pages/page-commands.ts'
 import type { Machine } from './machine.ts'
 
-/** A command of a page that goes on until it is ended: a program with flags alone. */
+/** A command of a page that runs until it is stopped: a program with flags only. */
 const DAEMON = /^(?:bin\/)?(node-proxy|orch-server|orch-dns) --(?!cleanup|init-only|version|help)/
 
-/** A copy: what `kubectl config` writes is no file of orch-server any more. */
+/** Uses a copy of the kubeconfig, so that `kubectl config` does not change the file of orch-server. */
 export const ADMIN = 'export KUBECONFIG=/root/admin.kubeconfig'
 
-/** Until a daemon serves. One that ends before does so when the time of the script is over. */
+/** Commands that wait until a daemon serves. If it ends before, the timeout of the script ends the wait. */
 export const UNTIL_READY: Readonly<Record<string, string>> = {
   'orch-server': untilDone('curl -sfk https://127.0.0.1:6443/readyz'),
   'node-proxy': untilDone('curl -sf 127.0.0.1:10256/readyz'),
@@ -18,7 +18,7 @@ export function untilDone(command: string): string {
   return `until { ${command}; } >/dev/null 2>&1; do sleep 0.1; done\n`
 }
 
-/** In the folder of the version, with its programs. The unit `page-PROGRAM` is what would run in another terminal. */
+/** Enters the folder of the version. A program that would run in another terminal runs as the unit `page-PROGRAM`. */
 const PRELUDE = `
 PATH=$PATH:/opt/node-proxy/bin
 [ ! -e /opt/node-proxy ] || cd /opt/node-proxy
@@ -29,7 +29,7 @@ daemon() {
 }
 `
 
-/** Runs commands of pages; each daemon until it is ready, and on. */
+/** Runs commands of pages. Waits until each daemon is ready, and leaves it running. */
 export function runScript(machine: Machine, script: string): Promise<string> {
   const commands = linesOf(script).map((command) => {
     const [, program] = DAEMON.exec(command) ?? []
@@ -38,7 +38,7 @@ export function runScript(machine: Machine, script: string): Promise<string> {
   return machine.sh(`${PRELUDE}${commands.join('\n')}`)
 }
 
-/** Each command alone, whatever its exit code, which is 0 or 1: what it printed. */
+/** Runs each command separately. Its exit code may be 0 or 1. @returns what each command printed */
 export async function runEach(machine: Machine, script: string): Promise<readonly string[]> {
   const printed: string[] = []
   for (const command of linesOf(script)) {
@@ -47,7 +47,7 @@ export async function runEach(machine: Machine, script: string): Promise<readonl
   return printed
 }
 
-/** The machine has no other network than that of the loopback. */
+/** The command that gives the machine an interface with an address; by itself it only has the loopback. */
 export function addressed(address: string): string {
   return `ip link add eth0 type veth peer name eth1; ip link set eth1 up
 ip addr add ${address}/24 dev eth0; ip link set eth0 up`

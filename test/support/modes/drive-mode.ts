@@ -2,7 +2,7 @@ import type { EntryId, ForwardingEntry } from '../../../src/forwarding/entry.ts'
 import type { Mode } from '../../../src/modes/mode.ts'
 import { DeltaTracker } from '../../../src/sync/delta-tracker.ts'
 
-/** All that stands between an entry and a mode: what `sync` does, step by step as a test says. */
+/** Drives a mode as `sync` does, but step by step, under the control of a test. */
 export function driveMode(mode: Pick<Mode, 'program' | 'apply' | 'observe'>) {
   const tracker = new DeltaTracker()
   const write = async (now = 0) => {
@@ -15,9 +15,9 @@ export function driveMode(mode: Pick<Mode, 'program' | 'apply' | 'observe'>) {
   return {
     tracker,
     write,
-    /** Reads everything; returns what is otherwise than known. */
+    /** Reads everything from the kernel; returns what differs from the known state. */
     look: async () => tracker.saw(await mode.observe()),
-    /** Wants these entries as well, and writes what is due. */
+    /** Adds these entries to the wanted ones, and writes what is due. */
     sync: (...entries: readonly ForwardingEntry[]) => {
       for (const one of entries) mode.program.replace(one.id, one)
       return write()
@@ -26,7 +26,7 @@ export function driveMode(mode: Pick<Mode, 'program' | 'apply' | 'observe'>) {
       for (const name of names) mode.program.replace(name as EntryId, undefined)
       return write()
     },
-    /** Writes what was refused last. */
+    /** Writes again what was refused last. */
     retry: () => write(tracker.nextRetry()),
   }
 }

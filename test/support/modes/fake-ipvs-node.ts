@@ -43,7 +43,7 @@ export interface FakeKernel extends IpvsDependencies {
   readonly clock: FakeClock
 }
 
-/** A Linux of which a test sees and says everything. */
+/** A fake kernel whose whole state a test can read and set. */
 export function fakeKernel({
   schedulers,
 }: {
@@ -64,8 +64,8 @@ export function fakeKernel({
 }
 
 /**
- * A mode over a fake kernel, and all that stands between an entry and that kernel;
- * `through`: what the mode sees of it.
+ * The ipvs mode over a fake kernel, with everything between an entry and that kernel. `through`: wraps the kernel for
+ * the mode.
  */
 export function fakeIpvsNode(
   kernel: FakeKernel = fakeKernel(),
@@ -76,7 +76,7 @@ export function fakeIpvsNode(
   return { kernel, mode, ...driveMode(mode) }
 }
 
-/** Passes time second by second; whatever comes of one is done before the next. */
+/** Advances the clock second by second; the effects of each second are complete before the next one. */
 export async function pass({ clock }: Pick<FakeKernel, 'clock'>, seconds: number): Promise<void> {
   await setImmediate()
   for (let second = 0; second < seconds; second++) {
@@ -97,7 +97,7 @@ export async function serversOf({
   return Object.fromEntries(texts.toSorted(([a], [b]) => (a < b ? -1 : 1)))
 }
 
-/** The members of a set in ipset's words, a mark behind them; undefined: there is no such set. */
+/** The members of a set as ipset lists them, each with its mark; undefined: there is no such set. */
 export async function membersOf(
   { sets }: Pick<FakeKernel, 'sets'>,
   name: string,
@@ -108,7 +108,7 @@ export async function membersOf(
     .toSorted()
 }
 
-/** Everything that is there, for comparison. */
+/** The whole state of the kernel, for comparison. */
 export async function stateOf(kernel: FakeKernel): Promise<unknown> {
   const names = (await kernel.sets.names('')).toSorted()
   const sets: Record<string, readonly string[] | undefined> = {}
@@ -156,7 +156,7 @@ export const FOREIGN_SERVER: RealServer = {
   lowerThreshold: 0,
 }
 
-/** What another program makes at an address or mark. */
+/** The commands of another program that creates a virtual server at an address or mark. */
 export function foreignAt(id: VirtualServerId): readonly IpvsCommand[] {
   const server = { ...FOREIGN_SERVER, ip: id.family === 6 ? ip('fd00:7::7') : FOREIGN_SERVER.ip }
   return [
@@ -167,7 +167,7 @@ export function foreignAt(id: VirtualServerId): readonly IpvsCommand[] {
 
 export const FOREIGN_TEXT = 'wlc|10.7.7.7:80*1/route'
 
-/** What was refused, and why. */
+/** The objects that were refused, with the codes of the refusals. */
 export function codesOf(
   failed: ReadonlyMap<ObjectKey, { readonly code: string }>,
 ): Readonly<Record<string, string>> {

@@ -16,7 +16,7 @@ interface NodeOptions {
   readonly settings?: Partial<NetfilterSettings>
 }
 
-/** The nftables mode over a fake kernel, and all that stands between an entry and that kernel. */
+/** The nftables mode over a fake kernel, with everything between an entry and that kernel. */
 export function fakeNftablesNode(options: NodeOptions = {}) {
   const clock = options.clock ?? new FakeClock()
   const namespace = options.namespace ?? new FakeNamespace(clock)
@@ -36,9 +36,9 @@ export function fakeNftablesNode(options: NodeOptions = {}) {
     mode,
     reported,
     ...driven,
-    /** Reads these objects, by default all; returns what is otherwise than known. */
+    /** Reads these objects, by default all; returns what differs from the known state. */
     look,
-    /** Reads what was reported since the last call, and writes what is otherwise than wanted. */
+    /** Reads what was reported since the last call, and writes what differs from the wanted state. */
     async repair() {
       const changes = reported.splice(0)
       if (changes.length === 0) return undefined
@@ -57,7 +57,7 @@ export function fakeNftablesNode(options: NodeOptions = {}) {
 
 export type FakeNftablesNode = ReturnType<typeof fakeNftablesNode>
 
-/** Everything in a kernel but the clients that packets made it remember. */
+/** The whole state of a kernel, without the clients that it remembers because of packets. */
 export function stateOf(namespace: FakeNamespace): readonly string[] {
   return namespace.dump((set) => !isFilledByPackets(set))
 }

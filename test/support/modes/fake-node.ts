@@ -11,12 +11,12 @@ import { driveMode } from './drive-mode.ts'
 interface NodeOptions {
   readonly sets?: FakeSets
   readonly iptables?: FakeIptables
-  /** What stands between the mode and the fake kernel. */
+  /** Wraps the fake iptables for the mode. */
   readonly through?: (iptables: FakeIptables) => Iptables
   readonly settings?: Partial<NetfilterSettings>
 }
 
-/** A node with a fake kernel, and all that stands between an entry and that kernel. */
+/** The iptables mode over a fake kernel, with everything between an entry and that kernel. */
 export function fakeNode(options: NodeOptions = {}) {
   const sets = options.sets ?? new FakeSets()
   const iptables = options.iptables ?? new FakeIptables({ sets })

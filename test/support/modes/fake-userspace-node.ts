@@ -31,7 +31,7 @@ export interface FakeRedirectKernel extends RedirectKernel {
   readonly conntrack: FakeConntrack
 }
 
-/** A Linux of which a test sees and says everything. */
+/** A fake kernel whose whole state a test can read and set. */
 export function fakeRedirectKernel(): FakeRedirectKernel {
   const sets = new FakeSets()
   const iptables = new FakeIptables({ sets, backend: 'legacy' })
@@ -52,7 +52,7 @@ interface FakeUserspaceNode {
   readonly given?: UserspaceSettings
 }
 
-/** A mode over a fake kernel and forwarder, and all that stands between an entry and them. */
+/** The userspace mode over a fake kernel and forwarder, with everything between an entry and them. */
 export function fakeUserspaceNode({
   kernel = fakeRedirectKernel(),
   forwarder = new FakeForwarder(),

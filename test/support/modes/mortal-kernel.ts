@@ -3,14 +3,14 @@ import type { IpvsCommand, IpvsCommandError } from '../../../src/kernel/ipvs/ipv
 import type { IpvsDependencies } from '../../../src/modes/ipvs/mode.ts'
 import type { FakeKernel } from './fake-ipvs-node.ts'
 
-/** How many more calls and commands a process gets done before it is killed. */
+/** How many more calls and commands a process completes before it is killed. */
 export interface Life {
   left: number
 }
 
 export class Killed extends Error {}
 
-/** The kernel as a process sees it that is killed in the middle, be it of a batch. */
+/** The kernel for a process that is killed at some point, perhaps in the middle of a batch. */
 export function mortal(kernel: FakeKernel, life: Life): IpvsDependencies {
   return {
     ...kernel,

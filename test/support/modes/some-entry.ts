@@ -11,7 +11,7 @@ import {
   settings,
 } from '../../../src/modes/testing/mode-fixtures.ts'
 
-/** An entry that comes or changes, or (undefined) goes. */
+/** An entry that is added or changed, or (undefined) removed. */
 export interface EntryChange {
   readonly id: EntryId
   readonly entry: ForwardingEntry | undefined
@@ -51,8 +51,7 @@ const shape = fc.record({
 type Shape = typeof shape extends fc.Arbitrary<infer T> ? T : never
 
 /**
- * A few entries that fight over the same few addresses, ports and marks, in every form
- * that an entry has.
+ * A few entries of every form, which compete for the same few addresses, ports and marks.
  */
 export const someChange: fc.Arbitrary<EntryChange> = shape.map((one) => {
   return { id: one.id, entry: one.isGone ? undefined : entryOf(one) }

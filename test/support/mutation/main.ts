@@ -6,10 +6,9 @@ import { parseArgs } from 'node:util'
 import { MUTATIONS, type Mutation } from './mutations.ts'
 
 /**
- * Proves that the kernel tests can fail: plants one fault after the other in a
- * copy of the source, runs the test that should notice against that daemon, and
- * reports those that no test noticed. `--only TEXT` picks faults by their text,
- * `--source FOLDER` copies another checkout than this one.
+ * Proves that the kernel tests can fail: plants one fault after the other in a copy of the source, runs the test that
+ * should notice it against that daemon, and reports the faults that no test noticed. `--only TEXT` selects faults by
+ * their text, `--source FOLDER` copies another checkout than this one.
  *
  *     node test/support/mutation/main.ts
  */

@@ -8,9 +8,9 @@ export interface Edit {
 /** One fault planted in the source, and the kernel test that has to notice it. */
 export interface Mutation extends Edit {
   readonly fault: string
-  /** More edits, where one guard stands behind another. */
+  /** Further edits, if a second guard would hide the fault. */
   readonly also?: readonly Edit[]
-  /** Test file below test/kernel, and the tests of it to run (a pattern of names). */
+  /** The test file below test/kernel; `only`: a pattern for the names of the tests to run. */
   readonly test: string
   readonly only?: string
 }

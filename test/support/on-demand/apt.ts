@@ -2,7 +2,7 @@ import { execa } from 'execa'
 
 const TIMEOUT_MS = 10 * 60_000
 
-/** Installs Debian packages, with package lists of today if those that are there name none. */
+/** Installs Debian packages; updates the package lists if the present ones do not have them. */
 export async function aptInstall(packages: readonly string[]): Promise<void> {
   await apt(['install', ...packages]).catch(async () => {
     await apt(['update'])

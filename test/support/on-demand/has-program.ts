@@ -1,8 +1,8 @@
 import { spawnSync } from 'node:child_process'
 
 /**
- * Whether tests can start a program: `describe.runIf(hasProgram('etcd', 'etcd-server'))`. Where it is
- * missing they are skipped, and a line on stderr names its Debian package; with `CI=true` that is an error.
+ * Whether tests can start a program: `describe.runIf(hasProgram('etcd', 'etcd-server'))`. If it is missing, the tests
+ * are skipped, and a line on stderr names its Debian package; with `CI=true` a missing program is an error.
  */
 export function hasProgram(command: string, debianPackage: string): boolean {
   if (spawnSync(command, ['--version']).status === 0) return true

@@ -1,7 +1,7 @@
 const INTERRUPTED = 130
 
 export interface OnDemand {
-  /** What its lines begin with. */
+  /** The prefix of its output lines. */
   readonly who: string
   readonly timeoutMs: number
   /** Returns the exit status of the tests; `signal` ends them early. */

@@ -5,16 +5,16 @@ import { root } from './root.ts'
 const VITEST = 'node_modules/vitest/vitest.mjs'
 const GRACE_MS = 20_000
 export interface ProjectRun {
-  /** What the tests find beside the variables of this process. */
+  /** Environment variables for the tests, beside those of this process. */
   readonly env: NodeJS.ProcessEnv
   /** Ends the tests early. */
   readonly signal: AbortSignal
 }
 
 export interface VitestRun extends ProjectRun {
-  /** A descriptor for all that vitest says; that of this process unless set. */
+  /** A file descriptor for the output of vitest; that of this process unless set. */
   readonly output?: number
-  /** Its process; undefined when it has ended. */
+  /** Called with the process id of vitest, and with undefined when it has ended. */
   onProcess?(pid: number | undefined): void
 }
 

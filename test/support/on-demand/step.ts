@@ -1,4 +1,4 @@
-/** Says what is being done, and how long it took: `docker: building … done in 12 s`. */
+/** Runs a step, and prints what it does and how long it took: `docker: building … done in 12 s`. */
 export async function step<T>(who: string, what: string, act: () => Promise<T>): Promise<T> {
   process.stderr.write(`${who}: ${what} … `)
   const began = performance.now()

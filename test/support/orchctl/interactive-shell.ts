@@ -6,7 +6,7 @@ import type { OrchctlShell } from './orchctl-shell.ts'
 
 const BIN = fileURLToPath(new URL('../../../bin', import.meta.url))
 
-/** How a shell is started without files of the user, how it gets the completion, and which keys go to its line's start. */
+/** How each shell is started without files of the user, and how it loads the completion. */
 const SHELLS = {
   bash: {
     command: 'bash --norc --noprofile -i',
@@ -22,11 +22,11 @@ export type InteractiveShell = keyof typeof SHELLS
 
 /** A shell on a terminal, with the completion of orchctl. */
 export interface ShellOnTerminal extends AsyncDisposable {
-  /** What the shell makes of a line when the user presses the tabulator at its end. */
+  /** The line after the user has pressed the tab key at its end. */
   completed(line: string): Promise<string>
 }
 
-/** Opens a shell; the terminal is one of `script`, of util-linux. */
+/** Opens a shell on a terminal that the program `script` of util-linux provides. */
 export async function openShellOnTerminal(
   name: InteractiveShell,
   { home }: OrchctlShell,
@@ -50,7 +50,7 @@ export async function openShellOnTerminal(
   const chunks = child.stdout.setEncoding('utf8')[Symbol.asyncIterator]()
   let output = ''
 
-  /** Awaits text of the shell, and forgets all up to its end. */
+  /** Waits for output of the shell that matches, and discards everything up to its end. */
   async function seen(text: RegExp): Promise<string> {
     for (;;) {
       const found = text.exec(output)

@@ -21,17 +21,17 @@ export interface RunOptions {
   readonly env?: Readonly<Record<string, string>>
 }
 
-/** A run that goes on until `stop`. */
+/** A run that continues until `stop`. */
 export interface Running {
   /** The next line of standard output. */
   line(): Promise<string>
   /** The next line of standard error. */
   complaint(): Promise<string>
-  /** SIGINT. Resolves to the exit code. */
+  /** Sends SIGINT. Resolves to the exit code. */
   stop(): Promise<number | null>
 }
 
-/** A user of orchctl with a home, so a cache, of their own. */
+/** A user of orchctl with a home, and therefore a cache, of their own. */
 export interface OrchctlShell extends AsyncDisposable {
   readonly home: string
   /** Runs it to its end, in the home. */
@@ -63,7 +63,7 @@ export async function openOrchctlShell(kubeconfig: string): Promise<OrchctlShell
       const child = execFile(file, [...args], settings, (_error, stdout, stderr) =>
         resolve({ code: child.exitCode ?? -1, stdout, stderr }),
       )
-      // A program that ends before it has read everything is judged by its exit code.
+      // Ignores a failed write: a program that ends before it has read everything is judged by its exit code.
       child.stdin?.on('error', () => undefined)
       child.stdin?.end(input ?? '')
     })

@@ -16,37 +16,37 @@ const PROGRAM = fileURLToPath(new URL('../../../bin/orch-server', import.meta.ur
 
 export interface OrchServerOptions {
   /**
-   * Beyond the data directory and the port, for example `--etcd-servers=http://127.0.0.1:2379`: then
-   * all servers have the same encryption keys, unless these flags name others.
+   * Flags beside those for the data directory and the port. With `--etcd-servers=http://127.0.0.1:2379`, all servers
+   * have the same encryption keys, unless these flags name others.
    */
   readonly flags?: readonly string[]
   /** Variables beside those of this process. */
   readonly env?: Readonly<Record<string, string>>
-  /** Gets all that it writes to standard output and standard error; without it, errors are shown. */
+  /** Receives everything that the server writes to standard output and standard error; by default, errors are shown. */
   readonly onOutput?: (bytes: Buffer) => void
-  /** Before the first start: puts files into the data directory, which does not exist yet. */
+  /** Called before the first start, to put files into the data directory, which does not exist yet. */
   readonly prepare?: (dataDir: string) => Promise<void>
 }
 
-/** A real orch-server on loopback, with data of its own that outlive its death. */
+/** A real orch-server on loopback, with data of its own that survive its end. */
 export interface OrchServerProcess extends AsyncDisposable {
   readonly url: string
   /** Path of the kubeconfig that it wrote. */
   readonly kubeconfig: string
   readonly dataDir: string
-  /** What its kubeconfig says, for clients of this project. */
+  /** The connection of its kubeconfig, for clients of this project. */
   readonly connection: Connection
   /** Undefined while it does not run. */
   readonly pid: number | undefined
-  /** kill -9. Resolves once it is gone. */
+  /** Sends SIGKILL. Resolves when the server has ended. */
   kill(): Promise<void>
-  /** SIGTERM. Resolves to the exit code. */
+  /** Sends SIGTERM. Resolves to the exit code. */
   stop(): Promise<number | null>
   /** Resolves to the exit code when it has ended by itself. */
   ended(): Promise<number | null>
-  /** Starts it again, at the same address; resolves once it says that it is ready. */
+  /** Starts it again at the same address; resolves when it reports that it is ready. */
   start(): Promise<void>
-  /** Starts it again, and kills it so long after it became a process. */
+  /** Starts it again, and kills it this many milliseconds after the process was created. */
   startInVain(milliseconds: number): Promise<void>
 }
 
@@ -74,7 +74,7 @@ export async function startOrchServer({
   const { url, kubeconfig } = running
   const ended = async (): Promise<number | null> => {
     const { child } = running
-    // All that it wrote is here when its streams are closed.
+    // Its output is complete when its streams are closed.
     if (!isGone(child)) await once(child, onOutput === undefined ? 'exit' : 'close')
     return child.exitCode
   }
@@ -122,7 +122,7 @@ interface ReadyRecord {
   readonly kubeconfig: string
 }
 
-/** @throws Error with all that it said, when it ends before it is ready. */
+/** @throws Error with its whole output if it ends before it is ready */
 async function spawnServer(
   args: readonly string[],
   env: Readonly<Record<string, string>>,

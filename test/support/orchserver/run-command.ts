@@ -6,7 +6,7 @@ const PROGRAM = fileURLToPath(new URL('../../../bin/orch-server', import.meta.ur
 
 /**
  * Runs bin/orch-server to its end, for example `backup FILE --data-dir=D`.
- * @throws Error with what it said, when it does not end with 0
+ * @throws Error with its output if the exit code is not 0
  */
 export async function runOrchServerCommand(...args: readonly string[]): Promise<string> {
   const { stdout } = await promisify(execFile)(PROGRAM, args)

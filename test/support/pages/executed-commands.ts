@@ -6,9 +6,9 @@ export interface TestFile {
   readonly text: string
 }
 
-/** What a test takes from a page and runs. */
+/** Commands that a test takes from a page and runs. */
 export type Execution =
-  /** A block of a section, or every one; or every command in its table. */
+  /** A block of a section, or all of its blocks; or every command in its table. */
   | {
       readonly page: string
       readonly heading: string
@@ -19,16 +19,16 @@ export type Execution =
   /** A command in a sentence. */
   | { readonly page: string; readonly span: string }
 
-/** What a test that runs blocks of a page has in its text, where it is not `page: 'dns.md'`. */
+/** Matches the source of tests that run blocks of a page without naming it as `page: 'dns.md'`. */
 const MARKS: Readonly<Record<string, RegExp>> = {
   'security.md': /openSecurityPage\(\)/,
   'take-over.md': /take-over\/page-commands\.ts/,
 }
 
-/** Of every page of a test: what it runs before each command. */
+/** What tests of pages run before each command. */
 const ALWAYS = { page: 'security.md', heading: 'Prepare the shell', isTable: false }
 
-/** A section, and the number of a block where it is one alone. */
+/** A section, with the number of a block if the test runs only one. */
 const FOLLOWED =
   /\b(?:follow\(|expectShown\(|printed\(|prepare:|commandsOf\(|runSection\()\s*(['"])(.*?)\1\s*(?:,\s*(\d+)\s*,?\s*\))?/g
 /** `spanOf('image.md', 'docker stop node-proxy')`: the second argument stands in the text of the page. */
@@ -38,7 +38,7 @@ const BLOCK = /\bblockOf\(\s*'([^']+)',\s*(['"])(.*?)\2,\s*(\d+),?\s*\)/g
 /** `rowsOf('orchctl.md', 'Commands')`: every command of the first column of a table. */
 const ROWS = /\b(?:rowsOf|symptomRows)\(\s*'([^']+)',\s*'([^']+)',?\s*\)/g
 
-/** What the tests take from pages and run, by what they write as literals. */
+/** The commands that tests take from pages and run, found by the literals in the source of the tests. */
 export function executionsIn(tests: readonly TestFile[]): readonly Execution[] {
   return [ALWAYS, ...tests.flatMap((test) => [...blocksRunBy(test), ...namedIn(test)])]
 }
@@ -74,7 +74,7 @@ function namedIn({ text }: TestFile): readonly Execution[] {
   return [...spans, ...rows, ...blocks]
 }
 
-/** Whether one of the executions is that of the command itself. */
+/** Whether one of the executions runs the command. */
 export function isExecuted(command: PageCommand, executions: readonly Execution[]): boolean {
   const { page, heading, index, isCell = false, text } = command
   return executions.some((one) => {
@@ -86,7 +86,10 @@ export function isExecuted(command: PageCommand, executions: readonly Execution[
   })
 }
 
-/** Whether a command in a sentence is the beginning of one that is executed: `node-proxy traffic` of `node-proxy traffic shop/`. */
+/**
+ * Whether a command in a sentence is the beginning of an executed one, as `node-proxy traffic` of `node-proxy traffic
+ * shop/`.
+ */
 export function isMention(command: PageCommand, executed: readonly PageCommand[]): boolean {
   if (command.index !== undefined) return false
   const words = wordsOf(command.text.replace(/ …$/, ''))

@@ -8,10 +8,10 @@ import { type OrchServerProcess, startOrchServer } from '../orchserver/orch-serv
 import { blocksOf } from './page-section.ts'
 
 const ROOT = fileURLToPath(new URL('../../..', import.meta.url)).replace(/\/$/, '')
-/** What only root may do, and what the test does in its place. */
+/** Commands that only root may run, which the test replaces. */
 const SYSTEMCTL = /^systemctl (restart|stop|start) orch-server\n/m
 
-/** By what a request says who sends it: the arguments of curl. */
+/** The arguments of curl that authenticate a request. */
 export type Proof = readonly string[]
 
 export function byToken(token: string): Proof {
@@ -19,11 +19,11 @@ export function byToken(token: string): Proof {
 }
 
 export interface PageOptions {
-  /** Of `docs/operate`. */
+  /** The name of the page in `docs/operate`. */
   readonly page: 'security.md' | 'encryption.md'
-  /** Of `config.yaml`; paths begin with `/etc/orch-server`. */
+  /** The content of `config.yaml`; paths begin with `/etc/orch-server`. */
   readonly settings?: object
-  /** The section whose commands make files before the server starts. */
+  /** The section whose commands create files before the server starts. */
   readonly prepare?: string
   /** Texts of the files in `/etc/orch-server`. */
   readonly files?: Readonly<Record<string, string>>
@@ -32,13 +32,13 @@ export interface PageOptions {
 /** A page of `docs/operate`, whose commands run against a server of its own, in folders of its own. */
 export interface OperatedPage extends AsyncDisposable {
   readonly server: OrchServerProcess
-  /** What stands for `/etc/orch-server`. */
+  /** The folder that is used instead of `/etc/orch-server`. */
   readonly etc: string
   /** All that the server wrote. */
   log(): string
-  /** Runs the commands of one section, or one block of it, counted from 0; answers what they printed. */
+  /** Runs the commands of one section, or of one of its blocks, counted from 0. @returns what they printed */
   follow(heading: string, block?: number): Promise<string>
-  /** Runs a command in the shell that the page prepares. @throws Error with what it wrote, unless it ends with 0 */
+  /** Runs a command in the shell that the page prepares. @throws Error with its output unless it ends with 0 */
   sh(command: string): Promise<string>
   /** The status of `GET /api`, which every known user may read. */
   status(proof: Proof): Promise<number>
@@ -46,7 +46,7 @@ export interface OperatedPage extends AsyncDisposable {
   write(name: string, text: string): Promise<void>
 }
 
-/** The server has the settings, and those of its paths. */
+/** Starts a server with the settings of the page, and with paths in folders of its own. */
 export async function operatePage(options: PageOptions): Promise<OperatedPage> {
   const { page, settings = {}, files = {} } = options
   const folder = await mkdtemp(join(tmpdir(), 'np-page-'))

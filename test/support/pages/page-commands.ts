@@ -6,13 +6,13 @@ export interface PageCommand {
   /** One line, without comments. */
   readonly text: string
   readonly heading: string
-  /** The number of its block in the section; none: it stands in a sentence or a table. */
+  /** The number of its block in the section; absent: the command is in a sentence or a table. */
   readonly index?: number
-  /** Whether it is all that a cell of a table has. */
+  /** Whether it is the whole content of a table cell. */
   readonly isCell?: boolean
 }
 
-/** What the first word of a command in a sentence can be. A program of a block that is not here fails a test. */
+/** The programs with which a command in a sentence may begin. A block with a program that is not here fails a test. */
 export const PROGRAMS: readonly string[] = [
   'node-proxy',
   'orch-server',
@@ -78,10 +78,10 @@ export const PROGRAMS: readonly string[] = [
   'strip',
 ]
 
-/** Words before which no program stands, and what is no word of a command. */
+/** Shell keywords, assignments and function definitions, after which a line is not the command of a program. */
 const OF_THE_SHELL = /^(?:(?:export|for|until|while|done|do|if|umask)\b|\(|\w+(?:=|\(\)))/
 
-/** The commands of a page: those of its blocks, and those in its text. */
+/** The commands in the blocks and in the text of a page. */
 export function commandsOf(page: string): readonly PageCommand[] {
   return [...commandsOfBlocks(page), ...commandsOfText(page)]
 }
@@ -103,7 +103,7 @@ function commandsIn(block: string): readonly string[] {
   return linesOf(block).map((lines) => lines.replaceAll(/\s*\\?\n\s*/g, ' ').trim())
 }
 
-/** A line, or the lines of one command: a quoted text, a function, a document or a `\` goes on in the next. */
+/** The lines of a block. A quoted text, a function, a here-document or a `\` continues a command in the next line. */
 export function linesOf(block: string): readonly string[] {
   const commands: string[] = []
   let open = ''
@@ -127,7 +127,7 @@ function goesOn(text: string): boolean {
   return text.endsWith('\\') || isQuoted(text)
 }
 
-/** Whether a quotation is open at the end. */
+/** Whether a quote is open at the end. */
 function isQuoted(text: string): boolean {
   let quote = ''
   for (const sign of text.replaceAll(/\\./gs, '')) {
@@ -138,7 +138,7 @@ function isQuoted(text: string): boolean {
   return quote !== ''
 }
 
-/** Code in sentences and tables that begins with a program and has another word, or is a script. */
+/** Code in sentences and tables that begins with a program and has further words, or is a script. */
 export function commandsOfText(
   page: string,
   sections: readonly Section[] = sectionsOf(page),
@@ -155,7 +155,7 @@ export function commandsOfText(
   })
 }
 
-/** The first word that is a program; empty: the shell's own. */
+/** The first word that is a program; empty: the command is of the shell itself. */
 export function programOf(command: string): string {
   if (OF_THE_SHELL.test(command)) return ''
   return (/^(?:! )?(\S+)/.exec(command)?.[1] ?? '').replace(/^(?:\S*\/)?bin\//, '')

@@ -33,7 +33,7 @@ export function blocksOf(page: string, heading: string, language: string): reado
   return blocks
 }
 
-/** The fenced blocks of a text that are in this language; empty: those that name none. */
+/** The fenced blocks of a text in this language; `language` empty: those without a language. */
 export function blocksIn(text: string, language: string): readonly string[] {
   return [...text.matchAll(/^( *)```(\w*)\n(.*?)^ *```$/gms)]
     .filter(([, , named]) => named === language)
@@ -47,7 +47,7 @@ export function blockOf(page: string, heading: string, index: number): string {
   return block
 }
 
-/** A command that stands in a sentence or a table of a page. @throws Error when it is not there any more */
+/** A command in a sentence or a table of a page. @throws Error if the page does not have it any more */
 export function spanOf(page: string, text: string): string {
   if (!pageText(page).replaceAll(/\s+/g, ' ').includes(`\`${text}\``)) {
     throw new Error(`${page} has no code “${text}”`)

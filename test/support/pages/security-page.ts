@@ -5,12 +5,12 @@ import { blocksOf } from './page-section.ts'
 
 const PAGE = 'security.md'
 
-/** The page on security, whose commands run against a server of its own, which has users of a provider, too. */
+/** The page on security, whose commands run against a server of its own, which also has users of an OIDC provider. */
 export interface SecurityPage extends OperatedPage {
   readonly provider: OidcProvider
 }
 
-/** The server has the settings that the page shows, the provider's address excepted, and those of its paths. */
+/** Starts a server with the settings that the page shows, except the provider's address and the paths. */
 export async function openSecurityPage(): Promise<SecurityPage> {
   const provider = await startOidcProvider()
   const { serviceAccounts, authentication } = shownSettings(provider.issuer)
@@ -40,7 +40,7 @@ export async function openSecurityPage(): Promise<SecurityPage> {
   }
 }
 
-/** What the page shows in sections that do not exclude each other. */
+/** The settings of sections of the page that do not exclude each other. */
 function shownSettings(issuer: string) {
   const shown = ['Give a person access', 'Let others verify tokens'].map(
     (heading) =>

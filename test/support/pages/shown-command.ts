@@ -5,10 +5,10 @@ import { shapeFaults } from './shown-output.ts'
 const PAGE = 'troubleshooting.md'
 const BIN = new URL('../../../bin', import.meta.url).pathname
 
-/** Runs a script; answers all that it printed, to standard error, too. */
+/** Runs a script. @returns everything that it printed, also to standard error */
 export type Run = (script: string) => Promise<string>
 
-/** Runs a command that the page on symptoms shows, counted from 0, and demands that it prints what the page shows. */
+/** Runs a command of the page on symptoms, counted from 0, and expects that it prints what the page shows. */
 export async function expectSymptomShown(heading: string, block: number, run: Run): Promise<void> {
   const [command, shown] = ['sh', 'text'].map(
     (language) => blocksOf(PAGE, heading, language)[block],
@@ -20,7 +20,7 @@ export async function expectSymptomShown(heading: string, block: number, run: Ru
   expect(shapeFaults(shown, printed), `the output of ${command}`).toEqual([])
 }
 
-/** Runs the commands of a block of the page; answers all that they printed. */
+/** Runs the commands of a block of the page. @returns everything that they printed */
 export async function printedBy(heading: string, block: number, run: Run): Promise<string> {
   const command = blocksOf(PAGE, heading, 'sh')[block]
   if (command === undefined) throw new Error(`${PAGE} has no command ${block} under “${heading}”`)

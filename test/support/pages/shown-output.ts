@@ -1,11 +1,11 @@
 /** A line that stands for any number of lines. */
 const LEFT_OUT = '…'
-/** What the API server puts behind a name that it makes. */
+/** A name with the suffix that the API server generates. */
 const MADE_UP = /\b([a-z]+)-[bcdfghjklmnpqrstvwxz2456789]{5}\b/g
 
 /**
- * Where a page shows otherwise than a command printed; empty where both have the same shape: the same lines in the same
- * order, whatever their numbers, and more lines only where the page says so.
+ * How the text of a page differs from what a command printed. Empty if both have the same shape: the same lines in the
+ * same order, with any numbers, and further lines only where the page has an ellipsis.
  */
 export function shapeFaults(shown: string, printed: string): readonly string[] {
   const parts = linesOf(shown).reduce<readonly (readonly string[])[]>(

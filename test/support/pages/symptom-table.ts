@@ -3,7 +3,7 @@ import { sectionsOf } from './page-section.ts'
 /** A row of the table of further symptoms. */
 export interface SymptomRow {
   readonly symptom: string
-  /** What is to be run; empty: nothing. */
+  /** The command to run; empty: none. */
   readonly command: string
   /** A part of what it prints. */
   readonly shows: string

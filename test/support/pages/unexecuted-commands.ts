@@ -1,4 +1,4 @@
-/** Commands of a page that no test runs as they stand there, with what they have in common. */
+/** Commands of a page that no test runs as the page shows them. */
 export interface Unexecuted {
   readonly page: string
   readonly commands: readonly string[]
@@ -8,7 +8,7 @@ const SIGNAL: readonly Unexecuted[] = ['./README.md', 'orch-server.md', 'upgrade
   (page) => ({ page, commands: ['kill -9'] }),
 )
 
-/** By the reason. An entry that is not on its page any more, or that a test runs by now, fails a test. */
+/** By the reason. A command that is no longer on its page, or that a test now runs, fails a test. */
 export const UNEXECUTED: ReadonlyMap<string, readonly Unexecuted[]> = new Map([
   [
     'code that is no command: a signal, a table of nftables, an error, what a program prints',

@@ -3,14 +3,14 @@ import { progressText } from './progress-text.ts'
 import { StatusLine } from './status-line.ts'
 import { type PendingFile, timeLeft } from './time-left.ts'
 
-/** How often the line is renewed on a terminal, and how often it is printed elsewhere. */
+/** How often the line is updated on a terminal, and how often it is printed elsewhere. */
 const TERMINAL_MS = 1_000
 const PLAIN_MS = 30_000
 
 /**
- * A vitest reporter that says how far a run is: a line that stays at the bottom of a terminal, or
- * a line every 30 seconds where the output is no terminal. It estimates the time left from the
- * durations that vitest recorded in earlier runs.
+ * A vitest reporter that shows the progress of a run: a line that stays at the bottom of a terminal, or a line every 30
+ * seconds if the output is not a terminal. It estimates the time left from the durations that vitest recorded in
+ * earlier runs.
  */
 export class ProgressReporter implements Reporter {
   #vitest: Vitest | undefined

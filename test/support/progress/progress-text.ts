@@ -1,11 +1,11 @@
-/** How far a test run is. */
+/** The progress of a test run. */
 export interface Progress {
   /** Projects whose files run now. */
   readonly projects: readonly string[]
   readonly done: number
   readonly total: number
   readonly failed: number
-  /** Undefined where it cannot be estimated yet. */
+  /** Undefined: it cannot be estimated yet. */
   readonly leftMs: number | undefined
 }
 

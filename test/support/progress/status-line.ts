@@ -7,8 +7,8 @@ export interface Terminal {
 const CLEAR_LINE = '\r\x1b[K'
 
 /**
- * A line below everything else that is written: it gives way to each write to one of the streams,
- * and is drawn again when that ended its line. `close` removes it and gives the streams back.
+ * A status line below all other output. It is erased before each write to one of the streams, and drawn again after a
+ * write that ends with a line end. `close` removes it and restores the streams.
  */
 export class StatusLine {
   readonly #terminal: Terminal

@@ -1,9 +1,9 @@
 /** One test file that has not ended yet. */
 export interface PendingFile {
   readonly project: string
-  /** How many files run at once beside this one, itself included. */
+  /** How many files run at the same time, including this one. */
   readonly workers: number
-  /** Duration in an earlier run, in milliseconds; undefined where none is recorded. */
+  /** Duration in an earlier run, in milliseconds; undefined: none is recorded. */
   readonly recordedMs: number | undefined
 }
 

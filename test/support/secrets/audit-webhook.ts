@@ -2,14 +2,14 @@ import { once } from 'node:events'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 
-/** A server that takes the audit events that are posted to it. */
+/** A server that records the audit events that are posted to it. */
 export interface AuditWebhook extends AsyncDisposable {
   readonly url: string
-  /** What was posted, in order. */
+  /** The posted bodies, in order. */
   readonly bodies: readonly Buffer[]
 }
 
-/** By which an orch-server reaches a webhook. */
+/** The kubeconfig by which an orch-server reaches a webhook. */
 export function webhookKubeconfig(server: string): string {
   return JSON.stringify({
     apiVersion: 'v1',

@@ -5,14 +5,14 @@ import { join } from 'node:path'
 import { type OrchServerProcess, startOrchServer } from '../orchserver/orch-server-process.ts'
 import { startAuditWebhook, webhookKubeconfig } from './audit-webhook.ts'
 
-/** An orch-server that audits to a file and to a webhook, and all that it writes and sends. */
+/** An orch-server that audits to a file and to a webhook, with access to everything that it writes and sends. */
 export interface AuditedServer extends AsyncDisposable {
   readonly server: OrchServerProcess
   /** What it wrote to standard output and standard error. */
   said(): Buffer
   /** The file of the audit log. */
   readonly logPath: string
-  /** The audit log, with the files that were put aside. */
+  /** The audit log, with its rotated files. */
   auditLog(): Promise<Buffer>
   /** The bodies that the webhook got. */
   posted(): Buffer
@@ -53,7 +53,7 @@ export async function startAuditedServer(
   }
 }
 
-/** What is written in every file under a folder, one behind the other. */
+/** The contents of all files under a folder, concatenated. */
 export async function filesUnder(folder: string): Promise<Buffer> {
   const entries = await readdir(folder, { recursive: true, withFileTypes: true })
   const files = entries.filter((entry) => entry.isFile())
@@ -66,7 +66,7 @@ function pathOf({ parentPath, name }: Dirent): string {
   return join(parentPath, name)
 }
 
-/** Without the zeros behind its end, which etcd reserves for what it will write: 64 MB. */
+/** A file without the zeros at its end: etcd preallocates 64 MB for future writes. */
 function written(file: Buffer): Buffer {
   let end = file.length
   while (end > 0 && file[end - 1] === 0) end--

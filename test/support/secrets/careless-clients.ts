@@ -20,11 +20,11 @@ export const PATCHES = {
 export interface Careless {
   /** May do everything. */
   readonly admin: Attacker
-  /** Has no credentials but those that it is given. */
+  /** Has no credentials except those that a request gives. */
   readonly anonymous: Attacker
-  /** Of Secrets, tokens and passwords. */
+  /** Values of Secrets, tokens and passwords. */
   readonly secrets: KnownValues
-  /** Of ConfigMaps, which may be in the store and in backups. */
+  /** Values of ConfigMaps, which may be in the store and in backups. */
   readonly settings: KnownValues
   /** Every answer that is an error. */
   readonly refusals: Answer[]
@@ -32,7 +32,7 @@ export interface Careless {
 
 type Target = readonly [method: string, path: string]
 
-/** A body that is no text is sent as JSON. */
+/** A body that is not a string is sent as JSON. */
 type Content = Omit<Attempt, 'body'> & { readonly body?: unknown }
 
 /** Sends a request and keeps the answer when it is an error. */
@@ -145,7 +145,7 @@ export async function useObjects(careless: Careless): Promise<void> {
   const whole = JSON.parse(text) as { data: Record<string, string> }
   whole.data['u'] = base64(secrets.make('update'))
   await succeed(['PUT', opaque], { body: whole })
-  // A second time it is a conflict.
+  // Sent a second time, the request is a conflict.
   whole.data['u'] = base64(secrets.make('conflicting update'))
   await send(careless, admin, ['PUT', opaque], { body: whole })
   await succeed(['DELETE', `${SECRETS}/user`])

@@ -1,14 +1,14 @@
 import { randomBytes } from 'node:crypto'
 
-/** Where a value was found, and in which writing: `password of web: base64`. */
+/** The label of a value that was found, and its encoding: `password of web: base64`. */
 export type Finding = string
 
-/** Characters of a part that is searched for; a cut-off value is found by the part that is left. */
+/** The length of the parts for which is searched, so that a truncated value is found by its remaining part. */
 const PART = 20
 
 /**
- * Values that must not be seen, in every way in which programs write them: as they are, in base64 at
- * any place of a longer text and twice over, in hex, and percent-encoded.
+ * Values that must not appear in any encoding that programs use: plain, in base64 at any position of a longer text, in
+ * base64 twice, in hex, and percent-encoded.
  */
 export class KnownValues {
   readonly #needles: { readonly finding: Finding; readonly bytes: Buffer }[] = []
@@ -22,14 +22,14 @@ export class KnownValues {
     return value
   }
 
-  /** A value that a server made, such as a token, of which the last part cannot be guessed. */
+  /** Adds a value that a server made, such as a token, whose last part cannot be guessed. */
   know(label: string, value: string): string {
     this.#add(label, value.slice(-PART))
     this.#add(label, value.slice(-2 * PART, -PART))
     return value
   }
 
-  /** Every writing of every value that the bytes hold. */
+  /** Every value that the bytes contain, in every encoding. */
   foundIn(bytes: Buffer | string): readonly Finding[] {
     const text = Buffer.from(bytes)
     const found = this.#needles.filter((needle) => text.includes(needle.bytes))
@@ -57,8 +57,8 @@ function writings(part: string): readonly (readonly [writing: string, text: stri
 }
 
 /**
- * What base64 makes of a text wherever it begins in a longer one, without the characters that its
- * neighbours change; the same for base64url where it differs.
+ * The base64 forms of a text at each of its possible offsets in a longer text, without the characters that depend on
+ * its neighbours; also in base64url if that differs.
  */
 function base64Anywhere(text: string): readonly string[] {
   return [0, 1, 2].flatMap((before) => {

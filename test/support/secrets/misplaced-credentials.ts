@@ -6,7 +6,7 @@ import type { JsonObject } from '../../../src/lib/json.ts'
 import type { Attacker } from '../hostile/attacker.ts'
 import { type Careless, SECRETS, send } from './careless-clients.ts'
 
-/** Tokens that are not valid: expired, of another key, of another algorithm, and no token at all. */
+/** Invalid tokens: expired, of another key, of another algorithm, and a text that is not a token. */
 function badTokens(
   { secrets }: Careless,
   key: SigningKey,
@@ -28,10 +28,10 @@ function badTokens(
   }
 }
 
-/** What a server answers to each token where it belongs: 200 or 401. */
+/** The answer of a server to each token in its proper place: 200 or 401. */
 export type Statuses = Readonly<Record<string, number>>
 
-/** Sends tokens and passwords where they belong, and where they do not. */
+/** Sends tokens and passwords in their proper place, and in wrong places. */
 export async function misplaceCredentials(
   careless: Careless,
   issued: readonly string[],

@@ -6,7 +6,7 @@ import type { OrchServerProcess } from '../orchserver/orch-server-process.ts'
 import { runOrchServerCommand } from '../orchserver/run-command.ts'
 import { filesUnder } from './audited-server.ts'
 
-/** Where a server keeps its state, and what a thief finds of it. */
+/** The store of a server, and everything that a thief could take of it. */
 export interface SearchedStore extends AsyncDisposable {
   readonly flags: readonly string[]
   /** A backup of what is stored, while the server runs. */

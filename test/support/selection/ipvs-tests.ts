@@ -1,11 +1,11 @@
 import type { LongTests } from './long-tests.ts'
 
 /**
- * Test files in User-mode Linux that `npm test` and `npm run test:long` leave to `npm run test:ipvs`. A page of memory
- * that a process there touches first costs a quarter of a millisecond on a machine that is virtual itself: a daemon
- * starts in fourteen seconds, and a file takes two to eight minutes. In the other two are the packets of flows, changes
- * under connections, persistence and schedulers; what is listed here is decided alike in a mode that needs no other
- * kernel, or by code with tests of its own.
+ * Test files in User-mode Linux that `npm test` and `npm run test:long` leave to `npm run test:ipvs`. In User-mode
+ * Linux on a virtual machine, the first access to a page of memory costs a quarter of a millisecond; so a daemon starts
+ * in fourteen seconds, and a file takes two to eight minutes. The other two commands run the packets of flows, changes
+ * during connections, persistence and schedulers. What is listed here is decided in the same way in a mode that needs
+ * no other kernel, or by code with tests of its own.
  */
 export const IPVS_TESTS: readonly LongTests[] = [
   {

@@ -1,14 +1,14 @@
-/** Test files that `npm test` leaves to `npm run test:long`, in the projects named. */
+/** Test files that `npm test` leaves to `npm run test:long`, in the given projects. */
 export interface LongTests {
   readonly reason: string
   readonly projects: readonly string[]
-  /** Paths from the root of the repository; globs where a whole project is meant. */
+  /** Paths from the root of the repository, or globs for a whole project. */
   readonly files: readonly string[]
 }
 
 /**
- * Everything else belongs to `npm test`. A file may be long in one project and not in another: the
- * same packets take three times as long in User-mode Linux.
+ * All other files belong to `npm test`. A file may be long in one project only, because the same packets take three
+ * times as long in User-mode Linux.
  */
 export const LONG_TESTS: readonly LongTests[] = [
   {

@@ -12,13 +12,13 @@ export function readSelection(value: string | undefined): Selection {
   throw new Error(`NP_TESTS is ${JSON.stringify(value)}: set it to short, long, ipvs or all`)
 }
 
-/** The test files of one project, as vitest wants them. */
+/** The test files of one project, in the form for vitest. */
 export interface ProjectFiles {
   readonly include: readonly string[]
   readonly exclude: readonly string[]
 }
 
-/** What of a project's files is selected; undefined where nothing is. */
+/** The selected files of a project; undefined: none is selected. */
 export function selectFiles(
   project: string,
   files: ProjectFiles,

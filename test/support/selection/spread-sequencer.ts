@@ -2,8 +2,8 @@ import { BaseSequencer, type TestSpecification } from 'vitest/node'
 import { spread } from './spread.ts'
 
 /**
- * Orders files as vitest does (long ones first), but spreads the files of User-mode Linux among
- * those of their group: each keeps a processor busy, and the others mostly wait.
+ * Orders files as vitest does (long ones first), but distributes the files of User-mode Linux evenly among those of
+ * their group, because each of them keeps a processor busy, whereas the others mostly wait.
  */
 export class SpreadSequencer extends BaseSequencer {
   override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {

@@ -1,4 +1,4 @@
-/** Both lists in one, each in its own order, the shorter one at even distances in the longer. */
+/** Merges two lists, each in its own order, with the items of the shorter one at even distances. */
 export function spread<T>(few: readonly T[], many: readonly T[]): readonly T[] {
   if (few.length > many.length) return spread(many, few)
   const step = many.length / few.length

@@ -6,8 +6,8 @@ import { createStubServer } from './server.ts'
 import { StubStore } from './store.ts'
 
 /**
- * Serves until killed; prints its URL once it listens. SIGUSR2 hangs up on
- * every connection and refuses new connections until the next SIGUSR2; the state stays.
+ * Serves until killed; prints its URL when it listens. SIGUSR2 closes every connection, and makes it refuse new ones
+ * until the next SIGUSR2; the state stays.
  */
 const { values } = parseArgs({
   options: {
@@ -26,7 +26,7 @@ function listen(): Server {
   })
 }
 
-/** Keeps the process while nothing listens. */
+/** Keeps the process alive while nothing listens. */
 setInterval(() => {}, 60_000)
 let server = listen()
 process.on('SIGUSR2', () => {

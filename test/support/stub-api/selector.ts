@@ -1,6 +1,6 @@
 import type { StoredObject } from './store.ts'
 
-/** Whether an object passes a request's `labelSelector` and `fieldSelector` (equality and existence). */
+/** Whether an object matches the `labelSelector` and `fieldSelector` of a request (equality and existence only). */
 export function isSelected(object: StoredObject, query: URLSearchParams): boolean {
   const labels = requirements(query.get('labelSelector'))
   const fields = requirements(query.get('fieldSelector'))

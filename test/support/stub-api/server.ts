@@ -64,7 +64,7 @@ async function answerObject(
   json(response, 200, store.put(resource, key, next))
 }
 
-/** Events as the selectors see them: an object that stops matching is deleted. */
+/** A watch with selectors: an object that no longer matches is reported as deleted. */
 function watch(
   store: StubStore,
   { response, query, serves }: Exchange,

@@ -1,4 +1,4 @@
-/** An object as it came over the wire; nothing in it is checked. */
+/** An object as it was received, without any validation. */
 export interface StoredObject {
   readonly kind?: string
   readonly metadata: {
@@ -24,9 +24,8 @@ export type SentObject = Record<string, unknown> & {
 }
 
 /**
- * The least that a watch cache must be: one revision for everything, a log of
- * changes, and a horizon behind which it has forgotten. Accepts every object,
- * however malformed, because a real server may be older, newer or careless.
+ * A minimal watch cache: one revision for everything, a log of changes, and a horizon before which the log is
+ * forgotten. Accepts every object, even a malformed one, because a real server may be older, newer or careless.
  */
 export class StubStore {
   revision = 1
@@ -61,7 +60,7 @@ export class StubStore {
     return after
   }
 
-  /** The object as it was, with the revision of its end. */
+  /** Deletes an object. @returns the object with the revision of its deletion */
   remove(resource: string, key: string): StoredObject | undefined {
     const before = this.get(resource, key)
     if (before === undefined) return undefined
@@ -77,7 +76,7 @@ export class StubStore {
     this.horizon = this.revision
   }
 
-  /** Events after `revision`, then every new one; undefined when they were forgotten. */
+  /** Calls back with events after `revision`, then with every new one; undefined if these events were forgotten. */
   follow(revision: number, listener: (event: StoredEvent) => void): (() => void) | undefined {
     if (revision < this.horizon) return undefined
     for (const event of this.#log) if (event.revision > revision) listener(event)

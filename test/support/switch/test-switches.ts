@@ -7,11 +7,11 @@ import { useLab } from '../lab/use-lab.ts'
 
 /** How the tests of one pair of modes differ from those of others. */
 export interface SwitchOptions {
-  /** Milliseconds until nothing of a mode is left whose connections were reset. */
+  /** Milliseconds until nothing is left of a mode whose connections were reset. */
   readonly forgottenMs: number
-  /** Whether the mode that is left goes at once, and not when its connections have ended. */
+  /** Whether the old mode is removed at once, and not only after its connections have ended. */
   readonly leavesAtOnce: (mode: ModeName) => boolean
-  /** Connections of the clients. */
+  /** How clients connect. */
   readonly pace: Pick<Traffic, 'held' | 'everyMs' | 'intervalMs'>
 }
 
@@ -20,8 +20,8 @@ const TIMEOUT_MS = 400_000
 const TAKEN_MS = 200_000
 
 /**
- * One mode takes the node over from the other: new connections meet one of the two at
- * every moment, those that exist go on, and in the end nothing of the old one is left.
+ * Tests that one mode takes over the node from the other: at every moment one of the two serves new connections,
+ * existing connections continue, and in the end nothing of the old mode is left.
  */
 export function testSwitches(
   [one, two]: readonly [ModeName, ModeName],
@@ -57,21 +57,21 @@ export function testSwitches(
     })
   }
 
-  /** Each test begins in the mode that it names, whatever became of the one before. */
+  /** Makes a test begin in the mode that it names, whatever the test before left. */
   async function beginIn(mode: ModeName): Promise<void> {
     if (!lab().daemon.isRunning()) await lab().daemon.start({ config: { mode } })
     else if ((await modesAtWork())[0] !== mode) await reconfigure(lab(), { mode })
     await expectTaken(mode)
   }
 
-  /** Both ways in, under load and with connections held, while `change` happens. */
+  /** Makes connections to ClusterIP and node port, short and long-lived ones, while `change` happens. */
   async function whileServing(change: () => Promise<void>): Promise<void> {
     await undisturbed(lab(), pod, async () => {
       await undisturbed(lab(), outside, change)
     })
   }
 
-  /** The mode is at work and serves; nothing of the other is left once its connections have ended. */
+  /** Expects that the mode serves, and that nothing of the other is left after its connections have ended. */
   async function expectTaken(mode: ModeName): Promise<void> {
     const other = mode === one ? two : one
     await expect.poll(() => traces(other), { timeout: forgottenMs, interval: 500 }).toEqual([])
@@ -85,7 +85,7 @@ export function testSwitches(
     expect(await modesAtWork()).toEqual([mode])
   }
 
-  /** Few connections, lest a port comes again while IPVS remembers it. */
+  /** Expects that connections are served; only a few, so that no port is reused while IPVS remembers it. */
   async function expectServed({
     place = 'pod',
     source,

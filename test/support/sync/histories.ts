@@ -11,10 +11,10 @@ import { NodeModel } from '../../../src/sync/node-model.ts'
 import { SyncLoop } from '../../../src/sync/sync-loop.ts'
 import { someEvents } from './some-events.ts'
 
-/** What happens at one time; `failure` is of the kernel that the mode is tried on. */
+/** What happens at one time; `failure`: a failure of the kernel under the mode. */
 export interface Step<Failure> {
   readonly events: readonly ClusterEvent[]
-  /** The watch breaks and everything is listed again. */
+  /** Whether the watch breaks and everything is listed again. */
   readonly relist: boolean
   readonly restart: boolean
   readonly wait: boolean
@@ -35,24 +35,24 @@ export function someHistory<Failure>(
   return fc.array(step, { minLength: 1, maxLength: 12 })
 }
 
-/** Where a mode is tried. */
+/** The kernel and the mode that run a history. */
 export interface World<Kernel, Failure> {
   bareKernel(): Kernel
-  /** A mode as a daemon makes it that has just been started. */
+  /** The mode of a daemon that has just been started. */
   mode(kernel: Kernel, clock: FakeClock): Mode
   inject(kernel: Kernel, failure: Failure): void | Promise<void>
-  /** From now on nothing fails any more. */
+  /** Ends all failures. */
   heal(kernel: Kernel): void
   readonly node: NodeContext
 }
 
-/** The last event of every object that there is. */
+/** The last event of every existing object. */
 export type State = Map<string, ClusterEvent>
 
-/** Longer than all pauses before the retries of one object, in steps in which runs can end. */
+/** Longer than all pauses before the retries of one object; each step is long enough for a run to end. */
 const LONG_ENOUGH = { steps: 70, ms: 10_000 }
 
-/** The kernel at the end of a history, and what the daemon failed at; `state` becomes the cluster's. */
+/** The kernel at the end of a history, and the failures of the daemon; `state` becomes the state of the cluster. */
 export async function afterHistory<Kernel, Failure>(
   world: World<Kernel, Failure>,
   steps: readonly Step<Failure>[],
@@ -81,7 +81,7 @@ export async function afterHistory<Kernel, Failure>(
   return { kernel, failed }
 }
 
-/** The kernel of a daemon that finds the cluster so, and nothing of an earlier run. */
+/** The kernel after a daemon started with this cluster, and with nothing of an earlier run. */
 export async function afterFreshStart<Kernel, Failure>(
   world: World<Kernel, Failure>,
   state: State,
@@ -96,7 +96,7 @@ export async function afterFreshStart<Kernel, Failure>(
   return kernel
 }
 
-/** Whatever comes of these milliseconds is done before time goes on. */
+/** Advances the clock; the effects of this time are complete when it resolves. */
 async function pass(clock: FakeClock, ms: number): Promise<void> {
   await clock.advance(ms)
   await setImmediate()
@@ -138,7 +138,7 @@ function daemon<Kernel, Failure>(
   return { loop, failed }
 }
 
-/** Notes the last event of each object. */
+/** Records the last event of each object. */
 export function remember(state: State, events: readonly ClusterEvent[]): void {
   for (const event of events) {
     const key = `${event.kind} ${event.kind === 'service' ? event.key : event.name}`

@@ -78,8 +78,8 @@ function source(name: string, endpoints: readonly Endpoint[], service: ServiceKe
 }
 
 /**
- * Services and their endpoints come, change and go. Few names and addresses make sure
- * that Services fight over the same ones all the time.
+ * Additions, changes and removals of Services and their endpoints. There are few names and addresses, so that Services
+ * often compete for the same ones.
  */
 export const someEvents: fc.Arbitrary<readonly ClusterEvent[]> = fc.array(
   fc.oneof(serviceEvent, endpointsEvent),

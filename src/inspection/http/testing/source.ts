@@ -1,6 +1,6 @@
 import type { InspectionSource } from '../../inspection-source.ts'
 
-/** A source of tests; what is given replaces parts of it. */
+/** A source for tests; `changes` replaces parts of it. */
 export function fakeSource(changes: Partial<InspectionSource> = {}): InspectionSource {
   return {
     status: () => ({ version: '1.2.3', mode: 'some-mode', isReady: true, startedAt: 7n }),

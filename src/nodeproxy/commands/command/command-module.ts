@@ -1,10 +1,10 @@
 import type { Command } from 'commander'
 import type { Terminal } from '../../../settings/answers.ts'
 
-/** 0 all is well; 1 something is wrong, or failed; 2 wrong usage; 3 node-proxy or the kernel cannot be reached. */
+/** 0: all is well; 1: something is wrong, or failed; 2: wrong usage; 3: node-proxy or the kernel cannot be reached. */
 export type CommandExitCode = 0 | 1 | 2 | 3
 
-/** What a command touches of the outside world. */
+/** What a command uses outside of this program. */
 export interface CommandHost extends Terminal {
   readonly version: string
   /** Ends a command that follows something: SIGINT or SIGTERM. */

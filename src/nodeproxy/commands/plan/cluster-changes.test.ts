@@ -99,8 +99,12 @@ test('notes say what only Pods know: named target ports, another selector', () =
   const { events, notes } = changes(named, SERVICE + SLICE, { app: 'other' })
   expect(events).toMatchObject([{ key: 'shop/web' }])
   expect(notes).toEqual([
-    expect.stringMatching(/^the selector of Service shop\/web changes: which Pods/),
-    expect.stringMatching(/^targetPort "http" of port 80 of Service shop\/web is a name that Pods/),
+    expect.stringMatching(
+      /^the selector of Service shop\/web changes: plan cannot know which Pods/,
+    ),
+    expect.stringMatching(
+      /^targetPort "http" of port 80 of Service shop\/web is the name of a port/,
+    ),
   ])
   expect(changes(SELECTED, SERVICE + SLICE, { app: 'web' }).notes).toEqual([])
 })

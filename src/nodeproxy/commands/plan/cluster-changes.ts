@@ -29,13 +29,13 @@ const NONE: ExpectedEndpoints = { events: [], notes: [] }
 /** What manifests change in the cluster. */
 export interface ClusterChanges {
   readonly events: readonly ClusterEvent[]
-  /** One sentence for each thing that a reader should know of them. */
+  /** What a reader should know of the changes: one sentence each. */
   readonly notes: readonly string[]
 }
 
 type Read = (object: JsonObject, store: Pick<ClusterStore, 'service'>) => Decoded<ClusterEvent>
 
-/** The kinds that a node forwards by. */
+/** The kinds that decide what a node forwards. */
 const READERS: Readonly<Record<string, Read>> = {
   Service: (object, store) =>
     map(decodeService(object), (given) => ({
@@ -82,7 +82,7 @@ export function changesOf(
     }
     return event
   })
-  // Slices that are among the manifests say themselves what they become.
+  // For an EndpointSlice that is among the manifests, the manifest decides, and not what controllers would write.
   return { events: [...expected, ...events], notes }
 }
 
@@ -112,7 +112,7 @@ function readManifest(
 
 const DELETION = /^(service|endpointslice|endpoints)\/([a-z0-9.-]+\/[a-z0-9.-]+)$/i
 
-/** The event of `--delete KIND/NAMESPACE/NAME`; undefined: it is written otherwise. */
+/** The event of `--delete KIND/NAMESPACE/NAME`; undefined: the text has another form. */
 export function deletionOf(text: string): ClusterEvent | undefined {
   const [, kind, name] = DELETION.exec(text) ?? []
   if (kind === undefined || name === undefined) return undefined
@@ -196,9 +196,9 @@ interface AppliedService {
 }
 
 /**
- * The endpoints that a Service with a selector has once controllers have followed its ports: target ports that are
- * numbers decide. Names of ports and another selector concern Pods, which node-proxy does not read, so a note says what
- * stays unknown. Endpoints of a Service without a selector are written by hand and stay.
+ * The endpoints that a Service with a selector has after controllers have applied the target ports that are numbers.
+ * A target port that is a name, or a changed selector, depends on Pods, which node-proxy does not read; a note says
+ * what is unknown. The endpoints of a Service without a selector are written by hand, and stay.
  */
 function expectedEndpoints(
   { object, service, selector: before }: AppliedService,
@@ -209,7 +209,7 @@ function expectedEndpoints(
   const notes: string[] = []
   if (before !== undefined && !isDeepEqual(before, selector)) {
     notes.push(
-      `the selector of Service ${service.key} changes: which Pods become its endpoints plan cannot know; it shows the endpoints that there are`,
+      `the selector of Service ${service.key} changes: plan cannot know which Pods become its endpoints; it shows the present endpoints`,
     )
   }
   const ports = arrayAt(object, 'spec', 'ports').filter(isJsonObject)
@@ -217,7 +217,7 @@ function expectedEndpoints(
   for (const { number, target, port } of targets) {
     if (number !== undefined) continue
     notes.push(
-      `targetPort ${quote(String(target))} of port ${String(port)} of Service ${service.key} is a name that Pods give to a number, which plan cannot know; it shows the number that the endpoints have`,
+      `targetPort ${quote(String(target))} of port ${String(port)} of Service ${service.key} is the name of a port of the Pods, whose number plan cannot know; it shows the number that the endpoints have`,
     )
   }
   const events = store.endpointSourcesOf(service.key).flatMap((source): ClusterEvent[] => {
@@ -234,7 +234,7 @@ interface Target {
   readonly protocol: Protocol
   readonly port: unknown
   readonly target: unknown
-  /** Undefined: a name. */
+  /** Undefined: the target port is a name. */
   readonly number: number | undefined
 }
 
@@ -249,7 +249,7 @@ function targetOf(port: JsonObject): Target {
   }
 }
 
-/** The group itself where its ports stay. */
+/** The group with these target ports; the same object when no port changes. */
 function withTargets(group: EndpointGroup, targets: readonly Target[]): EndpointGroup {
   const ports = targets.flatMap(({ name, protocol, number }): EndpointPort[] => {
     const present = group.ports.find((one) => one.name === name && one.protocol === protocol)

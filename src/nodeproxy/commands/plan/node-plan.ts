@@ -10,9 +10,9 @@ export interface PlannedObject {
   /** `chain`, `set`, `virtual_server`, …: as in the metrics of objects. */
   readonly kind: string
   readonly family: Family | undefined
-  /** What it holds now, in the mode's own words; absent: that is not known. */
+  /** What the object holds now, as the mode writes it; absent: not known. */
   readonly before?: readonly string[]
-  /** What it would hold; absent: nothing that the mode has words for. */
+  /** What the object would hold; absent: the mode does not describe it. */
   readonly after?: readonly string[]
 }
 
@@ -30,10 +30,10 @@ export interface PlannedFlows {
   readonly count: number
 }
 
-/** What another mode has in the kernel, which is removed when the new one is complete. */
+/** What another mode has in the kernel, and what is removed when the new mode is complete. */
 export interface PlannedCleanup {
   readonly mode: string
-  /** Whether connections may keep a part of it for a while. */
+  /** Whether connections may keep a part of these objects in use for a while. */
   readonly drains: boolean
   /** Number of objects by kind. */
   readonly objects: Readonly<Record<string, number>>
@@ -56,7 +56,7 @@ export interface NodePlan {
   readonly cleanups: readonly PlannedCleanup[]
   /** Frontends that would not be served. */
   readonly problems: readonly Pick<FrontendProblem, 'entry' | 'code' | 'message'>[]
-  /** Objects that could not be used, and what plan cannot know: one sentence each. */
+  /** Which objects could not be used, and what plan cannot know: one sentence each. */
   readonly notes: readonly string[]
   readonly caveats: readonly MissingRequirement[]
 }

@@ -24,8 +24,8 @@ test('the help names its own flags and those of the daemon', async () => {
 test.each([
   [['--nonsense'], "unknown option '--nonsense'; see node-proxy plan --help"],
   [['--proxy-mode'], '--proxy-mode'],
-  [['--cleanup'], '--cleanup is no flag of plan; leave it out'],
-  [['--write-config-to', 'x'], '--write-config-to is no flag of plan'],
+  [['--cleanup'], '--cleanup is not a flag of plan; leave it out'],
+  [['--write-config-to', 'x'], '--write-config-to is not a flag of plan'],
   [['--delete', 'service/web'], '--delete "service/web": write KIND/NAMESPACE/NAME'],
   [['-f', '/nonexistent', '--cluster-cidr', '10.0.0.0/8'], 'cannot be read: ENOENT'],
   [['-o', 'xml'], 'write text or json, not "xml"'],

@@ -12,7 +12,7 @@ import { loadDaemonFlags, planThisNode } from './read-this-node.ts'
 
 const SIGNS = { add: '+', change: '~', remove: '-' } as const
 const COLOURS = { '+': '32', '~': '33', '-': '31' } as const
-/** Lines of one object; a chain may have thousands. */
+/** The most lines that are shown of one object; a chain may have thousands. */
 const MAX_LINES = 20
 
 const NOTES = `
@@ -126,7 +126,7 @@ function objectLines(object: PlannedObject, mark: Mark): readonly string[] {
   ]
 }
 
-/** The lines of one side that the other one does not have, each as often as it is missing there. */
+/** The lines that `others` does not have, each as many times as it is missing there. */
 function without(lines: readonly string[] = [], others: readonly string[] = []): readonly string[] {
   const left = [...others]
   return lines.filter((line) => {

@@ -28,7 +28,7 @@ export interface PlanNodeParts {
   readonly nodeName: string
   /** The cluster as it is listed. */
   readonly store: ClusterStore
-  /** What is to happen to it. */
+  /** The changes to plan. */
   readonly changes: readonly ClusterEvent[]
   readonly conntrack: Pick<Conntrack, 'count'>
   /** Milliseconds since the epoch. */
@@ -36,7 +36,7 @@ export interface PlanNodeParts {
   readonly notes: readonly string[]
 }
 
-/** Frontends whose flows are counted one by one; each costs a reading of the conntrack table. */
+/** The most frontends whose flows are counted one by one; each requires a read of the conntrack table. */
 const MAX_COUNTED = 100
 
 /** What node-proxy would change on this node. Reads the kernel and writes nothing. */
@@ -114,20 +114,20 @@ function processNotes({ change }: DryRun, view: OpenView['view']): readonly stri
   const count = keys.filter((key) => view.isInProcess(key)).length
   if (count === 0) return []
   return [
-    `${count} objects of this mode are in the process of node-proxy and not in the kernel; they are not compared`,
+    `${count} objects of this mode exist only in the process of node-proxy, and not in the kernel; they are not compared`,
   ]
 }
 
-/** A mode of this build, and what can be seen of it. */
+/** A mode of this build, and the view of its objects in the kernel. */
 interface OpenView {
   readonly driver: ModeDriver<NodeProxyConfiguration>
   readonly view: ModeView
 }
 
 /**
- * The mode that a start would choose, over a kernel that is only read. With `auto` that is the first one that can be
- * read and has no caveat, because a start tries what the kernel can do and a plan may not. Throws why the only one
- * cannot be opened.
+ * Opens the mode that a start would choose, and reads the kernel only. A start with `auto` tries what the kernel can
+ * do, and a plan may not; so with `auto` this is the first mode that can be read and has no caveat. Throws the
+ * error of the last mode that could not be opened.
  */
 async function openView(
   drivers: readonly ModeDriver<NodeProxyConfiguration>[],

@@ -136,7 +136,7 @@ async function planWith(kernel: Kernel, known: Known): Promise<NodePlan> {
   }
 }
 
-/** The legacy iptables would load a table into the kernel to read it. */
+/** The kernel with an iptables that never loads a table in order to read it, as the legacy variant would. */
 function withoutLoading(kernel: Kernel): Kernel {
   const { netfilter } = kernel
   if (!netfilter.ok) return kernel
@@ -158,8 +158,8 @@ function problemText({ resource, key, problems }: WatchProblem): string {
 }
 
 /**
- * The selectors that the Services of these manifests have now, by `namespace/name`. Those that cannot be read, or do not
- * exist, are missing. It takes the right to list Services, which node-proxy has.
+ * The selectors that the Services of these manifests have now, by `namespace/name`. A Service that cannot be read, or
+ * does not exist, is left out. Needs the permission to list Services, which node-proxy has.
  */
 async function readSelectors(
   client: Pick<ApiClient, 'get'>,
@@ -186,14 +186,14 @@ async function readSelectors(
   return selectors
 }
 
-/** With what the cluster is listed, and for whom. */
+/** What `listCluster` uses. */
 interface ListParts {
   readonly client: ApiClient
   readonly clock: Clock
   readonly random: Pick<Random, 'below'>
   readonly nodeName: string
   readonly proxyName: string | undefined
-  /** Ends the wait. */
+  /** Aborted: stops waiting. */
   readonly signal: AbortSignal
 }
 
@@ -203,7 +203,7 @@ interface ListedCluster {
   readonly problems: readonly WatchProblem[]
 }
 
-/** Lists what the daemon watches, by the same watcher, and ends it. Throws NP_NODEPROXY_API_UNREACHABLE. */
+/** Lists what the daemon watches, with the daemon's watcher, then stops it. Throws NP_NODEPROXY_API_UNREACHABLE. */
 async function listCluster(parts: ListParts): Promise<ListedCluster> {
   const { client, clock, signal } = parts
   const events: ClusterEvent[] = []
@@ -229,7 +229,7 @@ async function listCluster(parts: ListParts): Promise<ListedCluster> {
       failed({ verb, resource }, given) {
         if (stop.signal.aborted) return
         failure = `cannot ${verb} ${resource}: ${causeOf(given)}`
-        // Only the Node and Service ranges may stay unknown.
+        // All lists must arrive but those of the Node and of Service ranges.
         if (resource !== 'nodes' && resource !== 'servicecidrs')
           cancelGrace ??= clock.after(FAILED_MS, end)
       },
@@ -271,7 +271,7 @@ export async function loadDaemonFlags(args: readonly string[]): Promise<DaemonFl
     '--write-config-to': line.writeConfigTo !== undefined,
   }).find(([, isGiven]) => isGiven)
   if (task !== undefined) {
-    throw new NodeProxyError('NP_NODEPROXY_USAGE', `${task[0]} is no flag of plan; leave it out`)
+    throw new NodeProxyError('NP_NODEPROXY_USAGE', `${task[0]} is not a flag of plan; leave it out`)
   }
   const file =
     line.config === undefined

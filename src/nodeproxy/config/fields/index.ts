@@ -17,7 +17,7 @@ export function fieldsOf(
   const afterModes = { ...trafficFields, ...servingFields, ...conntrackFields }
   const common: FieldsOf<CommonConfiguration> = { ...beforeModes, ...afterModes }
   const ofModes = modes.flatMap(({ fields }) => Object.entries<AnyField>(fields))
-  // A field that is in two parts keeps its first position.
+  // A field that two parts declare keeps its first position.
   const all = { ...beforeModes, ...Object.fromEntries(ofModes), ...common }
   return Object.fromEntries(
     bySection(Object.entries<AnyField>(all)),

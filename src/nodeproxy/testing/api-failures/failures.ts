@@ -4,7 +4,7 @@ import { type Arrival, answerJson } from '../../../client/testing/scripted-serve
 import { certificates } from '../../../client/testing/test-certificates.ts'
 import { NodeProxyError } from '../../../lib/error.ts'
 
-/** One way in which an API server fails, or what lies before it. */
+/** One way in which an API server, or what is in front of it, fails. */
 export interface FailureCase {
   readonly title: string
   readonly reason: string
@@ -18,7 +18,7 @@ export interface FailureCase {
   readonly ca?: string
   /** What obtaining a credential throws meanwhile. */
   readonly credential?: NodeProxyError
-  /** Begins what concerns neither server nor connection; the returned function ends it. */
+  /** Begins a failure outside of the server and the connection; the returned function ends it. */
   readonly begin?: () => () => void
 }
 
@@ -67,7 +67,7 @@ export const DOCUMENTED: readonly FailureCase[] = [
   },
 ]
 
-/** Others, that are only tested. */
+/** Failures that are only tested, and not shown in the documentation. */
 export const UNDOCUMENTED: readonly FailureCase[] = [
   {
     title: 'A token file that cannot be read',

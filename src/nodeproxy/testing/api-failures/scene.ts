@@ -41,7 +41,7 @@ export class Scene {
   #end: () => void = () => undefined
   /** Requests whose answer, a list with all its items, has not arrived. */
   #open = 0
-  /** Of those, requests that have reached a server that does not answer. */
+  /** Those of them that have reached a server that does not answer. */
   #unanswered = 0
 
   constructor(failure: FailureCase) {
@@ -92,7 +92,7 @@ export class Scene {
     await this.#fail(isFailing)
   }
 
-  /** Passes `ms`, and lets the sockets do their part between two timers. */
+  /** Lets `ms` pass on the clock, with time for the sockets between two timers. */
   async pass(ms: number): Promise<void> {
     const end = this.clock.now() + ms
     for (;;) {
@@ -169,7 +169,7 @@ export class Scene {
     await eventually(() => this.#open === this.#unanswered && this.#isListed())
   }
 
-  /** What is being streamed has been listed. */
+  /** Whether every resource with an open watch has been listed. */
   #isListed(): boolean {
     const { services, endpoints, node } = this.#watcher.state()
     return [services, endpoints, node].every(

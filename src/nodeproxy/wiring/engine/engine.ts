@@ -57,7 +57,7 @@ export class Engine {
   readonly #parts: EngineParts
   /** Receives the events. */
   #current: Assembly | undefined
-  /** Writes the kernel; another than the current one during a hand-over. */
+  /** Writes the kernel; differs from the current one during a hand-over. */
   #active: Assembly | undefined
   #handover: Promise<void> = Promise.resolve()
   #stopped = false
@@ -115,7 +115,7 @@ export class Engine {
   /** One loop at a time watches and writes; a loop that was superseded never starts. */
   async #handOverTo(next: Assembly): Promise<void> {
     if (this.#isSuperseded(next)) return
-    // A completion of the active mode from here on would remove `next`.
+    // From here on, `next` would be removed if the active mode reported completion.
     this.#active?.completion.cancel()
     await this.#parts.pendingCleanups.recall(next.spec.mode)
     if (this.#isSuperseded(next)) return
@@ -192,7 +192,7 @@ interface CompletionParts {
   readonly tracker: Pick<DeltaTracker, 'isSettled' | 'failures'>
   readonly program: Pick<Program, 'ownersOf'>
   readonly clock: Clock
-  /** Called once. `refused`: the number of objects that the kernel refuses; all others are in it. */
+  /** Called once. `refused`: the number of objects that the kernel refuses; all others are in the kernel. */
   readonly onComplete: (refused: number) => void
 }
 

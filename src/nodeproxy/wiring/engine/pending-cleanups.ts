@@ -37,8 +37,8 @@ export class PendingCleanups {
   }
 
   /**
-   * `mode` is inactive and may have state in the kernel. Replaces an earlier call for it. The log has its removal only where
-   * `wasServing` resolves to true: most modes never ran on a node.
+   * `mode` is inactive and may have state in the kernel. Replaces an earlier call for the same mode. The removal is
+   * logged at info level only if `wasServing` resolves to true, because most modes never ran on a node.
    */
   add(mode: string, cleanup: PendingCleanup, wasServing = () => Promise.resolve(true)): void {
     this.#pending.set(mode, { cleanup, wasServing })

@@ -19,7 +19,7 @@ const EVENTS = { verb: 'create', resource: 'events' } as const
 
 /**
  * Creates the `NodeEvents` of the daemon: they are sent to the API server, counted in its metrics, and failures are
- * reported. An Event that is refused because its namespace is being deleted is no failure.
+ * reported. An Event that is refused because its namespace is being deleted does not count as a failure.
  */
 export function eventSender(parts: EventSenderParts): NodeEvents {
   const { client, clock, nodeName, metrics, apiFailures } = parts

@@ -19,7 +19,7 @@ interface Occurrences {
   count: number
 }
 
-/** Between two Events of the same warning. */
+/** The shortest time between two Events of the same warning. */
 const REPEAT_MS = 10 * 60_000
 /** A token bucket: its size in Events, and the milliseconds after which one more may be sent. */
 const BURST = 25

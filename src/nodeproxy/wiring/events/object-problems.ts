@@ -6,9 +6,9 @@ import type { WatchProblem } from '../../../watch/feed.ts'
 import type { NodeEvents } from './node-events.ts'
 import { legacyAddress, objectRejected, serviceReference } from './warnings.ts'
 
-/** Problems that one log record names. */
+/** The most problems that one log record names. */
 const MAX_SHOWN = 5
-/** Objects whose last report is kept. */
+/** The most objects whose last report is remembered. */
 const MAX_REMEMBERED = 20_000
 
 /**
@@ -33,7 +33,7 @@ export class ObjectProblems {
     const shown = lines.slice(0, MAX_SHOWN)
     this.#log.warn(
       { resource, object: key, kind, problems: shown },
-      'an object of the API is invalid; what is invalid of it is not programmed',
+      'an object of the API is invalid; its invalid parts are not programmed',
     )
     // A legacy address is served, so any other problem matters more.
     const worst = problems.find((problem) => !isLegacyAddress(problem)) ?? problems[0]

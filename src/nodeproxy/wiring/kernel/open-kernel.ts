@@ -32,8 +32,8 @@ export interface KernelOptions {
 }
 
 /**
- * Opens the kernel of this network namespace; only to be read when this process has no right to write rules. Where
- * there is no iptables, `netfilter` reports that, and all else works.
+ * Opens the kernel of this network namespace, read-only when this process may not write rules. Without iptables,
+ * `netfilter` says so, and everything else works.
  */
 export async function openKernel(options: KernelOptions): Promise<Kernel> {
   const { clock, variant, rights, readOnly = false } = options

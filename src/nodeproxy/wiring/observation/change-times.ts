@@ -1,4 +1,4 @@
-/** Times per run; more are dropped, as a sample is enough for a histogram. */
+/** The most times that are kept per run; further ones are dropped, because a sample is enough for a histogram. */
 const MAX_REMEMBERED = 10_000
 
 /** What changed. */

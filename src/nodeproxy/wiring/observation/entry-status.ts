@@ -12,7 +12,7 @@ interface Sources {
   readonly mode: { readonly program: Pick<Program, 'ownersOf'> }
 }
 
-/** The status of each Service port that is forwarded or in conflict; of several statuses of a port the worst one. */
+/** The status of each Service port that is forwarded or in conflict; the worst one, if a port has several. */
 export function entryStatuses({
   table,
   tracker,

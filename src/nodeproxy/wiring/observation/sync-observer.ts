@@ -28,7 +28,7 @@ export interface SyncObserverParts {
   readonly describe: (key: ObjectKey) => ObjectDescription
 }
 
-/** Objects that one log record names, and refusals that one run logs. */
+/** The most objects that one log record names, and the most refusals that one run logs. */
 const FIRST_KEYS = 5
 
 /** Turns the runs of one mode's sync loop into metrics, health and log records. */

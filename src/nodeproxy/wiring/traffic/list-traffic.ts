@@ -38,7 +38,7 @@ export async function* listTraffic(
   }
 }
 
-/** Present connections are counted by backend, where they are counted. */
+/** Adds the present connections of all backends to the total, if the mode counts them for each backend. */
 function withConnectionsNow(
   total: TrafficNumbers,
   backends: readonly BackendTraffic[],

@@ -2,7 +2,7 @@ import type { ServiceKey } from '../../../forwarding/entry.ts'
 import type { TrafficNumbers, TrafficReading } from '../../../modes/mode.ts'
 import type { Metrics } from '../../../telemetry/metrics/metrics.ts'
 
-/** Services with a row of their own; all others share one. */
+/** The most Services with a row of their own; all others share one. */
 const ROWS = 500
 
 const DIRECTIONS = [
@@ -14,8 +14,8 @@ type ServiceMetrics = Pick<Metrics, 'serviceConnections' | 'servicePackets' | 's
 
 /**
  * Publishes what a mode counted of each Service. A Service that has a row keeps it as long as the mode counts it, so
- * that its counters do not jump; rows that become free go to those with the most bytes,
- * or where those are not counted, with the most connections.
+ * that its counters do not jump. Rows that become free go to the Services with the most bytes, or, if bytes are not
+ * counted, with the most connections.
  */
 export class ServiceTrafficGauges {
   readonly #metrics: ServiceMetrics
@@ -27,7 +27,7 @@ export class ServiceTrafficGauges {
     this.#rows = rows
   }
 
-  /** Undefined: nothing is counted, or cannot be read now, and has no rows. */
+  /** `traffic` undefined: nothing is counted, or it cannot be read now; then there are no rows. */
   refresh(traffic: TrafficReading['totals'] | undefined): void {
     this.#metrics.serviceConnections.reset()
     this.#metrics.servicePackets.reset()

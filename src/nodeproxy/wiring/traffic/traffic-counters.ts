@@ -4,20 +4,20 @@ import { Mutex } from '../../../lib/mutex.ts'
 import type { Mode, TrafficNumbers, TrafficReading } from '../../../modes/mode.ts'
 import { isOfService } from './is-of-service.ts'
 
-/** Numbers that may fall. */
+/** Numbers that may decrease. */
 const PRESENT: ReadonlySet<string> = new Set(['connectionsNow'])
 
 /** Milliseconds for which a reading serves every reader. */
 const MAX_AGE_MS = 1_000
-/** Reading for metrics takes at most one 100th of the time. */
+/** For metrics, a reading is used 100 times as long as it took, so that reading takes at most 1 % of the time. */
 const IDLE_SHARE = 100
-/** So long a scrape waits for a reading, before it shows the one before. */
+/** Milliseconds that a scrape waits for a reading before it shows the previous one. */
 const SLOW_MS = 250
 
 type CountingMode = Pick<Mode, 'readTraffic'>
 
 interface Kept {
-  /** Whose backends were read; undefined: of no Service. */
+  /** The Services whose backends were read (see `isOfService`); undefined: no backends were read. */
   readonly service: string | undefined
   readonly mode: CountingMode
   readonly at: number
@@ -47,8 +47,9 @@ export class TrafficCounters {
   }
 
   /**
-   * Totals of all Services; undefined: nothing is counted, or nothing was read yet. They may be a hundred times as old as
-   * reading them takes, and a slow reading is there for the next scrape.
+   * Totals of all Services; undefined: nothing is counted, or nothing was read yet. A reading is used for a second, or
+   * for 100 times its own duration if that is longer. A scrape does not wait for a slow reading, which serves the next
+   * scrape.
    */
   totals(): Promise<TrafficReading['totals'] | undefined> {
     const { clock, mode } = this.#parts
@@ -98,19 +99,19 @@ export class TrafficCounters {
 
 interface Service {
   readonly counted: TrafficNumbers
-  /** What vanished from the counters since they are read. */
+  /** What counters that have vanished since the first reading had counted. */
   readonly lost: Readonly<Record<string, number>> | undefined
 }
 
 /**
  * Totals that never go back. The sum of a Service falls when one of its counters vanishes with what it counted: a
  * virtual server, an element of a map. Prometheus would take the rest of the sum for new traffic.
- * What arrives between the last reading and the fall is not counted.
+ * What such a counter counted after its last reading is not included.
  */
 export class RisingTotals {
   #services: ReadonlyMap<ServiceKey, Service> = new Map()
 
-  /** The totals of a reading and what vanished before; a Service that is missing in it is forgotten. */
+  /** The totals of a reading plus what vanished before; a Service that the reading does not have is forgotten. */
   raise(totals: TrafficReading['totals']): TrafficReading['totals'] {
     const before = this.#services
     const services = new Map(

@@ -19,35 +19,37 @@ import {
 /** An address with the names that the API has for it. */
 export interface NamedEnd {
   readonly ip: IpAddress
-  /** `namespace/name`; absent: no Pod has it, or which one is not known. */
+  /** `namespace/name`; absent: no Pod has the address, or the Pod is not known. */
   readonly pod?: string
   readonly node?: string
   readonly zone?: string
 }
 
-/** Addresses without a Pod of the Service that are searched in the whole cluster. */
+/** The most addresses that are searched in the whole cluster because no Pod of the Service has them. */
 const MAX_SEARCHES = 10
 
-/** A named backend, or endpoint that is left out. */
+/** A backend, or a left-out endpoint, with its names. */
 export interface NamedBackend extends NamedEnd {
   readonly port: number
 }
 
-/** What the API says of a connection that a node has explained. */
+/** What objects of the API say about a connection that a node has explained. */
 export interface ClusterFacts {
   /** Without an address: a process of the node. */
   readonly source: Omit<NamedEnd, 'ip'> & { readonly ip?: IpAddress }
   readonly service?: ServiceFacts
   readonly backends: readonly NamedBackend[]
-  /** With the reason of the node. */
+  /** With the reason that the node gives. */
   readonly leftOut: readonly (NamedBackend & { readonly text: string })[]
-  /** By backend; absent: the NetworkPolicies are not known. */
+  /** One judgement for each backend; absent: the NetworkPolicies are not known. */
   readonly networkPolicies?: readonly PolicyJudgement[]
   /** What could not be read, with the reason. */
   readonly unread: readonly string[]
 }
 
-/** Names the ends of an explained connection, and judges it by the NetworkPolicies, as far as the user may read them. */
+/**
+ * Names the ends of an explained connection, and judges it by the NetworkPolicies, as far as the user may read them.
+ */
 export async function clusterFacts(
   query: ConnectionQuery,
   document: JsonObject,
@@ -115,7 +117,7 @@ function policiesOf(
   return { networkPolicies: reached.map((one) => judgePolicies(judged, one, pods.get(one.ip))) }
 }
 
-/** What a Service says of topology, from which controllers give its endpoints hints. */
+/** The fields of a Service from which controllers give its endpoints topology hints. */
 interface ServiceFacts {
   /** `namespace/name` */
   readonly name: string
@@ -142,9 +144,9 @@ function serviceFacts(service: JsonObject): ServiceFacts {
   }
 }
 
-/** What a connection is explained with beside the document of the node. */
+/** The objects that explain a connection, beside the document of the node. */
 interface ClusterObjects {
-  /** Undefined: no Service claims the connection, or it is not known. */
+  /** Undefined: no Service claims the connection, or the Service is not known. */
   readonly service: JsonObject | undefined
   readonly nodes: readonly JsonObject[]
   /** By the addresses that they have for themselves. */
@@ -161,16 +163,16 @@ interface PolicyObjects {
   readonly labels: ReadonlyMap<string, JsonObject>
 }
 
-/** What is to be read. */
+/** The objects to read. */
 interface WantedObjects {
   /** `namespace/name` of the Service; empty: none. */
   readonly service: string
-  /** Of the source and of backends. */
+  /** The addresses of the source and of backends. */
   readonly addresses: readonly IpAddress[]
   readonly sourcePod: JsonObject | undefined
 }
 
-/** Reads what names a connection, as far as the user may. */
+/** Reads the objects that name the ends of a connection, as far as the user may. */
 async function readCluster(
   { service: key, addresses, sourcePod }: WantedObjects,
   reader: ClusterReader,
@@ -218,7 +220,7 @@ async function readPolicies(
   return { policies, labels }
 }
 
-/** Undefined: it could not be read, which is noted with the reason. */
+/** Returns what `read` returns. Undefined: that failed, and the reason is added to `unread`. */
 async function attempt<T>(
   unread: string[],
   what: string,
@@ -240,12 +242,12 @@ interface KnownObjects {
   readonly pods: ReadonlyMap<IpAddress, JsonObject>
 }
 
-/** Names an address. `node`: where no Pod says which. */
+/** Names an address. `node`: the node to name if no Pod has the address. */
 function nameEnd(ip: IpAddress, known: KnownObjects, node = ''): NamedEnd {
   return { ip, ...nameOf(known.pods.get(ip), known, node) }
 }
 
-/** The names of a Pod and its node; of `node` where no Pod says which. */
+/** The names of a Pod and its node; without a Pod, the names of `node`. */
 function nameOf(pod: JsonObject | undefined, known: KnownObjects, node = ''): Omit<NamedEnd, 'ip'> {
   const on = stringAt(pod, 'spec', 'nodeName') || node
   const zone = zoneOf(on, known)

@@ -16,9 +16,9 @@ export interface ClusterReader {
   node(name: string): Promise<JsonObject>
   /** All nodes, read once. */
   nodes(): Promise<readonly JsonObject[]>
-  /** The node that has an address; undefined: none has. */
+  /** The node that has an address; undefined: no node has it. */
   nodeOf(ip: IpAddress): Promise<JsonObject | undefined>
-  /** The Pod that has an address for itself, and has not ended; undefined: none has. */
+  /** The Pod that has an address of its own and has not ended; undefined: no Pod has it. */
   podOf(ip: IpAddress): Promise<JsonObject | undefined>
   /** Pods of a namespace with these labels; without labels all of them. */
   pods(namespace: string, labels: JsonObject): Promise<readonly JsonObject[]>
@@ -45,7 +45,8 @@ export function clusterReader(api: Api): ClusterReader {
         ownAddresses(pod).includes(ip),
       )
       if (found !== undefined) return found
-      // A field selector knows the first address alone; a second one is of a network of the node.
+      // A field selector compares only the first address of a Pod, so a second one is searched among the Pods of its
+      // node.
       const node = (await nodes()).find((one) => hasPodNetworkOf(one, ip))
       if (node === undefined) return undefined
       const name = stringAt(node, 'metadata', 'name')
@@ -74,7 +75,7 @@ export function podAddresses(pod: JsonObject): readonly IpAddress[] {
   return all.flatMap((text) => parseIp(text) ?? [])
 }
 
-/** The addresses that a Pod has for itself: none on the network of its node, or after its end. */
+/** The addresses of a Pod of its own; none if it uses the network of its node, or has ended. */
 export function ownAddresses(pod: JsonObject): readonly IpAddress[] {
   const phase = stringAt(pod, 'status', 'phase')
   const isGone = phase === 'Succeeded' || phase === 'Failed'

@@ -24,22 +24,22 @@ export interface ConnectionQuery {
   readonly node: JsonObject
   readonly source: string
   readonly destination: string
-  /** The Pod of the source, where one was named or found. */
+  /** The Pod of the source, if one was named or found. */
   readonly sourcePod?: JsonObject
 }
 
-/** What the command line says. */
+/** The connection as the command line describes it. */
 export interface WrittenConnection {
   readonly source: string
   readonly destination: string
   /** `--node` */
   readonly node: string | undefined
-  /** Of names without one. */
+  /** The namespace of names without one. */
   readonly namespace: string
 }
 
 /**
- * Finds addresses and node of a connection: the node on which it begins, else the one that has the destination.
+ * Finds the addresses and the node of a connection: the node on which it begins, else the node of the destination.
  * @throws NP_ORCHCTL_USAGE, and what the server refuses
  */
 export async function connectionQuery(
@@ -62,14 +62,14 @@ export async function connectionQuery(
   const found = await placeOf(source, end, reader)
   if (found !== undefined) return { ...query, ...found }
   throw usageError(
-    `which node the connection reaches is not known: no Node and no Pod has the address of ${quote(written.source)} or ${quote(written.destination)}`,
+    `cannot find the node that the connection reaches: no Node and no Pod has the address of ${quote(written.source)} or ${quote(written.destination)}`,
     'give --node NAME',
   )
 }
 
 /**
- * The node of the Pod that has the source address, else of the node or Pod that has the destination. Who may not list Pods
- * gets the latter.
+ * The node of the Pod that has the source address, else the node of the destination, which is also the answer for a
+ * user who may not list Pods.
  */
 async function placeOf(
   source: Operand,
@@ -113,12 +113,12 @@ function operandOf(what: string, text: string): Operand {
   throw usageError(`${what} ${quote(text)} is none of these`, hint)
 }
 
-/** One end in the words of a node, and the node that it belongs to. */
+/** One end, in the form that a node understands, and the node to which it belongs. */
 interface End {
   readonly text: string
   readonly node?: JsonObject
   readonly pod?: JsonObject
-  /** Of a destination that was written as an address. */
+  /** The address of a destination that was written as an address. */
   readonly ip?: IpAddress
 }
 
@@ -150,7 +150,7 @@ async function destinationEnd(
 
 interface Start {
   readonly written: WrittenConnection
-  /** Of the destination; undefined: any. */
+  /** The family of the destination; undefined: any. */
   readonly family: 4 | 6 | undefined
 }
 
@@ -175,7 +175,7 @@ async function sourceStart(
   return { text: isOnHost ? 'node' : podAddress(pod, family), node, pod }
 }
 
-/** The address of the family; of any where it is undefined. */
+/** The address of the Pod of this family; undefined: of any family. */
 function podAddress(pod: JsonObject, family: 4 | 6 | undefined): IpAddress {
   const found = podAddresses(pod).find((ip) => family === undefined || familyOf(ip) === family)
   if (found !== undefined) return found
@@ -188,7 +188,7 @@ function familyIn(destination: string): 4 | 6 | undefined {
   return ip && familyOf(ip)
 }
 
-/** One end of a connection, as it is written. */
+/** One end of a connection, as the user writes it. */
 type Operand =
   | {
       readonly kind: 'pod' | 'service'
@@ -200,8 +200,8 @@ type Operand =
   | { readonly kind: 'address'; readonly ip: IpAddress; readonly port: string | undefined }
 
 /**
- * `pod/NAME`, `pod/NAMESPACE/NAME`, `service/…`, `node/NAME`, or an address, each with `:PORT` where there is one;
- * undefined: none of these.
+ * Parses `pod/NAME`, `pod/NAMESPACE/NAME`, `service/…`, `node/NAME`, or an address, each with an optional `:PORT`.
+ * Undefined: the text has none of these forms.
  */
 function parseOperand(text: string): Operand | undefined {
   return parseAddress(text) ?? parseName(text)

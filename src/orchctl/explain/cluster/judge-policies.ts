@@ -14,7 +14,7 @@ import { nodeAddresses } from '../../nodes/node-inspection.ts'
 export interface ReachedBackend {
   readonly ip: IpAddress
   readonly port: number
-  /** The source that it sees; undefined: an address of the node that explains the connection, which one is not known. */
+  /** The source that it sees; undefined: an unknown address of the node that explains the connection. */
   readonly seen: IpAddress | undefined
 }
 
@@ -23,15 +23,15 @@ export interface PolicyJudgement {
   readonly ip: IpAddress
   readonly port: number
   readonly isAdmitted: boolean
-  /** The source that the backend sees, where it is another one. */
+  /** The source that the backend sees, if that is not the real source. */
   readonly seen?: string
-  /** Absent: the source is no Pod that policies see. */
+  /** Absent: the source is not a Pod to which policies apply. */
   readonly egress?: EndJudgement
   /** Absent: the backend is not a Pod. */
   readonly ingress?: EndJudgement
 }
 
-/** What a connection is judged by. */
+/** What decides the judgement of a connection. */
 export interface JudgedConnection {
   readonly policies: readonly NetworkPolicy[]
   /** The labels of a namespace. */
@@ -46,8 +46,8 @@ export interface JudgedConnection {
 }
 
 /**
- * Judges the connection to a backend: egress by the source itself, ingress by the source that the backend sees. A source that
- * was masqueraded is the node.
+ * Judges the connection to a backend: egress by the real source, ingress by the source that the backend sees. The
+ * latter is the node if the connection is masqueraded.
  */
 export function judgePolicies(
   judged: JudgedConnection,
@@ -90,7 +90,7 @@ function hostEnd(node: JsonObject, seen: IpAddress | undefined): ConnectionEnd {
   return { ip: addressOf(node, seen), pod: undefined, node: nameOf(node) }
 }
 
-/** The address that is seen; where it is not known, the first of the node. */
+/** The address that the backend sees; the first of the node if it is not known. */
 function addressOf(node: JsonObject, seen: IpAddress | undefined): IpAddress {
   return seen ?? nodeAddresses(node)[0] ?? parseIp('0.0.0.0')!
 }
@@ -100,8 +100,8 @@ function nameOf(node: JsonObject): string {
 }
 
 /**
- * The backends of an explanation: those that the kernel delivers to, with the source that they see, then further ones that
- * node-proxy wants.
+ * The backends of an explanation: first those to which the kernel delivers, with the source that they see, then further
+ * ones that node-proxy wants.
  */
 export function reachedBackends(document: JsonObject): readonly ReachedBackend[] {
   const delivered = arrayAt(document, 'observed')

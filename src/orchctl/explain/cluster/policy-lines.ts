@@ -14,7 +14,7 @@ export function policyLines(
   const concerned = judgements.filter((one) => policiesOf(one) > 0)
   if (concerned.length === 0)
     return [HEAD, '  none selects the source for egress, or a backend for ingress']
-  // What is not admitted comes first.
+  // Connections that are not admitted come first.
   const sorted = concerned.toSorted((a, b) => Number(a.isAdmitted) - Number(b.isAdmitted))
   const rest = sorted.length - maxShown
   return [

@@ -94,7 +94,7 @@ function fits(path: string, pathname: string): boolean {
   return path === pathname || path.replace(/\/namespaces\/[^/]+/, '') === pathname
 }
 
-/** The selectors that are of interest here: a label, and the name of the object. */
+/** Whether an object matches the selectors that the tests use: a label, and the name of the object. */
 function selects(object: JsonObject, query: URLSearchParams): boolean {
   const [label, value] = (query.get('labelSelector') ?? '').split('=')
   const [, name] = (query.get('fieldSelector') ?? '').split('=')

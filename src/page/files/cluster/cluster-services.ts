@@ -8,12 +8,12 @@ import type { NodeReadings } from './node-reading.ts'
 export interface ClusterServiceRow {
   /** namespace/name */
   readonly service: string
-  /** The worst of all nodes, as far as their statuses name it. */
+  /** The worst status that the list or the status of a node reports. */
   readonly status: string
   readonly problem: string
   readonly entries: number
   readonly backends: number
-  /** Nodes that report a problem of it. */
+  /** The number of nodes that report a problem of the Service. */
   readonly nodes: number
 }
 

@@ -4,9 +4,9 @@ import type { NodeFailure, NodeReadings } from './node-reading.ts'
 
 /** What the page knows of the cluster. */
 export interface ClusterState {
-  /** Undefined: they are not listed yet. */
+  /** Undefined: the Nodes are not listed yet. */
   readonly nodes: Store<readonly NodeObject[] | undefined>
-  /** Why they cannot be listed; undefined: they can. */
+  /** Why the Nodes cannot be listed; undefined: they can. */
   readonly failure: Store<NodeFailure | undefined>
   readonly readings: Store<NodeReadings>
 }

@@ -30,10 +30,10 @@ const FIELDS: readonly Field[] = [
   },
 ]
 
-/** How far the nodes that answer have the same of one field. */
+/** How far the nodes that answer have the same value of one field. */
 interface Compared extends Field {
   readonly agreement: Agreement<Value>
-  /** No value has a majority, not even of the last two readings: nodes are read one after the other. */
+  /** No value has a majority, neither in the last reading nor in the one before; nodes are read one after the other. */
   readonly isDisputed: boolean
 }
 
@@ -61,8 +61,8 @@ export function compareNodes(
 }
 
 /**
- * Where a node is otherwise than most, or has what others dispute: one text for each. Nodes are read one after the other, so
- * a value counts that differs in the last two readings.
+ * One text for each field in which a node differs from most, or for which no value has a majority. Because nodes are
+ * read one after the other, a difference counts only if it is in the last two readings.
  */
 export function differencesOf(reading: NodeReading, comparison: Comparison): readonly string[] {
   const { status, before = status } = reading
@@ -80,7 +80,7 @@ export function differencesOf(reading: NodeReading, comparison: Comparison): rea
   })
 }
 
-/** Each field without a value that most nodes share, and the nodes that have each value. */
+/** Each field of which most nodes do not share a value, with the nodes that have each value. */
 export function disagreements(comparison: Comparison): readonly string[] {
   return comparison
     .filter(({ isDisputed, agreement }) => isDisputed && agreement.usual === undefined)

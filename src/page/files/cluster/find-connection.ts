@@ -4,7 +4,7 @@ import { hostPort } from '../display/format.ts'
 
 const ADDRESS = /^(?:\d{1,3}(?:\.\d{1,3}){3}|[\da-f.]*:[\da-f:.]*)$/i
 
-/** A connection in the words of the node on which it begins. */
+/** A connection as a query for the node on which it begins. */
 export interface FoundConnection {
   readonly node: string
   readonly query: ExplainQuery
@@ -12,13 +12,13 @@ export interface FoundConnection {
   readonly words: string
 }
 
-/** What a person wrote. */
+/** The connection that the user wrote. */
 export interface WantedConnection extends ExplainQuery {
   /** Empty: the node of the source. */
   readonly node: string
 }
 
-/** Finds node and addresses. Throws RequestError, and Error where no node is found. */
+/** Finds the node and the addresses. Throws RequestError, or Error if no node is found. */
 export async function findConnection(
   api: ClusterApi,
   wanted: WantedConnection,
@@ -46,7 +46,7 @@ async function destinationOf(api: ClusterApi, text: string, signal: AbortSignal)
 }
 
 interface Source {
-  /** In the words of the node. */
+  /** The end, in the form that a node understands. */
   readonly text: string
   /** Empty: not found. */
   readonly node: string
@@ -89,7 +89,7 @@ function podSource(pod: PodObject, family: 4 | 6 | undefined): Source {
   return { text: ip, node, words: `${name} is ${ip}` }
 }
 
-/** The address of the family; of any where it is undefined. */
+/** The address of the Pod of this family; undefined: of any family. */
 function addressOf({ metadata, status }: PodObject, family: 4 | 6 | undefined): string {
   const all = [status?.podIP ?? '', ...(status?.podIPs ?? []).map(({ ip = '' }) => ip)]
   const fits = (ip: string) => family === undefined || ip.includes(':') === (family === 6)
@@ -99,7 +99,7 @@ function addressOf({ metadata, status }: PodObject, family: 4 | 6 | undefined): 
   throw new Error(`the Pod "${metadata.name}" has ${what}`)
 }
 
-/** The node of the Pod that has an address, or that has it itself; empty: there is none. */
+/** The node that has an address, or whose Pod has it; empty: there is none. */
 async function nodeOfAddress(
   api: ClusterApi,
   ip: string,
@@ -113,10 +113,10 @@ async function nodeOfAddress(
   return running[0]?.spec?.nodeName ?? ''
 }
 
-/** The address of a Pod that has ended may be another's. */
+/** The phases of Pods that have ended; another Pod may have their address by now. */
 const ENDED = new Set(['Succeeded', 'Failed'])
 
-/** One end of a connection, as a person writes it. */
+/** One end of a connection, as the user writes it. */
 type End =
   | {
       readonly kind: 'pod'
@@ -124,10 +124,10 @@ type End =
       readonly name: string
       readonly port: string
     }
-  /** A process of a node; `name` empty: of the node that is chosen. */
+  /** A process of a node; `name` empty: of the chosen node. */
   | { readonly kind: 'node'; readonly name: string }
   | { readonly kind: 'address'; readonly ip: string }
-  /** What the node is to make sense of. */
+  /** Any other text, which the node is to interpret. */
   | { readonly kind: 'other'; readonly text: string }
 
 /** `pod/NAMESPACE/NAME[:PORT]`, `pod/NAME` of the namespace default, `node`, `node/NAME`, or an address. */

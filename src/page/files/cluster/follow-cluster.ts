@@ -4,27 +4,27 @@ import type { Store } from '../data/store.ts'
 import { type ClusterState, listed } from './cluster-state.ts'
 import { answered, failed, failureOf, type NodeReading, type NodeReadings } from './node-reading.ts'
 
-/** Answers of hundreds of nodes that arrive within such a time, in milliseconds, are one change of the page. */
+/** Answers that arrive within this time, in milliseconds, change the page once, even if hundreds of nodes answer. */
 const TOGETHER_MS = 400
 
-/** Who takes longer is read apart from the others. */
+/** In milliseconds; nodes that take longer are read separately. */
 const PROMPT_MS = 2_000
-/** Connecting alone may take orch-server five seconds. */
+/** In milliseconds; orch-server may take five seconds to connect to a node. */
 const TIMEOUT_MS = 15_000
-/** One that failed is read again after 4 s, 8 s … a minute. */
+/** A node that failed is read again after 4 s, 8 s and so on, at most a minute. */
 const [RETRY_MS, MAX_RETRY_MS] = [2_000, 60_000]
 
-/** Nodes come and go seldom; their objects are large. */
+/** The list of Nodes is large and rarely changes. */
 const LIST = { everyMs: 30_000, restFactor: 10 }
 const LIST_AGAIN = { everyMs: 3_000 }
-/** The more nodes there are, the more rarely each is read: every 3 s, or 20 ms for each. */
+/** The period between two reads of a node: 3 s, or 20 ms for each node if that is longer. */
 const MIN_ROUND_MS = 3_000
 const ROUND_MS_PER_NODE = 20
 const SILENT_ROUND_MS = 1_000
-/** Nodes that do not answer take seconds each, so they never hold up the others. */
+/** Separate limits, because a node that does not answer takes seconds, and must not delay the others. */
 const [AT_ONCE, SILENT_AT_ONCE] = [6, 2]
 
-/** Keeps the list of Nodes as it is, while the page is seen, until the signal. */
+/** Keeps the list of Nodes up to date while the page is visible, until the signal. */
 export function followNodes(
   api: ClusterApi,
   state: ClusterState,
@@ -43,7 +43,7 @@ export function followNodes(
   void repeat(read, timing, visibility, signal)
 }
 
-/** Keeps the statuses of all nodes as they are, while the page is seen, until the signal. */
+/** Keeps the statuses of all nodes up to date while the page is visible, until the signal. */
 export function followStatuses(
   api: ClusterApi,
   state: ClusterState,
@@ -66,7 +66,7 @@ export function followStatuses(
   void repeat(silent, () => ({ everyMs: SILENT_ROUND_MS }), visibility, signal)
 }
 
-/** Milliseconds between two rounds over so many nodes. */
+/** Milliseconds between two rounds over this number of nodes. */
 export function roundMs(nodes: number): number {
   return Math.max(MIN_ROUND_MS, nodes * ROUND_MS_PER_NODE)
 }
@@ -98,7 +98,7 @@ class StatusReader {
     return performance.now() >= (this.#failedAt.get(name) ?? 0) + wait
   }
 
-  /** Reads a node, and gives up early: whether it fails is found out by `readSilent`. */
+  /** Reads a node, and gives up early; `readSilent` finds out whether the node really fails. */
   async read(name: string): Promise<void> {
     try {
       await this.#status(name, PROMPT_MS)
@@ -140,7 +140,7 @@ export class ReadingsWriter {
     this.#store = store
   }
 
-  /** The reading of a node, also where the store does not have it yet. */
+  /** The latest reading of a node, even if it is not in the store yet. */
   get(name: string): NodeReading | undefined {
     return this.#pending.get(name) ?? this.#store.value.get(name)
   }

@@ -18,13 +18,13 @@ export interface ServiceOverNodes {
 
 export const UNREAD: ServiceOverNodes = { services: [], hasHints: false, rounds: 0 }
 
-/** Two requests for each node: the more nodes, the more rarely. */
+/** A round is two requests for each node, so rounds are less frequent with many nodes. */
 const MIN_ROUND_MS = 3_000
 const ROUND_MS_PER_NODE = 40
 const AT_ONCE = 8
-/** For both requests of a node. */
+/** Milliseconds for both requests to a node. */
 const TIMEOUT_MS = 10_000
-/** Answers that arrive within such a time are one change of the page. */
+/** Answers that arrive within this time, in milliseconds, change the page once. */
 const TOGETHER_MS = 1_000
 
 interface Following {
@@ -35,7 +35,7 @@ interface Following {
   readonly signal: AbortSignal
 }
 
-/** Keeps what every node has of a Service, while the page is seen, until the signal. */
+/** Keeps what every node has of a Service up to date while the page is visible, until the signal. */
 export function followService(api: ClusterApi, following: Following): void {
   const { service, state, found, visibility, signal } = following
   const round = async (): Promise<void> => {
@@ -62,7 +62,7 @@ export function followService(api: ClusterApi, following: Following): void {
   void repeat(round, timing, visibility, signal)
 }
 
-/** A rate needs two readings, so the second one comes soon. */
+/** Milliseconds to the next round. A rate needs two readings, so the second round comes soon. */
 function roundMs({ services, rounds }: ServiceOverNodes): number {
   const everyMs = Math.max(MIN_ROUND_MS, services.length * ROUND_MS_PER_NODE)
   return rounds === 1 ? everyMs / 2 : everyMs
@@ -72,7 +72,7 @@ function unreadService(node: string): NodeService {
   return { node, entries: undefined, samples: [undefined, undefined], failure: '' }
 }
 
-/** Never throws. A node whose status cannot be read is left alone until it can. */
+/** Reads the Service on one node. Never throws. A node whose status cannot be read is skipped. */
 async function readOne(
   api: ClusterApi,
   old: NodeService,

@@ -6,7 +6,7 @@ import type { Store } from '../data/store.ts'
 import type { ClusterState } from './cluster-state.ts'
 import { failureOf, type NodeReadings } from './node-reading.ts'
 
-/** A node that is not ready comes after all that are. */
+/** Added to the age of a node that is not ready, so that ready nodes come first. */
 const NOT_READY_MS = Number.MAX_SAFE_INTEGER / 2
 
 /** The Services of the cluster, as one node lists them. */
@@ -21,9 +21,9 @@ export interface ServiceList {
 
 export const NO_SERVICES: ServiceList = { services: undefined, node: '', failure: '' }
 
-/** The list of ten thousand Services is a megabyte. */
+/** Not often, because the list of ten thousand Services is a megabyte. */
 const EVERY = { everyMs: 10_000, restFactor: 10 }
-/** Before a node has answered. */
+/** The period before a node has answered. */
 const SOON = { everyMs: 250 }
 
 interface Following {
@@ -33,7 +33,7 @@ interface Following {
   readonly signal: AbortSignal
 }
 
-/** Keeps the list as the node with the newest state has it, while the page is seen, until the signal. */
+/** Keeps the list of the node with the newest state up to date while the page is visible, until the signal. */
 export function followServices(api: ClusterApi, following: Following): void {
   const { state, list, visibility, signal } = following
   const read = async (): Promise<void> => {
@@ -52,8 +52,8 @@ export function followServices(api: ClusterApi, following: Following): void {
 }
 
 /**
- * The node whose state is the newest: it is ready, and its oldest waiting change is the youngest. `current` stays as long as
- * no other is newer. Undefined: no node answers.
+ * The node whose state is the newest: it is ready, and its oldest waiting change has waited for the shortest time.
+ * Returns `current` as long as no other node is newer. Undefined: no node answers.
  */
 export function newestNode(
   readings: NodeReadings,

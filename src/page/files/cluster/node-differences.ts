@@ -4,14 +4,14 @@ import { hostPort } from '../display/format.ts'
 import type { ReadService } from './cluster-services.ts'
 import { agreementOf, groupsWords, type NodeValue, shareWords } from './compare-nodes.ts'
 
-/** Addresses of a list that are named; of the others, the number is. */
+/** The most addresses of a list that are named; the others are counted. */
 const NAMED = 3
 
 /** How the nodes forward one Service differently. */
 export interface ServiceDifferences {
-  /** Texts by the name of the node, without those that have what most have. */
+  /** Texts by the name of the node, for the nodes that differ from most. */
   readonly byNode: ReadonlyMap<string, readonly string[]>
-  /** What no majority has alike, with the nodes that have each value. */
+  /** What has no majority, with the nodes that have each value. */
   readonly disputed: readonly string[]
 }
 
@@ -39,10 +39,10 @@ export function nodeDifferences(
   return { byNode, disputed }
 }
 
-/** One thing that nodes should have alike. */
+/** One property that all nodes should share. */
 interface Aspect {
   readonly texts: readonly (readonly [node: string, text: string])[]
-  /** Empty: a majority has the same. */
+  /** Empty: a majority has the same value. */
   readonly disputed: string
 }
 
@@ -76,7 +76,7 @@ function aspectsOf(
 interface AspectWords<T> {
   /** `all`: what groups of nodes have. */
   readonly words: (value: T, all: readonly T[]) => string
-  /** Of a node that has another value than most. */
+  /** The texts for a node whose value differs from that of most. */
   readonly texts: (value: T, usual: T) => readonly string[]
 }
 
@@ -111,7 +111,7 @@ function backendDifferences(ownKey: string, usualKey: string): readonly string[]
   ]
 }
 
-/** The backends without those that all have, so that long lists show what differs. */
+/** The backends that not all groups have, so that long lists show what differs. */
 function backendsWords(key: string, all: readonly string[]): string {
   const [first = new Set<string>(), ...others] = all.map((one) => new Set(addressesIn(one)))
   const common = others.reduce((found, one) => found.intersection(one), first)
@@ -130,8 +130,8 @@ function listed(words: readonly string[]): string {
 }
 
 /**
- * What nodes have to agree on. Those that drain are left out, because each node ends its own connections, and those of the
- * local pool alone, because each node has its own.
+ * The backends on which nodes must agree. Draining backends are left out, because each node ends its own connections;
+ * so are backends that are only in the local pool, because each node has its own.
  */
 function backendsKey({ backends = [] }: EntryMessage): string {
   return backends

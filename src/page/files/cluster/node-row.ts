@@ -3,7 +3,7 @@ import type { NodeObject } from '../data/cluster-api.ts'
 import { type Comparison, compareNodes, differencesOf } from './compare-nodes.ts'
 import type { NodeFailure, NodeReading, NodeReadings } from './node-reading.ts'
 
-/** How a node is, the worst first. */
+/** The states of a node, the worst first. */
 export const NODE_STATES = [
   'no answer',
   'not ready',
@@ -21,14 +21,14 @@ export interface NodeRow {
   readonly state: NodeRowState
   /** What is wrong, the most fundamental first: one text for each. */
   readonly problems: readonly string[]
-  /** Where it is otherwise than most nodes, or the nodes disagree. */
+  /** How it differs from most nodes, or where the nodes disagree. */
   readonly differences: readonly string[]
   /** What was read last; undefined: nothing yet. */
   readonly status: StatusResponseJson | undefined
   readonly failure: NodeFailure | undefined
 }
 
-/** What is compared of all Nodes. */
+/** The comparison of all Nodes. */
 export function compareAll(nodes: readonly NodeObject[], readings: NodeReadings): Comparison {
   const names = new Set(nodes.map(({ metadata }) => metadata.name))
   return compareNodes([...readings].filter(([name]) => names.has(name)))

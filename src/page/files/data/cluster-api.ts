@@ -7,7 +7,7 @@ export interface ClusterApi {
   /** By name. */
   nodes(signal: AbortSignal): Promise<readonly NodeObject[]>
   pod(namespace: string, name: string, signal: AbortSignal): Promise<PodObject>
-  /** The Pods that have an address, those that have ended among them. */
+  /** The Pods with this address, including those that have ended. */
   podsAt(ip: string, signal: AbortSignal): Promise<readonly PodObject[]>
   /** Whether endpoints of a Service, which is named namespace/name, have topology hints. */
   hasHints(service: string, signal: AbortSignal): Promise<boolean>
@@ -15,13 +15,13 @@ export interface ClusterApi {
   node(name: string): NodeApi
 }
 
-/** Requests that run at once, streams of changes aside. */
+/** The most requests that run at the same time, without streams of changes. */
 const MAX_REQUESTS = 8
-/** From the core API to that of EndpointSlices. */
+/** The path from the core API to the API of EndpointSlices. */
 const DISCOVERY = '../../apis/discovery.k8s.io/v1'
-/** Objects in one part of a list. */
+/** The most objects in one page of a list. */
 const PART = 500
-/** A cluster has fewer Nodes than so many parts. */
+/** The most pages that are read; no cluster has so many Nodes. */
 const MAX_PARTS = 100
 
 /** The API below `base`, such as `../api/v1/`. */
@@ -65,12 +65,12 @@ export function clusterApi({ base, ...parts }: ConnectionParts): ClusterApi {
   }
 }
 
-/** A name as one word of a path. Those that mean a folder stay a word that names nothing. */
+/** A name as one segment of a path. `.` and `..` are quoted, so that they name nothing and do not change the path. */
 function pathWord(name: string): string {
   return name === '.' || name === '..' ? encodeURIComponent(`"${name}"`) : encodeURIComponent(name)
 }
 
-/** A node whose requests wait for their turn, but for the stream of changes, which has no end. */
+/** The API of a node whose requests wait for their turn, except the stream of changes, which has no end. */
 function limitedApi(api: NodeApi, limit: RequestLimit): NodeApi {
   return {
     status: (signal) => limit.run(() => api.status(signal), signal),
@@ -82,7 +82,7 @@ function limitedApi(api: NodeApi, limit: RequestLimit): NodeApi {
   }
 }
 
-/** So many requests run at once; the others wait for their turn, in order. */
+/** Limits how many requests run at the same time; the others wait for their turn, in order. */
 export class RequestLimit {
   #free: number
   readonly #waiting = new Set<() => void>()

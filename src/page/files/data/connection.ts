@@ -1,8 +1,8 @@
 /** How paths of a server become requests. */
 export interface ConnectionParts {
-  /** With its slash at the end; relative: to the page. */
+  /** Ends with a slash. A relative URL is relative to the page. */
   readonly base: string
-  /** Of every request. */
+  /** The headers of every request. */
   readonly headers?: () => Readonly<Record<string, string>>
   /** Called with each refusal before it is thrown. */
   readonly onRefusal?: (error: RequestError) => void
@@ -61,8 +61,8 @@ async function refusal(response: Response): Promise<RequestError> {
 }
 
 /**
- * The JSON objects of a stream that has one in each line, as many at a time as arrived together. An object is taken
- * for what the caller expects of the path that it requested.
+ * The JSON objects of a stream that has one in each line, as many at a time as arrived together. Their type is not
+ * checked: it is what the caller expects from the path.
  */
 export async function* readLines<T>(
   stream: ReadableStream<Uint8Array>,

@@ -7,14 +7,14 @@ import type {
 } from '../../../inspection/generated/inspection_pb.ts'
 import type { Connection } from './connection.ts'
 
-/** The packet that is to be explained, as a person writes it. */
+/** The packet to explain, as the user writes it. */
 export interface ExplainQuery {
   /** An address, or `node`. */
   readonly source: string
   /** ADDRESS:PORT, or namespace/name[:port]. */
   readonly destination: string
   readonly protocol: string
-  /** Empty: that of the route back. */
+  /** Empty: the interface of the route back. */
   readonly inInterface: string
 }
 
@@ -69,7 +69,7 @@ function numberOf(double: number | string | undefined): number | undefined {
   return double === undefined ? undefined : Number(double)
 }
 
-/** Without what is empty. */
+/** The query of a request, without empty fields. */
 function query(fields: Readonly<Record<string, string>>): string {
   const given = Object.entries(fields).filter(([, value]) => value !== '')
   return `${new URLSearchParams(given)}`

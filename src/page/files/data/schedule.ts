@@ -1,19 +1,19 @@
-/** When something is done again. */
+/** How often something is repeated. */
 export interface Repetition {
-  /** Milliseconds from the end of one time to the start of the next, at least. */
+  /** The least number of milliseconds from the end of one run to the start of the next. */
   readonly everyMs: number
-  /** How many times as long as the last time took it waits, at least: what is expensive is done rarely. */
+  /** The least pause as a multiple of the duration of the last run, so that expensive work is done rarely. */
   readonly restFactor?: number
 }
 
-/** Whether the page is seen. A part of `document`, so that tests need none. */
+/** Whether the page is visible: the part of `document` that tests can replace. */
 export interface Visibility {
   readonly hidden: boolean
   addEventListener(type: 'visibilitychange', listener: () => void): void
   removeEventListener(type: 'visibilitychange', listener: () => void): void
 }
 
-/** Does something again and again until the signal, but not while the page is hidden. `run` must not throw. */
+/** Repeats `run` until the signal, but not while the page is hidden. `run` must not throw. */
 export async function repeat(
   run: () => Promise<void>,
   timing: () => Repetition,
@@ -30,7 +30,7 @@ export async function repeat(
   }
 }
 
-/** Resolves when the page is seen, or with the signal. */
+/** Resolves when the page is visible, or when the signal is aborted. */
 export function seen(visibility: Visibility, signal: AbortSignal): Promise<void> {
   return new Promise((resolve) => {
     const look = (): void => {
@@ -45,7 +45,7 @@ export function seen(visibility: Visibility, signal: AbortSignal): Promise<void>
   })
 }
 
-/** Resolves after so many milliseconds, or with the signal. */
+/** Resolves after `ms` milliseconds, or when the signal is aborted. */
 export function pause(ms: number, signal: AbortSignal): Promise<void> {
   return new Promise((resolve) => {
     const done = (): void => {

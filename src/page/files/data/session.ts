@@ -1,6 +1,6 @@
 import { Store } from './store.ts'
 
-/** Where a browser keeps the token: a part of `sessionStorage`, so that tests need none. */
+/** Where a browser keeps the token: the part of `sessionStorage` that tests can replace. */
 export interface TokenStorage {
   getItem(key: string): string | null
   setItem(key: string, value: string): void
@@ -11,16 +11,19 @@ export interface TokenStorage {
 export interface Credentials {
   /** Empty: not signed in. */
   readonly token: string
-  /** Why not any more; empty: the reader has not signed in, or signed out. */
+  /** Why the last session ended; empty: there was none, or the reader signed out. */
   readonly reason: string
 }
 
 const KEY = 'token'
 
-/** RFC 6750: what a bearer token is made of. */
+/** The syntax of a bearer token (RFC 6750). */
 const TOKEN = /^[\w\-.~+/]+=*$/
 
-/** The token of the reader, for as long as the tab is open. Only the header of requests and the storage of the tab have it. */
+/**
+ * The token of the reader, for as long as the tab is open. Only the header of requests and the storage of the tab have
+ * it.
+ */
 export class Session {
   readonly #storage: TokenStorage
   readonly credentials: Store<Credentials>
@@ -30,7 +33,7 @@ export class Session {
     this.credentials = new Store({ token: storage.getItem(KEY) ?? '', reason: '' })
   }
 
-  /** @returns why this is no token, without the text; undefined: it may be one */
+  /** @returns why the text is not a token, without quoting it; undefined: it may be one */
   signIn(text: string): string | undefined {
     const token = text.trim()
     if (token === '') return 'The token is empty.'
@@ -42,7 +45,7 @@ export class Session {
     return undefined
   }
 
-  /** `token`: only if it is still this one; a late answer ends no new session. */
+  /** Ends the session if it still has this `token`, so that a late answer does not end a new session. */
   end(reason = '', token = this.credentials.value.token): void {
     if (token !== this.credentials.value.token) return
     this.#storage.removeItem(KEY)

@@ -1,4 +1,4 @@
-/** A value that changes, and those who want to know when. */
+/** A value that changes, with listeners for its changes. */
 export class Store<T> {
   #value: T
   readonly #listeners = new Set<() => void>()

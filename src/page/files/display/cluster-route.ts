@@ -1,8 +1,8 @@
 import { decoded, parseRoute, type Route, routeHash, START } from './route.ts'
 
-/** What the page of the cluster shows; it is the fragment of its address. */
+/** What the page of the cluster shows; the fragment of its URL. */
 export type ClusterRoute =
-  /** `node`: whose details are shown; empty: none. */
+  /** `node`: the node whose details are shown; empty: none. */
   | { readonly view: 'nodes'; readonly node: string }
   /** `service`: namespace/name whose details are shown; empty: none. */
   | { readonly view: 'services'; readonly service: string }
@@ -23,7 +23,7 @@ export interface ClusterExplainRoute {
 
 export const NODES: ClusterRoute = { view: 'nodes', node: '' }
 
-/** The route of a fragment, with or without its `#`; the page of nodes where it is not a route. */
+/** The route of a fragment, with or without its `#`; the page of nodes if it is not a route. */
 export function parseClusterRoute(hash: string): ClusterRoute {
   const [path = '', query = ''] = hash.replace(/^#?\/?/, '').split('?')
   const [view = '', word = '', ...rest] = path.split('/')
@@ -58,7 +58,7 @@ export function clusterHash(route: ClusterRoute): string {
   }
 }
 
-/** What stands before the routes of a node. */
+/** The part of a fragment before the routes of a node. */
 export function nodePath(node: string): string {
   return `/nodes/${encodeURIComponent(node)}`
 }

@@ -7,7 +7,7 @@ const AGES: readonly (readonly [name: string, seconds: number])[] = [
   ['min', 60],
 ]
 
-/** What stands where nothing is known. */
+/** Shown instead of an unknown value. */
 export const NOTHING = '–'
 
 /** 12345 is 12,345. */
@@ -41,7 +41,7 @@ export function formatBytes(bytes: number | undefined): string {
   return `${value >= 100 || power === 0 ? Math.round(value) : value.toPrecision(value >= 10 ? 3 : 2)} ${UNITS[power]}`
 }
 
-/** Of what happens each second. */
+/** A number per second. */
 export function formatRate(rate: number | undefined): string {
   if (rate === undefined) return NOTHING
   return rate === 0 ? '0' : rate < 10 ? rate.toFixed(1) : formatShort(rate)

@@ -1,4 +1,4 @@
-/** What the page shows. It is the fragment of its address, so that it can be linked to and gone back to. */
+/** What the page shows. It is the fragment of the URL, so that links and the history of the browser work. */
 export type Route =
   /** `service`: namespace/name whose details are shown; empty: none. */
   | { readonly view: 'services'; readonly service: string }
@@ -15,7 +15,7 @@ export type Route =
 
 export const START: Route = { view: 'services', service: '' }
 
-/** The route of a fragment, with or without its `#`; the start page where it is not a route. */
+/** The route of a fragment, with or without its `#`; the start page if it is not a route. */
 export function parseRoute(hash: string): Route {
   const [path = '', query = ''] = hash.replace(/^#?\/?/, '').split('?')
   const [view = '', ...words] = path.split('/').map(decoded)
@@ -42,7 +42,7 @@ export function parseRoute(hash: string): Route {
 }
 
 /**
- * The fragment of a route, with its `#`. `base`: the part before it, where the page has more than the views of one node.
+ * The fragment of a route, with its `#`. `base`: the part before it, on a page that shows more than one node.
  */
 export function routeHash(route: Route, base = ''): string {
   return `#${base}${pathOf(route)}`
@@ -71,7 +71,7 @@ export function explainRoute(destination: string, protocol = ''): Route {
   return { view: 'explain', source: 'node', destination, protocol, inInterface: '' }
 }
 
-/** A word of a fragment; one that is broken stays as it is. */
+/** A word of a fragment, decoded; unchanged if its encoding is invalid. */
 export function decoded(word: string): string {
   try {
     return decodeURIComponent(word)

@@ -1,16 +1,16 @@
 /** Which rows are shown, and in which order. */
 export interface Selection<Key extends string = string> extends Order<Key> {
-  /** Words that a row has, all of them; case does not count. */
+  /** Words that a row must contain, all of them, in any case. */
   readonly text: string
-  /** Only what is not as it should be. */
+  /** Whether only rows with problems are shown. */
   readonly onlyProblems: boolean
 }
 
-/** What of a row selects it. */
+/** How rows are sorted and searched. */
 export interface RowRules<Row, Key extends string> {
-  /** What it is sorted by, for each column. */
+  /** The value by which a column is sorted. */
   readonly values: Readonly<Record<Key, (row: Row) => string | number>>
-  /** Where words are looked for. */
+  /** The text in which words are searched. */
   readonly textOf: (row: Row) => string
   readonly isProblem: (row: Row) => boolean
 }

@@ -5,16 +5,16 @@ import type { NodeState } from './node-state.ts'
 import { serviceCounts, type TrafficCounts } from './traffic-rates.ts'
 
 const STATUS = { everyMs: 2_000 }
-/** The list of ten thousand Services is a megabyte: after a change it is read again, and seldom without one. */
+/** The list of ten thousand Services is a megabyte, so it is read again after a change, and otherwise rarely. */
 const SERVICES = { everyMs: 2_000, restFactor: 10 }
 const MAX_SERVICES_AGE_MS = 30_000
-/** Counters of all Services are expensive for the kernel, so the daemon is left alone for most of the time. */
+/** Counters of all Services are expensive for the kernel, so they are read for a small part of the time. */
 const TRAFFIC = { everyMs: 5_000, restFactor: 15 }
-/** A rate needs two readings. */
+/** The period until there are the two readings that a rate needs. */
 const FIRST_TRAFFIC = { ...TRAFFIC, everyMs: 1_500 }
 const RECONNECT_MS = 2_000
 
-/** Keeps a state as the node is, while the page is seen, until the signal. */
+/** Keeps the state of a node up to date while the page is visible, until the signal. */
 export function followNode(
   api: NodeApi,
   state: NodeState,
@@ -91,7 +91,10 @@ interface Following {
   readonly signal: AbortSignal
 }
 
-/** The stream starts with the last changes, so each connection replaces what an earlier one gave. */
+/**
+ * Follows the stream of changes. It starts with the last changes, so each connection replaces what the previous one
+ * read.
+ */
 async function followChanges(api: NodeApi, following: Following): Promise<void> {
   const { state, onChange, visibility, signal } = following
   while (!signal.aborted) {
@@ -104,7 +107,7 @@ async function followChanges(api: NodeApi, following: Following): Promise<void> 
         onChange()
       }
     } catch {
-      // The status says what is wrong; the stream is opened again.
+      // The status shows what is wrong; the stream is opened again.
     }
     await pause(RECONNECT_MS, signal)
   }

@@ -11,12 +11,12 @@ export interface LatencyPoint {
   readonly hasFailures: boolean
 }
 
-/** Points that are kept. */
+/** The most points that are kept. */
 const MAX_POINTS = 4_000
 /** A logarithmic axis has no zero. */
 const MIN_MS = 0.5
 
-/** Adds changes to points; the oldest are left out. */
+/** Adds changes to points, and drops the oldest points beyond the limit. */
 export function addChanges(
   points: readonly LatencyPoint[],
   changes: readonly ChangeJson[],
@@ -30,7 +30,7 @@ function pointOf(change: ChangeJson): LatencyPoint {
   return { service, at, ms: Math.max(0, at - Number(change.compiledAt ?? 0)), objects, hasFailures }
 }
 
-/** Seconds, and milliseconds of what went well and of what did not. */
+/** Times in seconds, and latencies in milliseconds of changes that were written and of those with a refusal. */
 export type LatencyColumns = [at: number[], fine: (number | null)[], failed: (number | null)[]]
 
 /** The columns of a plot, in the order of time. */

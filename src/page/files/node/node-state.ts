@@ -8,12 +8,12 @@ import type { TrafficSample } from './traffic-rates.ts'
 export interface NodeState {
   /** Undefined: it has not answered yet. */
   readonly status: Store<StatusResponseJson | undefined>
-  /** Undefined: they are not read yet. */
+  /** Undefined: the Services are not read yet. */
   readonly services: Store<readonly ServiceMessage[] | undefined>
   /** Totals of the last two readings. */
   readonly traffic: Store<readonly [TrafficSample | undefined, TrafficSample | undefined]>
   readonly latency: Store<readonly LatencyPoint[]>
-  /** Why it cannot be read now; undefined: it can. */
+  /** Why the node-proxy cannot be read now; undefined: it can. */
   readonly failure: Store<string | undefined>
   /** Why its traffic cannot be read; undefined: it can. */
   readonly trafficFailure: Store<string | undefined>

@@ -1,7 +1,7 @@
 import type { TrafficJson } from '../../../inspection/generated/inspection_pb.ts'
 import type { ServiceTrafficMessage } from '../data/node-api.ts'
 
-/** What was counted, as numbers; undefined: the mode does not count it. */
+/** Counters as numbers; undefined: the mode does not count it. */
 export interface TrafficCounts {
   readonly connections: number | undefined
   readonly connectionsNow: number | undefined
@@ -16,7 +16,7 @@ export interface TrafficSample {
   readonly counts: ReadonlyMap<string, TrafficCounts>
 }
 
-/** What happens each second; undefined: not known, or not yet. */
+/** Rates per second; undefined: not known, or not yet known. */
 export interface TrafficRates {
   readonly connections: number | undefined
   readonly bytes: number | undefined
@@ -34,7 +34,7 @@ export function trafficCounts(message: TrafficJson = {}): TrafficCounts {
   }
 }
 
-/** Of a whole Service: where only backends have connections counted, their sum. */
+/** The counters of a Service. If connections are counted only for backends, their sum. */
 export function serviceCounts({ total, backends = [] }: ServiceTrafficMessage): TrafficCounts {
   const counts = trafficCounts(total)
   const ofBackends = backends.flatMap((one) => numberOf(one.traffic?.connections) ?? [])
@@ -53,7 +53,7 @@ export function bytesOf({ bytesIn, bytesOut }: TrafficCounts): number | undefine
     : (bytesIn ?? 0) + (bytesOut ?? 0)
 }
 
-/** Rates between two samples of one name. Counters that began anew have none. */
+/** Rates between two samples of one name. A counter that was reset has no rate. */
 export function ratesBetween(
   before: TrafficSample | undefined,
   after: TrafficSample,

@@ -10,17 +10,17 @@ import {
 } from '../display/format.ts'
 import type { BackendRow } from '../node/services.ts'
 
-/** Backends that are shown before the others are wanted. */
+/** The most backends that are shown before the reader wants all. */
 const FIRST = 100
 
 interface Props {
   readonly rows: readonly BackendRow[]
   readonly label: string
-  /** Whether counters were read; before, nothing is known of what the mode counts. */
+  /** Whether counters were read; before that, it is not known what the mode counts. */
   readonly isCounted: boolean
 }
 
-/** A column that not every mode or Service has. */
+/** A column that is shown only if the mode or the Service has its values. */
 interface Column {
   readonly name: string
   readonly isNumber: boolean
@@ -52,7 +52,7 @@ const SHARE = {
   show: ({ share }: BackendRow) => html`<${Share} share=${share} />`,
 }
 
-/** The backends of one entry, with what each of them gets, as far as the mode counts it. */
+/** The backends of one entry, with the traffic of each as far as the mode counts it. */
 export function BackendsTable({ rows, label, isCounted }: Props) {
   const [isWhole, setWhole] = useState(false)
   if (rows.length === 0) return html`<p class="none">No endpoint is ready.</p>`

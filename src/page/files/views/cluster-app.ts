@@ -175,7 +175,7 @@ interface ClusterHeaderProps {
   readonly signOut: () => void
 }
 
-/** The ways to the views of the cluster, how many nodes answer, and the end of the session. */
+/** The links to the views of the cluster, how many nodes answer, and the button that signs out. */
 function ClusterHeader({ state, view, signOut }: ClusterHeaderProps) {
   const current = view === 'node' ? 'nodes' : view
   return html`<p class="brand">
@@ -195,7 +195,7 @@ function ClusterHeader({ state, view, signOut }: ClusterHeaderProps) {
     <button type="button" class="theme" onClick=${signOut}>Sign out</button>`
 }
 
-/** A view of a node is below the nodes, not the nodes themselves. */
+/** The value of aria-current: a view of one node belongs to the nodes, but is not their page. */
 function currentOf(isCurrent: boolean, view: ClusterRoute['view']): string | undefined {
   if (!isCurrent) return undefined
   return view === 'node' ? 'true' : 'page'
@@ -265,7 +265,7 @@ function NodeChoice({ state, chosen }: { readonly state: ClusterState; readonly 
 interface ClusterServicesViewProps {
   readonly api: ClusterApi
   readonly state: ClusterState
-  /** Whose details are shown; empty: none. */
+  /** The Service whose details are shown; empty: none. */
   readonly service: string
 }
 
@@ -349,7 +349,7 @@ function ClusterServicesGrid({
     open: (service: string) => {
       location.hash = clusterHash({ view: 'services', service })
     },
-    empty: 'No Service fits.',
+    empty: 'No Service matches.',
   }
   return html`<${Grid} ...${props} />`
 }

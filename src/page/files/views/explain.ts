@@ -92,15 +92,15 @@ function queryOf(fields: FormData): ExplainQuery {
   }
 }
 
-/** Baselines below the upper edge, in pixels. */
+/** Distances of text baselines from the upper edge, in pixels. */
 const HEAD_AT = 24
 const FIRST_AT = 43
 const LINE = 17
 
-/** Addresses that are shown of a list. */
+/** The most addresses of a list that are shown. */
 const SHOWN = 12
 
-/** Outcomes whose steps are listed; those of the others differ in the last one or two. */
+/** The most outcomes whose steps are listed; the steps of further ones differ in the last one or two. */
 const LISTED = 8
 
 type Answer =
@@ -120,7 +120,7 @@ export interface FoundExplanation {
 
 interface AnswerProps {
   readonly query: ExplainQuery
-  /** Reads the explanation; while it stays the same and the query, too, it is read once. */
+  /** Reads the explanation; called once as long as this function and the query stay the same. */
   readonly explain: (query: ExplainQuery, signal: AbortSignal) => Promise<FoundExplanation>
   /** Another number explains the same packet anew. */
   readonly again: number
@@ -203,8 +203,8 @@ function Verdict({ explanation: { observed, differences } }: { explanation: Expl
   }
   const isDelivered = observed.every(({ kind }) => kind === 'delivered')
   return isDelivered
-    ? html`<p class="verdict good">The connection comes to be.</p>`
-    : html`<p class="verdict warn">The connection does not always come to be.</p>`
+    ? html`<p class="verdict good">The connection is established.</p>`
+    : html`<p class="verdict warn">The connection is not always established.</p>`
 }
 
 /** The way as text: what the picture shows, with every rule in full. */

@@ -7,7 +7,7 @@ export const PageBaseContext = createContext<PageBase>({ path: '', title: 'node-
 
 interface SectionProps {
   readonly title: string
-  /** Of the element that is the whole view. */
+  /** The class of the element that is the whole view. */
   readonly name: string
   readonly children?: ComponentChildren
 }
@@ -26,7 +26,7 @@ export function View({ title, name, children }: SectionProps) {
   </section>`
 }
 
-/** The first stop of the tab key. The fragment is the route, so the focus moves without it. */
+/** The first stop of the tab key. It moves the focus by script, because the fragment of the URL is the route. */
 export function SkipLink() {
   return html`<a class="skip" href="#main" onClick=${skip}>Skip to the content</a>`
 }
@@ -36,15 +36,15 @@ function skip(event: Event): void {
   document.querySelector<HTMLElement>('#main')?.focus()
 }
 
-/** Where the views of a node stand. */
+/** Where the views of a node are in the page. */
 interface PageBase {
-  /** What stands before their routes in the fragment; empty on the page of one node. */
+  /** The part of the fragment before their routes; empty on the page of one node. */
   readonly path: string
-  /** What the title of the document names after the view. */
+  /** What follows the name of the view in the title of the document. */
   readonly title: string
 }
 
-/** Writes routes of the node whose views are shown as fragments. */
+/** A function that makes the fragment of a route of the node whose views are shown. */
 export function useRouteHash(): (route: Route) => string {
   const { path } = useContext(PageBaseContext)
   return (route) => routeHash(route, path)

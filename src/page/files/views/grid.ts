@@ -3,12 +3,12 @@ import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks'
 import { formatCount } from '../display/format.ts'
 import type { Order, Selection } from '../display/selection.ts'
 
-/** Rows beyond each edge, so that scrolling shows no gap before the next frame. */
+/** Extra rows beyond each edge, so that scrolling shows no gap before the next frame. */
 const SPARE = 10
 
 /** One column of a grid. */
 export interface Column<Row> {
-  /** By which it is sorted. */
+  /** The key by which rows are sorted. */
   readonly key: string
   readonly name: string
   readonly isNumber?: boolean
@@ -16,7 +16,7 @@ export interface Column<Row> {
   readonly show: (row: Row) => unknown
   /** Classes of its cells. */
   readonly className?: (row: Row) => string
-  /** The whole text of a cell that may be cut off. */
+  /** The full text of a cell that may be cut off. */
   readonly title?: (row: Row) => string
 }
 
@@ -24,7 +24,7 @@ export interface Column<Row> {
 export interface GridProps<Row> {
   /** Its name for a screen reader. */
   readonly label: string
-  /** Of the style sheet: how wide columns are. */
+  /** The name that the style sheet uses for the widths of its columns. */
   readonly name: string
   readonly columns: readonly Column<Row>[]
   readonly rows: readonly Row[]
@@ -35,17 +35,17 @@ export interface GridProps<Row> {
   readonly opened: string
   readonly open: (key: string) => void
   readonly isLoading: boolean
-  /** What stands where no row fits. */
+  /** The text that is shown when there is no row. */
   readonly empty: string
 }
 
-/** As `.grid` in services.css has them, in pixels. */
+/** Heights in pixels, the same as those of `.grid` in services.css. */
 const ROW_HEIGHT = 30
 const HEAD_HEIGHT = 32
 
 /**
- * A table. Only the rows that are seen exist; a screen reader gets their number and position from ARIA. The grid is
- * one stop of the tab key, and the arrow keys move its active row.
+ * A table. Only visible rows have elements; a screen reader gets the number and position of all rows from ARIA. The
+ * grid is one stop of the tab key, and the arrow keys move its active row.
  */
 export function Grid<Row>(props: GridProps<Row>) {
   const { columns, rows, keyOf, opened, open, isLoading } = props
@@ -111,7 +111,7 @@ interface GridHeadingsProps {
   readonly sortBy: (key: string) => void
 }
 
-/** The first row of the grid: what a column holds, and by which one it is sorted. */
+/** The first row of the grid: the headings of the columns, and the one by which rows are sorted. */
 function GridHeadings({ columns, order, sortBy }: GridHeadingsProps) {
   return html`<div role="rowgroup" class="head">
     <div role="row" class="row" aria-rowindex="1">
@@ -210,7 +210,7 @@ function GridRow<Row>(props: GridRowProps<Row>) {
   </div>`
 }
 
-/** The row that a key leads to; undefined: the key does not move. `page`: rows that are seen at once. */
+/** The row to which a key moves; undefined: the key does not move. `page`: the number of visible rows. */
 export function moveRow(
   key: string,
   row: number,
@@ -239,7 +239,7 @@ function targetOf(key: string, row: number, { count, page }: { count: number; pa
   }
 }
 
-/** What of a long list is seen. Lengths are pixels. */
+/** The visible part of a long list. Lengths are pixels. */
 interface Viewport {
   readonly scrollTop: number
   readonly height: number
@@ -253,7 +253,7 @@ interface RowRange {
   readonly end: number
 }
 
-/** The rows that have to exist. */
+/** The rows that need elements. */
 export function visibleWindow({ scrollTop, height, rowHeight, count }: Viewport): RowRange {
   const first = Math.floor(Math.max(0, scrollTop) / rowHeight)
   const last = first + Math.ceil(height / rowHeight)
@@ -262,14 +262,14 @@ export function visibleWindow({ scrollTop, height, rowHeight, count }: Viewport)
 }
 
 /**
- * How many elements show the rows of any window: row n is shown by element n modulo that number, so that scrolling changes
- * what elements hold, and makes none.
+ * The number of elements for the rows of any window. Row n is shown by element n modulo that number, so that scrolling
+ * changes the content of elements, and creates none.
  */
 export function elementCount({ height, rowHeight }: Viewport): number {
   return Math.ceil(height / rowHeight) + 2 * SPARE
 }
 
-/** Where the list has to be scrolled to so that a row is wholly seen, moving as little as possible. */
+/** The scroll position that makes a row fully visible with the least movement. */
 export function scrollTo(row: number, { scrollTop, height, rowHeight }: Viewport): number {
   const top = row * rowHeight
   if (top < scrollTop) return top

@@ -7,7 +7,7 @@ import { watchTheme } from './theme.ts'
 
 const HEIGHT = 320
 const TIME = new Intl.DateTimeFormat('en', { timeStyle: 'short', hourCycle: 'h23' })
-/** The library publishes this number as a type alone. */
+/** The library exports this number only as a type. */
 const LOGARITHMIC = 3
 
 /** Each change as a point: when it reached the kernel, and after how long. */
@@ -91,14 +91,14 @@ function plotOptions(parent: HTMLElement): uPlot.Options {
   }
 }
 
-/** Whole powers of ten. */
+/** The range of the axis, extended to whole powers of ten. */
 function latencyRange(_: uPlot, min: number | null, max: number | null): [number, number] {
   const low = 10 ** Math.floor(Math.log10(min ?? 1))
   const high = 10 ** Math.ceil(Math.log10(max ?? 10))
   return [low, high === low ? low * 10 : high]
 }
 
-/** Lines and words stand at whole powers of ten alone. */
+/** Keeps only the splits at whole powers of ten, for lines and labels. */
 function wholePowers(_: uPlot, splits: readonly number[]): (number | null)[] {
   return splits.map((ms) => (Number.isInteger(Math.log10(ms)) ? ms : null))
 }
@@ -107,7 +107,7 @@ function tickTexts(_: uPlot, splits: readonly (number | null)[]): string[] {
   return splits.map((ms) => (ms === null ? '' : formatMs(ms)))
 }
 
-/** The canvas needs a colour of the present theme, where a variable may name one for each. */
+/** The colour of a CSS variable in the present theme, because a canvas cannot use variables. */
 function resolveColour(parent: HTMLElement, colour: string): string {
   const probe = document.createElement('span')
   probe.style.color = colour

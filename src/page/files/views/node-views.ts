@@ -17,7 +17,7 @@ import { LatencyPlot } from './latency-plot.ts'
 import { ServicesView } from './services-view.ts'
 import { useStore } from './use-store.ts'
 
-/** Changes in the table below the plot. */
+/** The most changes in the table below the plot. */
 const LAST = 50
 const TIME = new Intl.DateTimeFormat('en', { timeStyle: 'medium', hourCycle: 'h23' })
 
@@ -46,7 +46,7 @@ interface ExplainViewProps {
   readonly route: Extract<Route, { view: 'explain' }>
 }
 
-/** What happens to a packet on this node: the search box, the answer, and the way as a picture. */
+/** What happens to a packet on this node: the search box, the answer, and the path as a picture. */
 function ExplainView({ api, route }: ExplainViewProps) {
   const [again, setAgain] = useState(0)
   const routeHash = useRouteHash()
@@ -177,7 +177,7 @@ function Refusals({ refusals }: { readonly refusals: readonly RefusalJson[] }) {
     </ul>`
 }
 
-/** namespace/name:port/protocol/family, linked to its Service. */
+/** The id of an entry, namespace/name:port/protocol/family, as a link to its Service. */
 function EntryLink({ entry }: { readonly entry: string }) {
   const routeHash = useRouteHash()
   const service = entry.split(':')[0] ?? ''

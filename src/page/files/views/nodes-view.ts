@@ -29,7 +29,7 @@ import { View } from './frame.ts'
 import { type Column, Grid, Toolbar } from './grid.ts'
 import { useFollowing, useStore } from './use-store.ts'
 
-/** What is wrong stands first. */
+/** All nodes, those with problems first. */
 export const ALL_NODES: Selection<NodeSortKey> = {
   text: '',
   onlyProblems: false,
@@ -103,17 +103,17 @@ const COLUMNS: readonly NodeColumn[] = [
   },
 ]
 
-/** Values that are listed of one field. */
+/** The most values of one field that are listed. */
 const LISTED = 3
 
 interface Props {
   readonly api: ClusterApi
   readonly state: ClusterState
-  /** Whose details are shown; empty: none. */
+  /** The node whose details are shown; empty: none. */
   readonly node: string
 }
 
-/** Every node: how it is, what is wrong, and where it differs from the others. */
+/** Every node: its state, its problems, and where it differs from the others. */
 export function NodesView({ api, state, node }: Props) {
   useFollowing((signal) => followStatuses(api, state, document, signal), [api])
   const nodes = useStore(state.nodes)
@@ -213,7 +213,7 @@ function NodesGrid({ rows, selection, select, opened, isLoading }: NodesGridProp
     isLoading,
     keyOf: ({ name }: NodeRow) => name,
     order: selection,
-    empty: 'No node fits.',
+    empty: 'No node matches.',
     sortBy: (key: NodeSortKey) =>
       select({ ...selection, ...orderedBy(selection, key, NODE_TEXTS) }),
     open: (node: string) => {
@@ -238,12 +238,12 @@ function allWords({ problems, differences }: NodeRow): string {
 
 interface NodeDetailProps {
   readonly name: string
-  /** Undefined: there is no such Node, or none is listed yet. */
+  /** Undefined: there is no such Node, or Nodes are not listed yet. */
   readonly row: NodeRow | undefined
   readonly close: () => void
 }
 
-/** One node: what is wrong with it, what to do, and the way to its page. */
+/** One node: its problems, what to do, and the link to its page. */
 function NodeDetail({ name, row, close }: NodeDetailProps) {
   const heading = useRef<HTMLHeadingElement>(null)
   useEffect(() => heading.current?.focus({ preventScroll: true }), [name])
@@ -324,7 +324,7 @@ function syncWords(status: StatusResponseJson | undefined): string {
   return waitingMs === 0 ? 'in sync' : `waits ${formatAge(waitingMs)}`
 }
 
-/** How a node is: a word, and a mark whose shape says the same as its colour. */
+/** The state of a node: a word, and a mark whose shape says the same as its colour. */
 function NodeStateMark({ state }: { readonly state: NodeRowState }) {
   return html`<span class=${`state ${TONES[state]}`}>${state}</span>`
 }
@@ -364,7 +364,7 @@ function isUnwell({ state }: NodeRow): boolean {
   return state !== 'ready' && state !== 'loading'
 }
 
-/** What is most wrong with a node, or where it differs. */
+/** The worst problem of a node, or the first difference. */
 export function firstWords({ problems, differences }: NodeRow): string {
   const [first = ''] = [...problems, ...differences]
   const more = problems.length + differences.length - 1

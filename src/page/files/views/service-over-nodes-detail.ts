@@ -29,7 +29,7 @@ import { Disagreements } from './figures.ts'
 import { StateMark } from './service-label.ts'
 import { useFollowing, useStore } from './use-store.ts'
 
-/** Nodes that are shown before the others are wanted. */
+/** The most nodes that are shown before the reader wants all. */
 const FIRST = 60
 
 const HINTS =
@@ -42,7 +42,7 @@ interface Props {
   readonly close: () => void
 }
 
-/** One Service over all nodes: what its backends get, and which nodes forward it otherwise. */
+/** One Service over all nodes: the traffic of its backends, and which nodes forward it differently. */
 export function ServiceOverNodesDetail({ api, state, service, close }: Props) {
   const { services, hasHints, rounds } = useServiceOverNodes({ api, state, service })
   const { read, differences, entries } = useMemo(() => {
@@ -84,7 +84,7 @@ function useServiceOverNodes({ api, state, service }: Omit<Props, 'close'>) {
   return useStore(found)
 }
 
-/** The nodes that have it otherwise than most; where no majority has it alike, they are named with the values. */
+/** The nodes that differ from most, and, for properties without a majority, the nodes that have each value. */
 function Differing({ differences }: { readonly differences: ServiceDifferences }) {
   const names = [...differences.byNode.keys()]
   if (names.length === 0 || differences.disputed.length > 0) return null
@@ -192,7 +192,7 @@ function State({ row, status }: { readonly row: NodeServiceRow; readonly status:
 /** One node in the table of a Service. */
 interface NodeServiceRow {
   readonly node: string
-  /** The worst of its ports; empty: none, or not read. */
+  /** The worst status of its ports; empty: there are none, or they are not read. */
   readonly status: string
   /** Undefined: not read. */
   readonly ports: number | undefined
@@ -238,9 +238,9 @@ function rowOf(
 
 /** One Service port on all nodes. */
 interface EntryOverNodes {
-  /** As one node has it. */
+  /** The entry of one node. */
   readonly entry: EntryMessage
-  /** Of all nodes, the worst. */
+  /** The worst status of all nodes. */
   readonly status: string
   /** Each backend with the sum of what nodes sent to it. */
   readonly rows: readonly BackendRow[]
@@ -262,7 +262,7 @@ export function sumEntries(services: readonly ReadService[]): readonly EntryOver
   })
 }
 
-/** Backends by address; each has what all nodes sent to it. */
+/** One row for each backend address, with what all nodes sent to it. */
 function sumRows(nodes: readonly (readonly BackendRow[])[]): readonly BackendRow[] {
   const byAddress = Map.groupBy(nodes.flat(), ({ address }) => address)
   const sums = [...byAddress.values()].flatMap((rows) => sumRow(rows, nodes.length))
@@ -286,7 +286,7 @@ function sumRow(rows: readonly BackendRow[], nodes: number): readonly BackendRow
 
 type Traffic = Pick<BackendRow, 'connections' | 'connectionsPerSecond' | 'bytes' | 'bytesPerSecond'>
 
-/** What went to several backends, or from several nodes to one. */
+/** The sum of the traffic to several backends, or from several nodes to one. */
 function sumTraffic(rows: readonly Traffic[]): Traffic {
   return {
     connections: sumOf(rows.map(({ connections }) => connections)),
@@ -296,7 +296,7 @@ function sumTraffic(rows: readonly Traffic[]): Traffic {
   }
 }
 
-/** Without what is not known; undefined: nothing is. */
+/** The sum of the known values; undefined: none is known. */
 function sumOf(values: readonly (number | undefined)[]): number | undefined {
   const known = values.filter((value) => value !== undefined)
   return known.length === 0 ? undefined : known.reduce((sum, value) => sum + value, 0)

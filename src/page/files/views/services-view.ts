@@ -89,7 +89,7 @@ const COLUMNS: readonly (Column<ServiceRow> & { readonly key: SortKey })[] = [
 interface Props {
   readonly api: NodeApi
   readonly state: NodeState
-  /** Whose details are shown; empty: none. */
+  /** The Service whose details are shown; empty: none. */
   readonly service: string
 }
 
@@ -145,7 +145,7 @@ function ServicesGrid({ rows, selection, select, opened, isLoading }: ServicesGr
     isLoading,
     keyOf: ({ service }: ServiceRow) => service,
     order: selection,
-    empty: 'No Service fits.',
+    empty: 'No Service matches.',
     sortBy: (key: SortKey) => select({ ...selection, ...orderedBy(selection, key, TEXTS) }),
     open: (service: string) => {
       location.hash = routeHash({ view: 'services', service })
@@ -211,7 +211,7 @@ interface ServiceDetailProps {
   readonly close: () => void
 }
 
-/** One Service: where its packets arrive, and what each of its backends gets. */
+/** One Service: where its packets arrive, and the traffic of each of its backends. */
 function ServiceDetail({ api, state, service, close }: ServiceDetailProps) {
   const { entries, samples, failure } = useService(api, service)
   const status = useStore(state.status)
@@ -289,15 +289,15 @@ function Frontend({ frontend, protocol }: { frontend: FrontendJson; protocol: st
   </li>`
 }
 
-/** What is read of one Service while its details are seen. */
+/** What is read of one Service while its details are visible. */
 interface ServiceDetails {
-  /** Undefined: they are not read yet. */
+  /** Undefined: the entries are not read yet. */
   readonly entries: readonly EntryMessage[] | undefined
   readonly samples: readonly [TrafficSample | undefined, TrafficSample | undefined]
   readonly failure: string
 }
 
-/** Reads a Service again and again: its entries, and then what was forwarded to its backends. */
+/** Reads a Service periodically: its entries, and then the traffic of its backends. */
 function useService(api: NodeApi, service: string): ServiceDetails {
   const [details, setDetails] = useState(UNREAD)
   useEffect(() => {

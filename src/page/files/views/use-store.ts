@@ -13,7 +13,7 @@ export function useStore<T>(store: Store<T>): T {
   return value
 }
 
-/** Follows something for as long as the component is seen, with these parts. */
+/** Runs `follow` while the component is mounted, and starts it again whenever one of `parts` changes. */
 export function useFollowing(
   follow: (signal: AbortSignal) => void,
   parts: readonly unknown[],

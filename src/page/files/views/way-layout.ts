@@ -18,25 +18,25 @@ export interface WayBox {
 
 export interface WayLine {
   readonly text: string
-  /** Wholly, where `text` is a part of it. */
+  /** The full text, of which `text` may be a part. */
   readonly full: string
   readonly isMuted: boolean
 }
 
 /** A line from one box to another. */
 export interface WayLink {
-  /** Of an SVG path. */
+  /** The `d` of an SVG path. */
   readonly path: string
-  /** Of the packets, 0 to 1. */
+  /** The share of the packets that take this line, 0 to 1. */
   readonly share: number
   readonly label: string
   readonly labelX: number
   readonly labelY: number
-  /** Whether the label ends there, because the line comes from the right. */
+  /** Whether the label ends at its position, because the line comes from the right. */
   readonly isLeft: boolean
 }
 
-/** The picture of a packet's way. */
+/** The picture of the path of a packet. */
 export interface WayLayout {
   readonly width: number
   readonly height: number
@@ -104,7 +104,7 @@ function outcomeBox(outcome: OutcomeDocument): Content {
   return { kind: outcome.kind, head, texts: [{ text: details, isMuted: false }] }
 }
 
-/** The likeliest branches; further ones are counted together. */
+/** The columns of the likeliest branches; further branches share a column. */
 function columnsOf(branches: readonly Branch[]): readonly Column[] {
   const isAll = branches.length <= MAX_COLUMNS
   const shown = isAll ? branches : branches.slice(0, MAX_COLUMNS - 1)
@@ -168,7 +168,7 @@ function inSeries(boxes: readonly WayBox[], share: number): readonly WayLink[] {
   return boxes.slice(1).map((box, index) => linkOf(boxes[index] ?? box, box, share, ''))
 }
 
-/** From the lower edge of one box to the upper edge of another, bent where they are not above each other. */
+/** The line from the lower edge of one box to the upper edge of another; bent if one is not above the other. */
 function linkOf(from: WayBox, to: WayBox, share: number, label = formatShare(share)): WayLink {
   const [x1, y1] = [from.x + from.width / 2, from.y + from.height]
   const [x2, y2] = [to.x + to.width / 2, to.y]
@@ -180,7 +180,9 @@ function linkOf(from: WayBox, to: WayBox, share: number, label = formatShare(sha
   return { path, share, label: share === 1 ? '' : label, labelX, labelY: y2 - 8, isLeft }
 }
 
-/** Text in lines of at most `width` characters, broken between words where that is possible; what is left is cut. */
+/**
+ * Text in at most `maxLines` lines of at most `width` characters, broken between words if possible; the rest is cut.
+ */
 export function wrapText(text: string, width: number, maxLines: number): readonly string[] {
   const lines: string[] = []
   let rest = text.trim()
@@ -202,13 +204,13 @@ interface Stage {
   readonly steps: readonly StepDocument[]
 }
 
-/** What becomes of some of the packets, after what happens to all of them. */
+/** The further path of a part of the packets, after the path that all of them share. */
 interface Branch {
   readonly stages: readonly Stage[]
   readonly outcome: OutcomeDocument
 }
 
-/** The way of the packets: what happens to all of them, and then to each part. */
+/** The path of the packets: what happens to all of them, and then to each part. */
 interface ExplainedWay {
   readonly trunk: readonly Stage[]
   readonly branches: readonly Branch[]

@@ -6,7 +6,7 @@ import { REQUESTS } from '../../environment/requests.ts'
 import type { ServiceRow } from './cluster-view.ts'
 import type { Line } from './style.ts'
 
-/** A request of the stream and what came of it. */
+/** A request of the stream and its outcome. */
 export interface SentRequest {
   /** Milliseconds since the epoch. */
   readonly at: number
@@ -21,9 +21,9 @@ export interface View {
   readonly api: ApiAccess
   /** Where the commands are to be typed, in words. */
   readonly terminal: string
-  /** What to type on the node to learn what becomes of a connection. */
+  /** What to type on the node to see what happens to a connection. */
   readonly explain: string
-  /** What to type on the node to see the daemon's work, and to destroy it. */
+  /** What to type on the node to show the daemon's rules, and to destroy them. */
   readonly show: string
   readonly flush: string
   /** Milliseconds since the sandbox was ready. */
@@ -33,12 +33,12 @@ export interface View {
   readonly pods: readonly PodState[]
   /** Newest last. */
   readonly sent: readonly SentRequest[]
-  /** Requests answered, by pod, and of all kinds. */
+  /** The number of answered requests by pod, and of other outcomes by kind. */
   readonly answers: ReadonlyMap<string, number>
   readonly kinds: ReadonlyMap<Reply['kind'], number>
   readonly daemonPid: number | undefined
   readonly daemonLog: readonly string[]
-  /** What was last done by key. */
+  /** What the last key did. */
   readonly notice: string
 }
 
@@ -66,7 +66,7 @@ export function commandsByHand({
   ]
 }
 
-/** A command on as many lines as its width needs, which a shell still takes as one. */
+/** A command, broken into lines of at most `width` that a shell reads as one command. */
 export function wrapCommand(command: string, width: number): readonly string[] {
   const words = command.match(/(?:[^\s']|'[^']*')+/g) ?? []
   const lines: string[] = []

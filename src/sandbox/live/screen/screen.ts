@@ -3,12 +3,12 @@ import type { Reply } from '../../environment/request.ts'
 import { byHand, type SentRequest, type View } from './by-hand-lines.ts'
 import { cell, type Line, paint, type Span } from './style.ts'
 
-/** A part of the screen; of equal importance within itself, its last lines count least. */
+/** A part of the screen. If there is no space for all of its lines, its last lines are left out. */
 export interface Section {
   readonly lines: readonly Line[]
-  /** Left out as a whole where the screen is too small for all. */
+  /** Whether the section is left out as a whole on a small screen. */
   readonly optional?: boolean
-  /** Grows into the rows that are left: its lines when it has so many more. */
+  /** The lines of the section when it may use `more` rows than it has lines. */
   readonly grow?: (more: number) => readonly Line[]
 }
 
@@ -106,7 +106,7 @@ function requests({ sent }: View, rows: number): readonly Line[] {
   return [[{ text: 'REQUESTS, the newest last', look: 'dim' }], ...lines, ...blanks]
 }
 
-/** One request of the stream on one line: when, who, whom, and what came of it. */
+/** One request of the stream as a line: time, sender, Service and outcome. */
 export function requestLine({ at, request, reply }: SentRequest): Line {
   const time = new Date(at).toISOString().slice(11, 19)
   const from = request.source ?? request.from
@@ -150,9 +150,8 @@ function keys({ notice }: View): Line {
 }
 
 /**
- * The sections one below the other, in exactly `rows` lines or fewer. What has
- * does not fit is left out in this order: optional sections, the blank lines between
- * sections, the last lines of the last section.
+ * The sections one below the other, in at most `rows` lines. If they do not fit, the following is left out, in this
+ * order: optional sections, the blank lines between sections, the last lines of the last section.
  */
 export function fit(sections: readonly Section[], rows: number): readonly Line[] {
   const needed = sections.filter(({ optional }) => optional !== true)

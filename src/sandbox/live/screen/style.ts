@@ -9,7 +9,7 @@ export type Line = readonly Span[]
 const CODES = { bold: '1', dim: '2', good: '32', bad: '31', warn: '33', head: '1;36' } as const
 const CONTROL = /\p{Cc}/gu
 
-/** A line as a terminal takes it, cut to a width; control characters in its texts are harmless. */
+/** A line for a terminal, cut to a width; control characters in its texts are made harmless. */
 export function paint(line: Line, width: number): string {
   let left = width
   let painted = ''

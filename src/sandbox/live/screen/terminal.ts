@@ -1,6 +1,6 @@
 import type { Size } from './screen.ts'
 
-/** The terminal while the screen is shown; `close` gives it back as it was. */
+/** The terminal while the screen is shown; `close` restores its previous state. */
 export interface Terminal {
   size(): Size
   draw(lines: readonly string[]): void
@@ -8,13 +8,13 @@ export interface Terminal {
 }
 
 const ENTER = '\u001b[?1049h\u001b[?25l'
-/** Shows the cursor and the screen from before. */
+/** The escape sequence that shows the cursor and the previous screen. */
 export const LEAVE = '\u001b[?25h\u001b[?1049l'
 const HOME = '\u001b[H'
 const CLEAR_LINE = '\u001b[K'
 const CLEAR_BELOW = '\u001b[J'
 
-/** Takes the terminal over: another screen, no cursor, keys one by one. */
+/** Takes over the terminal: alternate screen, no cursor, raw keys. */
 export function openTerminal(onKey: (key: string) => void): Terminal {
   const { stdin, stdout } = process
   const hear = (keys: string): void => {

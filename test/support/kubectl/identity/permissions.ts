@@ -3,7 +3,7 @@ import type { Line } from '../scenes.ts'
 
 const ROBOT = '--as=system:serviceaccount:$NS:robot'
 
-/** What kubectl exits with 1 for; it prints the word all the same. */
+/** The answer for which kubectl exits with 1; it still prints the word. */
 const NO = printed('no')
 const YES = printed('yes')
 
@@ -179,7 +179,7 @@ function created(mark = ''): RegExp {
   )
 }
 
-/** kubectl reads the namespace of `auth reconcile` from the file alone. */
+/** `kubectl auth reconcile` reads the namespace only from the file. */
 export const RECONCILING: readonly Line[] = [
   ['sed "s/NAMESPACE/$NS/" team.template > team.yaml', /^$/],
   [

@@ -9,21 +9,21 @@ import {
 import type { IpvsDependencies } from '../../../../src/modes/ipvs/mode.ts'
 import type { FakeKernel } from '../fake-ipvs-node.ts'
 
-/** What packets read in ipvs mode beside rules and routes. */
+/** The state that packets read in ipvs mode, beside rules and routes. */
 export interface IpvsState {
   readonly sets: ReadonlyMap<string, IpSet>
   readonly services: readonly ListedService[]
 }
 
-/** What records what a mode does with its kernel. */
+/** Receives what a mode does with its kernel. */
 export interface Watching {
   /** A request begins; it may have many commands. */
   request(): void
-  /** The kernel is otherwise than before. */
+  /** The state of the kernel has changed. */
   state(state: IpvsState): void
 }
 
-/** The kernel as a mode writes it, one command after the other. */
+/** A kernel that runs the commands of a mode one by one, and reports the state after each. */
 export function stepwise(kernel: FakeKernel, watching: Watching): IpvsDependencies {
   const { ipvs, sets } = kernel
   const runServers = async (command: IpvsCommand) => {
@@ -97,7 +97,7 @@ export async function stateOf(kernel: FakeKernel): Promise<IpvsState> {
   return { sets, services }
 }
 
-/** The same, as long as the virtual server exists. */
+/** A name of a virtual server, which stays the same as long as the server exists. */
 export function nameOf({ service: { id } }: ListedService): string {
   return virtualServerKey(id)
 }

@@ -16,16 +16,16 @@ import { endOf } from './judgement.ts'
 import { everyWay } from './moments.ts'
 import type { Packet } from './some-service.ts'
 
-/** What does not change while Services do. */
+/** What does not change when Services change. */
 export interface FixedPart {
   readonly family: Family
   readonly node: IpAddress
-  /** Whose packets come from Pods of this node. */
+  /** The source whose packets are those of a Pod of this node. */
   readonly pod: IpAddress
   readonly ruleset: Ruleset
 }
 
-/** The rules that a kernel holds now, as the fixed part of a node. */
+/** The present rules of a kernel, which are the fixed part of a node. */
 export function rulesetOf({ iptables }: FakeKernel, family: Family): Ruleset {
   const listing = iptables
     .dump()
@@ -35,8 +35,8 @@ export function rulesetOf({ iptables }: FakeKernel, family: Family): Ruleset {
 }
 
 /**
- * Where a packet may end that is at work while the kernel goes from state to state: `10.180.0.1:8080`, with `masqueraded`
- * behind it where the backend sees this node as the client; `rejected`, `dropped`, or `passed` untranslated.
+ * Where a packet may end that is processed while the kernel goes from state to state: `10.180.0.1:8080`, followed by
+ * `masqueraded` if the backend sees this node as the client; `rejected`, `dropped`, or `passed` untranslated.
  */
 export async function endsOf(
   fixed: FixedPart,
@@ -62,7 +62,7 @@ export async function endsOf(
   return new Set(ends.flat())
 }
 
-/** One reading; `textOf` is equal for states in which the packet reads the same. */
+/** One read of the state by a packet; `textOf` is equal for states in which the packet reads the same. */
 type Read = (textOf: (state: IpvsState) => string) => IpvsState
 
 interface Walking {
@@ -81,7 +81,7 @@ function worldOf({ family, node, ruleset }: FixedPart, walking: Walking) {
   return { functions, facts, routing: routingOf(node) }
 }
 
-/** The policy route delivers what has the routing bit. */
+/** Routing in which the policy route delivers packets with the routing bit. */
 function routingOf(node: IpAddress): Routing {
   const bit = routingBit({ masqueradeBit: 14 })
   return {
@@ -93,7 +93,7 @@ function routingOf(node: IpAddress): Routing {
   }
 }
 
-/** A set, each time it is looked at; what differs is what it says of the packet's destination. */
+/** The sets, each read anew at each look-up. Two states differ if the answer for the packet's destination differs. */
 function readSets({ read, packet }: Walking): ReadonlyMap<string, IpSet> {
   const point = `${packet.to},tcp:${packet.port}`
   const about = (set: IpSet | undefined) =>
@@ -106,7 +106,7 @@ function readSets({ read, packet }: Walking): ReadonlyMap<string, IpSet> {
   return sets
 }
 
-/** The kernel finds the virtual server first, and then reads its real servers; one that was deleted meanwhile has none. */
+/** The kernel finds the virtual server first, and then reads its real servers; a server deleted meanwhile has none. */
 function virtualServers(
   hook: Hook,
   facts: ReturnType<typeof fakeFacts>,

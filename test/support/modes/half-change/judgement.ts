@@ -2,13 +2,13 @@ import type { WalkOutcome } from '../../../../src/explain/walk/walk-outcome.ts'
 import type { Backend } from '../../../../src/forwarding/entry.ts'
 import type { Addresses, Packet } from './some-service.ts'
 
-/** How a packet ends that reaches no backend. */
+/** The ends of packets that reach no backend. */
 export const UNSERVED: readonly string[] = ['rejected', 'dropped', 'passed']
 
-/** Behind the backend of a packet whose source is replaced. */
+/** Follows the backend of a packet whose source address is replaced. */
 export const MASQUERADED = ' masqueraded'
 
-/** How a walk of `explain` ends: at `10.180.0.1:8080`, with `MASQUERADED` behind it, or unserved. */
+/** How a walk of `explain` ends: at `10.180.0.1:8080`, perhaps followed by `MASQUERADED`, or unserved. */
 export function endOf(outcome: WalkOutcome, { from, to }: Packet): string {
   switch (outcome.kind) {
     case 'refused':
@@ -32,9 +32,9 @@ export interface StillEnds {
 }
 
 /**
- * Whether a packet that is at work during a change may end so: as before or as after it. Where one of both does not serve it
- * it may be dropped, since its sender repeats it; and refused where it is not served any more, or was not and was
- * answered. Who connects to a Service that is new meets no refusal.
+ * Whether a packet that is processed during a change may end this way. It may end as before or as after the change. If
+ * it is not served before or after, it may also be dropped, since its sender repeats it. It may be refused if it is not
+ * served after the change, or was refused or dropped before. A connection to a new Service must not be refused.
  */
 export function asBeforeOrAfter({ before, after }: StillEnds): (end: string) => boolean {
   const isUnserved = (ends: readonly string[]) => ends.some((end) => UNSERVED.includes(end))
@@ -48,20 +48,21 @@ export function asBeforeOrAfter({ before, after }: StillEnds): (end: string) => 
   return (end) => expected.has(end)
 }
 
-/** A packet, and what it has to do with both sides of a change. */
+/** A packet, and what decides about it before and after a change. */
 export interface MixedChange {
-  /** Of before and of after. */
+  /** The backends before and after the change. */
   readonly backends: readonly Backend[]
   readonly at: Addresses
   readonly packet: Packet
-  /** Where it may end before the change and after it. */
+  /** Where the packet may end before the change, and where after it. */
   readonly ends: readonly string[]
 }
 
 /**
- * Whether it may end so where it decides in more than one reading: by the verdict of before and the choice of after, at a
- * backend of one of both whose replies come back to this node. Those of Pods here do, and those of others where the source is
- * a Pod here, the node, or masqueraded. A source that neither of both masquerades keeps its address, unless it is the backend.
+ * Whether a packet whose path reads the state more than once may end this way: it may combine the verdict of one state
+ * with the choice of the other, and end at any backend of both whose replies return to this node. Replies of Pods here
+ * do, and replies of others if the source is a Pod here, the node, or masqueraded. A source that neither state
+ * masquerades keeps its address, unless it is the backend itself.
  */
 export function isMixture({ backends, at, packet, ends }: MixedChange): (end: string) => boolean {
   const isEverMasqueraded = ends.some((end) => end.endsWith(MASQUERADED))

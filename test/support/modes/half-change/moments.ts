@@ -1,24 +1,24 @@
-/** More ways to read than any change has; beyond that the question is wrong. */
+/** More combinations of reads than any change has; a test with more of them is wrong. */
 const MAX_WAYS = 20_000
 
 /**
- * The moments at which one packet reads what changes meanwhile. States are counted from 0, and no reading is of an earlier
- * state than the one before.
+ * The moments at which one packet reads a state that changes meanwhile. States are numbered from 0, and no read is of
+ * an earlier state than the read before.
  */
 export interface Moments {
-  /** The state that is read, as one of those that are distinguished by `versionOf`. */
+  /** The number of the state that is read. States with the same `versionOf` are not distinguished. */
   read(versionOf: (state: number) => unknown): number
 }
 
-/** One reading: the first state of each version that it may be of, and which of them it is. */
+/** One read: the first state of each version that it may see, and which of them it sees. */
 interface Reading {
   readonly options: readonly number[]
   chosen: number
 }
 
 /**
- * Lets `walk` read in every way. Of several states in which a reading finds the same it gets the first: whatever follows a
- * later one may follow that one, too.
+ * Runs `walk` with every combination of reads. Of several states with the same version, a read gets the first: whatever
+ * can follow a later one can follow that one, too.
  */
 export async function everyWay<T>(
   states: number,

@@ -22,20 +22,20 @@ export interface RecordedSet {
   readonly members: readonly string[]
 }
 
-/** What kernel and forwarder hold at one moment. */
+/** The state of kernel and forwarder at one moment. */
 export interface UserspaceState {
   readonly tables: XtablesState
   readonly sets: ReadonlyMap<string, RecordedSet>
-  /** What a worker does with a client, by `clientOf`: the backends that he may get, or `rejected`. */
+  /** What a worker does with a client, by `clientOf`: the backends that the client may get, or `rejected`. */
   readonly served: ReadonlyMap<string, readonly string[]>
 }
 
-/** A client as a worker knows him. */
+/** The key by which a worker knows a client. */
 export function clientOf({ from, to, port }: Packet, side: Side): string {
   return `${from} ${to} ${port} ${side}`
 }
 
-/** Where packets go, and what the mode knows of the node. */
+/** The addresses of a node, and what the mode knows of it. */
 export interface UserspaceNode {
   readonly at: Addresses
   readonly packets: readonly Packet[]
@@ -83,7 +83,7 @@ export class RecordedUserspace {
     this.sync = driveMode(this.mode).sync
   }
 
-  /** Keeps what is held now. */
+  /** Records the present state. */
   record(): void {
     const tables = this.#tables.states.at(-1)
     if (tables === undefined) return

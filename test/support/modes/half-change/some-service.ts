@@ -15,14 +15,14 @@ import {
   ip,
 } from '../../../../src/modes/testing/mode-fixtures.ts'
 
-/** As many as the choices that a Service has at most. */
+/** The most choices that a Service has. */
 export const CHOICES = 4
 
-/** Of a Service of `someService`. */
+/** The number of fields of a Service of `someService`. */
 const FIELDS = 10
 const NODE_PORTS = [30_080, 30_081] as const
 
-/** A Service as it is before or after a change; undefined: there is none. */
+/** A Service before or after a change; undefined: there is none. */
 export const someService = fc.option(
   fc.record({
     weights: fc
@@ -44,10 +44,10 @@ export const someService = fc.option(
   { nil: undefined },
 )
 
-/** What `someService` makes, where there is one. */
+/** A Service of `someService`. */
 export type SomeService = NonNullable<typeof someService extends fc.Arbitrary<infer T> ? T : never>
 
-/** A Service before and after a change of all of it, or of a few things. */
+/** A Service before and after a change of everything, or of a few fields. */
 export const someChange = fc
   .tuple(someService, someService, fc.array(fc.boolean(), { minLength: FIELDS, maxLength: FIELDS }))
   .map(([before, other, isKept]): readonly [SomeService | undefined, SomeService | undefined] => {
@@ -67,7 +67,7 @@ export interface Addresses {
   readonly pod: string
   readonly client: string
   readonly excluded: string
-  /** Of sources that a limited Service admits: `client` is one of them. */
+  /** The source range that a limited Service admits, with `client` in it. */
   readonly range: string
   readonly backends: readonly string[]
   /** The network of all Pods. */
@@ -101,7 +101,7 @@ export const V6: Addresses = {
   pods: 'fd00:180::/64',
 }
 
-/** What a node has to do for a Service at these addresses. */
+/** The forwarding entry of a Service at these addresses. */
 export function entryOf(given: SomeService, at: Addresses): ForwardingEntry {
   const cluster = given.weights.map((weight, n) =>
     backend(at.backends[n + given.pods]!, { weight, local: (n + given.pods) % 2 === 0 }),
@@ -138,7 +138,7 @@ export function entryOf(given: SomeService, at: Addresses): ForwardingEntry {
   })
 }
 
-/** So many other Services of the same node: 250 at most. */
+/** The addresses of other Services of the same node; at most 250. */
 export function neighboursOf(at: Addresses, count: number): readonly Addresses[] {
   return Array.from({ length: count }, (_, n) => ({
     ...at,

@@ -12,8 +12,8 @@ import { clientOf, type UserspaceState } from './recorded-userspace.ts'
 import type { Addresses, Packet } from './some-service.ts'
 
 /**
- * Where the packet may end that is at work while these states follow each other: every look-up in a set and every run of a
- * table's chains is of a moment of its own, and so is that in which a worker accepts the connection.
+ * Where a packet may end that is processed while these states follow each other. Every look-up in a set, every run of a
+ * table's chains, and the acceptance of the connection by a worker happens at a moment of its own.
  */
 export async function userspaceEnds(
   states: readonly UserspaceState[],
@@ -63,7 +63,7 @@ export async function userspaceEnds(
   }
 }
 
-/** The hooks, of which each takes the tables of the moment at which it begins. */
+/** The hooks; each uses the tables of the moment at which it begins. */
 function functionsAt(
   states: readonly UserspaceState[],
   moments: Moments,
@@ -83,7 +83,7 @@ function functionsAt(
   }))
 }
 
-/** Each look-up finds a set as it is at a moment of its own. */
+/** Sets of which each look-up happens at a moment of its own. */
 class SetsOfMoments extends Map<string, IpSet> {
   readonly #states: readonly UserspaceState[]
   readonly #moments: Moments

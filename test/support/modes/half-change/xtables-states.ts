@@ -8,11 +8,11 @@ const TABLES: readonly TableName[] = ['mangle', 'nat', 'filter']
 /** The tables of one family at one moment. */
 export interface XtablesState {
   readonly ruleset: Ruleset
-  /** Equal for tables with the same content. */
+  /** Texts that are equal for tables with the same content. */
   readonly listings: ReadonlyMap<string, string>
 }
 
-/** Iptables that writes one table after the other, as the program does, and keeps what the kernel held in between. */
+/** An iptables that writes one table after the other, as the program does, and records the states in between. */
 export class RecordedIptables {
   readonly states: XtablesState[] = []
   readonly #fake: FakeIptables
@@ -23,7 +23,7 @@ export class RecordedIptables {
     this.#family = family
   }
 
-  /** Stands before the fake. Throws for what the fake refuses. */
+  /** The wrapped fake. Throws for what the fake refuses. */
   get iptables(): Iptables {
     const fake = this.#fake
     return {
@@ -45,7 +45,7 @@ export class RecordedIptables {
     }
   }
 
-  /** Keeps the tables as they are now. */
+  /** Records the present tables. */
   async record(): Promise<void> {
     const listings = new Map<string, string>()
     for (const table of TABLES) listings.set(table, await this.#list(table))

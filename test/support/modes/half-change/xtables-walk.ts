@@ -9,8 +9,8 @@ import type { Addresses, Packet } from './some-service.ts'
 import type { XtablesState } from './xtables-states.ts'
 
 /**
- * What a packet reads, in this order: the nat table where the destination is translated, the filter table, and the nat
- * table where the source is. Each reading is of one version of a table, and none is of an earlier one than the reading before.
+ * What a packet reads, in this order: the nat table, for its destination; the filter table; the nat table again, for
+ * its source. Each read sees one version of a table, and none sees an earlier version than the read before.
  */
 export type Readings = readonly [
   destination: XtablesState,
@@ -21,7 +21,7 @@ export type Readings = readonly [
 /** Whether a look-up finds the client in a set of clients; `number` counts the look-ups of one packet from 0. */
 export type Remembers = (number: number) => boolean
 
-/** Every way in which a packet may read these states, without those that read the same tables as another one. */
+/** Every combination of reads of these states that differs from the others in the tables that are read. */
 export function readingsOf(states: readonly XtablesState[]): readonly Readings[] {
   const all = new Map<string, Readings>()
   const versions = new Map<string, number>()
@@ -63,7 +63,7 @@ export class XtablesWalk {
     this.#routing = fakeRouting(node)
   }
 
-  /** Where the packet may end, by any chance: `10.180.0.1:8080 masqueraded`, `rejected`, `dropped`, or `passed`. */
+  /** All possible ends of the packet: `10.180.0.1:8080 masqueraded`, `rejected`, `dropped`, or `passed`. */
   async ends(packet: Packet, readings: Readings, remembers: Remembers): Promise<readonly string[]> {
     const { family, node } = this.#at
     const { from: src, to: dst, port: dstPort } = packet
@@ -107,7 +107,7 @@ export class XtablesWalk {
   }
 }
 
-/** Sets of addresses that are filled by packets: others may add the client and its time may be over between two look-ups. */
+/** Sets that packets fill. Between two look-ups, another packet may add the client, or its entry may expire. */
 class ClientSets extends Map<string, IpSet> {
   readonly #remembers: Remembers
   readonly #everyone: string

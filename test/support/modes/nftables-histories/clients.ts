@@ -10,7 +10,7 @@ import {
 const FAMILIES: readonly Family[] = [4, 6]
 const TIMEOUT_MS = 60_000
 
-/** A packet of a client to each backend that may be remembered, and what the rules make of it. */
+/** Sends a client's packet to each backend that may be remembered, and applies the effects of the rules. */
 export function sendClients(namespace: FakeNamespace): void {
   for (const { family, set, elements } of backendSets(namespace)) {
     const [clients, ports] = [clientMapOf(set), portMapOf(set, family)]
@@ -28,7 +28,7 @@ export function sendClients(namespace: FakeNamespace): void {
   }
 }
 
-/** The clients that are remembered with what is no backend. */
+/** The clients that are remembered with something that is not a backend. */
 export function strayClients(namespace: FakeNamespace): readonly string[] {
   return backendSets(namespace).flatMap(({ family, set, elements }) => {
     const present = new Set(elements.map((one) => one.toString('hex')))

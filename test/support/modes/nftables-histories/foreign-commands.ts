@@ -5,20 +5,20 @@ import type { ForeignCommand } from '../../../../src/kernel/nftables/testing/for
 import { isFilledByPackets, tableOf } from '../../../../src/modes/nftables/keys/names.ts'
 import type { ForeignKind, ForeignStep } from './some-step.ts'
 
-/** A table of ours and the objects in it that were picked. */
+/** A table of node-proxy, and the objects in it that were picked. */
 interface Picked {
   readonly held: FakeTable
   readonly table: Table
   readonly pick: number
   readonly chain: string
-  /** A place in the chain. */
+  /** A position in the chain. */
   readonly index: number
   readonly anySet: string
   /** A set with elements. */
   readonly set: string
   readonly spec: SetSpec
   readonly elements: readonly Element[]
-  /** One of the elements, or none. */
+  /** At most one of the elements. */
   readonly one: readonly Element[]
 }
 
@@ -26,7 +26,7 @@ type Commands = readonly ForeignCommand[]
 
 const COUNTER = { expressions: [{ type: 'counter' }] } as const
 
-/** The commands of one step of another program, to objects of ours that are there. */
+/** The commands of one step of another program on existing objects of node-proxy. */
 export function foreignCommands(namespace: FakeNamespace, { kind, pick }: ForeignStep): Commands {
   const table = tableOf(pick % 3 === 0 ? 6 : 4)
   const held = namespace.table(table)
@@ -36,7 +36,7 @@ export function foreignCommands(namespace: FakeNamespace, { kind, pick }: Foreig
 function picked(held: FakeTable, pick: number): Picked {
   const [chain, content] = at([...held.chains], pick) ?? ['missing', undefined]
   const filled = [...held.sets].filter(
-    // Only packets change what a client is remembered with.
+    // Only packets change the backend with which a client is remembered.
     ([name, { store }]) => store.count > 0 && !isFilledByPackets(name),
   )
   const few = filled.filter(([, { store }]) => store.count < 1_000)
@@ -118,7 +118,7 @@ const COMMANDS: Readonly<Record<ForeignKind, (picked: Picked) => Commands>> = {
   ],
 }
 
-/** A chain that others lead to cannot be deleted: so all that lead to it go as well. */
+/** Deletes a chain, and everything that jumps to it, because otherwise it could not be deleted. */
 function withoutChain({ held, table, chain }: Picked): Commands {
   const rules = [...held.chains].filter(([, content]) =>
     content.rules.some(({ chains }) => chains.includes(chain)),
@@ -141,7 +141,7 @@ function withoutSet({ held, table, anySet: set }: Picked): Commands {
   ]
 }
 
-/** An element as another program may add it: its key differs in one byte. */
+/** An element that another program may add: its key differs in one byte. */
 function another(one: Element, spec: SetSpec, pick: number): Element {
   const changed = (bytes: Buffer) => {
     const copy = Buffer.from(bytes)

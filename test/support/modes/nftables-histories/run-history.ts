@@ -11,27 +11,27 @@ import { sendClients } from './clients.ts'
 import { foreignCommands } from './foreign-commands.ts'
 import { crowd, type EntryStep, type ForeignStep, type HistoryStep } from './some-step.ts'
 
-/** Rounds behind the end of a history in which all must be well. */
+/** The rounds after a history within which everything must be repaired. */
 const ROUNDS = 8
 /** Longer than all pauses before the retries of an object. */
 const ROUND_MS = 400_000
 
-/** What a history ends in. */
+/** The final state of a history. */
 export interface HistoryResult {
   readonly namespace: FakeNamespace
-  /** What the cluster then has. */
+  /** The entries of the cluster at the end. */
   readonly entries: ReadonlyMap<EntryId, ForwardingEntry>
   readonly isSettled: boolean
 }
 
-/** One daemon after the other over one kernel: what `sync` does with the mode, step by step. */
+/** Runs one daemon after the other on one kernel, and does with the mode what `sync` does, step by step. */
 export class History {
   readonly #clock = new FakeClock()
   readonly #namespace = new FakeNamespace(this.#clock)
   readonly #families: readonly Family[]
   readonly #entries = new Map<EntryId, ForwardingEntry>()
   #node: FakeNftablesNode
-  /** The kernel has to be read: at a start, and behind an error. */
+  /** Whether the kernel has to be read: at a start, and after an error. */
   #mustLook = true
   #refusals: (() => void)[] = []
 
@@ -140,7 +140,7 @@ export class History {
     for (const end of this.#refusals.splice(0)) end()
   }
 
-  /** One run of the loop, and those that its reports request. */
+  /** One run of the loop, and the further runs that its reports request. */
   async #sync(): Promise<void> {
     const node = this.#node
     try {
@@ -176,7 +176,7 @@ export class History {
   }
 }
 
-/** The kernel of a daemon that finds the cluster so, and nothing of an earlier run. */
+/** The kernel after a daemon started with these entries, and with nothing of an earlier run. */
 export async function freshKernel(
   families: readonly Family[],
   entries: ReadonlyMap<EntryId, ForwardingEntry>,

@@ -12,19 +12,19 @@ import {
 
 export type ForeignKind = (typeof FOREIGN)[number]
 
-/** What another program does; `pick`: to which of the objects that are there. */
+/** What another program does; `pick`: to which of the existing objects. */
 export interface ForeignStep {
   readonly kind: ForeignKind
   readonly pick: number
 }
 
-/** What happens at one time to a daemon in this mode. */
+/** One event in the life of a daemon in this mode. */
 export type HistoryStep =
   | { readonly do: 'entries'; readonly entries: readonly EntryStep[] }
-  /** So many entries that notifications are not heard; they come, or they go. */
+  /** So many entries come or go that notifications are lost. */
   | { readonly do: 'crowd'; readonly isGone: boolean }
   | { readonly do: 'foreign'; readonly given: ForeignStep }
-  /** Between the daemon's reading and its writing. */
+  /** Another program acts between the daemon's reading and its writing. */
   | { readonly do: 'meanwhile'; readonly given: ForeignStep }
   | { readonly do: 'fail'; readonly failure: (typeof FAILURES)[number] }
   /** Packets of clients with affinity, to each backend that may be remembered. */
@@ -32,7 +32,7 @@ export type HistoryStep =
   | { readonly do: 'pass'; readonly seconds: number }
   | { readonly do: 'restart' }
 
-/** An entry that comes or changes, or (undefined) goes. */
+/** An entry that is added or changed, or (undefined) removed. */
 export interface EntryStep {
   readonly id: EntryId
   readonly entry: ForwardingEntry | undefined
@@ -70,7 +70,7 @@ const entryStep: fc.Arbitrary<EntryStep> = fc
 
 type Given = Parameters<typeof entryOf>[0]
 
-/** Few addresses, so that entries often claim the same. */
+/** An entry with one of a few addresses, so that entries often claim the same one. */
 function entryOf(given: {
   readonly name: number
   readonly family: Family
@@ -171,7 +171,7 @@ const large: fc.Arbitrary<HistoryStep> = fc
   .boolean()
   .map((isGone) => ({ do: 'crowd', isGone }) as const)
 
-/** Short ones, of which a few have a crowd. */
+/** Short histories, a few of them with a crowd. */
 export const someHistory: fc.Arbitrary<readonly HistoryStep[]> = fc.oneof(
   { weight: 14, arbitrary: fc.array(some, { minLength: 1, maxLength: 10 }) },
   {
