@@ -55,8 +55,9 @@ export async function runDns(
     random,
     reporter: new ApiFailures({ clock, log, server: connection.origin }),
     onWarning: (warning) => log.warn(warning),
-    onError: (err) => log.error({ err }, 'a question got no answer because of an error'),
-    onProblem: (problem) => log.warn({ problem }, 'an object has no name, or only in part'),
+    onError: (err) => log.error({ err }, 'a query got no answer because of an error'),
+    onProblem: (problem) =>
+      log.warn({ problem }, 'the DNS names of an object are missing or incomplete'),
   })
   held.defer(() => dns.close())
   const metrics = createDnsMetrics(
