@@ -30,7 +30,7 @@ export interface Manifest {
 
 /** The text of a file, or of the standard input. */
 export interface Source {
-  /** For messages. */
+  /** The name of the file, for messages. */
   readonly file: string
   readonly text: string
 }
@@ -38,7 +38,7 @@ export interface Source {
 export interface FileFlags {
   /** `-f`: files, folders, `-` for the standard input. */
   readonly filename?: readonly string[]
-  /** Whether folders are read with those inside of them. */
+  /** Whether subfolders are read, too. */
   readonly recursive?: boolean
 }
 
@@ -149,7 +149,10 @@ function finite(key: unknown, value: unknown): unknown {
   throw new NotANumber(`${quote(String(key))} is ${value}, which no field of the API can hold`)
 }
 
-/** The object itself or, of a list, its items, which have its version and kind unless they name their own. */
+/**
+ * The object itself, or the items of a list. Items have the version and kind of the list unless they name their
+ * own.
+ */
 function manifestsOf(object: JsonObject, locate: Locate): readonly Manifest[] {
   const kind = stringAt(object, 'kind')
   if (kind.endsWith('List') && Array.isArray(object['items'])) {

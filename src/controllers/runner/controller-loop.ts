@@ -118,7 +118,7 @@ export class ControllerLoop {
     } catch (error) {
       this.#failed(key, {
         errorCode: 'NP_CONTROLLERS_BUG',
-        message: 'the reconcile function threw an error',
+        message: 'reconciling the key failed because of a bug',
         cause: error,
       })
     }

@@ -1,10 +1,7 @@
 import type { Json, JsonObject } from '../../lib/json.ts'
 import { arrayAt, objectAt, stringAt } from '../../lib/json.ts'
 
-/**
- * The creation time of the raw objects below. They are in namespace `shop`; a test replaces the fields that it
- * is about.
- */
+/** Raw objects of namespace `shop`; a test replaces the fields that it is about. */
 
 export const BORN = '2026-01-01T00:00:00Z'
 

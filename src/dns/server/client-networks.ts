@@ -2,10 +2,10 @@ import { isIPv6 } from 'node:net'
 import { type Cidr, cidrContains, type IpAddress, parseIp } from '../../lib/ip.ts'
 
 const MAPPED = '::ffff:'
-/** Answers that are kept; a full table is emptied. */
+/** The number of addresses whose result is cached; a full table is emptied. */
 const MAX_KNOWN = 16_384
 
-/** The networks whose clients are answered; others get a refusal that is no longer than their question. */
+/** The networks whose clients are answered. Other clients get a refusal that is no longer than their question. */
 export class ClientNetworks {
   readonly #networks: readonly Cidr[]
   readonly #known = new Map<string, boolean>()
@@ -34,7 +34,7 @@ export class ClientNetworks {
   }
 }
 
-/** Without the zone of a link-local address; an IPv4 client of an IPv6 socket has its IPv4 address. */
+/** The address without the zone of a link-local one; for an IPv4 client of an IPv6 socket its IPv4 address. */
 function canonical(address: string): IpAddress | undefined {
   const [bare = ''] = address.split('%')
   const isMapped = isIPv6(bare) && bare.startsWith(MAPPED) && bare.includes('.')

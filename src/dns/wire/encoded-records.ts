@@ -9,7 +9,7 @@ const DECIMAL_DIGITS = 3
 const POINTER = 0xc000
 
 /**
- * Records in wire format, behind each other. `offsets` says where each begins, and has the length as its last
+ * Concatenated records in wire format. `offsets` holds the start of each, and the total length as its last
  * item. Names point only into the question, so records may be left out or reordered.
  */
 export interface EncodedRecords {
@@ -34,7 +34,7 @@ function encodeRecord(record: ZoneRecord, queried: string): Buffer {
   return Buffer.concat([compressedName(record.name, queried), recordTail(record)])
 }
 
-/** The owner, with a pointer to where the question ends with the same labels. */
+/** The owner name, with a pointer to the longest suffix that it shares with the question. */
 function compressedName(name: string, queried: string): Buffer {
   const labels = name.split('.')
   for (let kept = 0; kept < labels.length; kept += 1) {
@@ -78,8 +78,8 @@ function libraryRecord(record: ZoneRecord): LibraryRecord {
 }
 
 /**
- * The text of a name in wire format (see `Query.key`), without the final dot. Bytes other than letters,
- * digits, `-` and `_` are written as `\DDD` (RFC 1035 §5.1), so no dot of the text is inside a label.
+ * The text of a name in wire format (see `Query.key`), without the final dot. Bytes other than letters, digits,
+ * `-` and `_` are written as `\DDD` (RFC 1035 §5.1), so every dot of the text separates labels.
  */
 export function nameOfKey(key: string): string {
   let text = ''

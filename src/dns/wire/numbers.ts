@@ -27,16 +27,16 @@ export const RCODE = {
   noSuchName: 3,
   notImplemented: 4,
   refused: 5,
-  /** Of 12 bits: the upper eight are in the OPT record. */
+  /** A code of 12 bits, whose upper eight are in the OPT record. */
   badVersion: 16,
 } as const
 
 export const CLASS = { internet: 1, any: 255 } as const
 export const TYPE = { opt: 41, incrementalTransfer: 251, transfer: 252 } as const
 
-/** What a datagram holds for a client that does not say more. */
+/** The datagram size, in bytes, for a client that does not offer more. */
 export const MIN_DATAGRAM = 512
-/** What a datagram holds at most: no fragments on any path of today (RFC 9715). */
+/** The maximum datagram size, in bytes: avoids fragmentation on today's paths (RFC 9715). */
 export const MAX_DATAGRAM = 1232
 /** Bytes of an OPT record without options. */
 export const OPT_LENGTH = 11
@@ -54,7 +54,7 @@ const TYPE_NAMES: ReadonlyMap<number, string> = new Map([
   [255, 'ANY'],
 ])
 
-/** The name of a type; `TYPE65` (RFC 3597) for one that a zone has no records of. */
+/** The name of a type; `TYPE65` (RFC 3597) for a type that no zone here has records of. */
 export function typeName(type: number): string {
   return TYPE_NAMES.get(type) ?? `TYPE${type}`
 }

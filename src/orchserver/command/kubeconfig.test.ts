@@ -228,7 +228,7 @@ describe('orch-server kubeconfig --user', () => {
     writeFileSync(join(folder, 'ca.crt'), old)
     const { code, err } = await run(dataDir, '--user=ann')
     expect(code).toBe(2)
-    expect(err).toMatch(/after its authority.*; a start of orch-server renews/)
+    expect(err).toMatch(/after its authority.*; at its start orch-server renews/)
     expect(readFileSync(join(folder, 'ca.crt'), 'utf8')).toBe(old)
   })
 

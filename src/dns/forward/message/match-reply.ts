@@ -6,14 +6,14 @@ import { comparable } from './wire-name.ts'
 export type DiscardReason =
   /** Header or question cannot be read. */
   | 'malformed'
-  /** A query, or of an opcode other than QUERY. */
+  /** It is a query, or has an opcode other than QUERY. */
   | 'not-a-response'
-  /** Of another id. */
+  /** It has another id. */
   | 'id'
-  /** Of another name, type or class. */
+  /** It has another name, type or class. */
   | 'question'
 
-/** FORMERR and NOTIMP: servers that do not understand a query may leave its question out. */
+/** FORMERR and NOTIMP: a server that does not understand a query may omit its question from the reply. */
 const MAY_LEAVE_QUESTION_OUT = new Set([1, 4])
 
 /** The header of `message` if it replies to the query sent with `id`, else why it does not. */
