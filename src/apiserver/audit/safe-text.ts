@@ -1,22 +1,25 @@
 const CUT = '…[cut]'
 const REDACTED = '[redacted]'
-/** How much more than what is shown is searched for tokens, which a cut would hide. */
+/**
+ * Text of this many times the shown length is searched for tokens, because a token that is cut off would not be
+ * recognized.
+ */
 const SEARCHED = 4
 
-/** Characters of tokens in a row; each row is examined once, so that no text takes long. */
+/** A run of characters that tokens consist of. Each run is examined once, so the time is linear. */
 const ROW = /[A-Za-z0-9_.-]{20,}/g
 const SCHEME = /bearer|basic/i
 const CREDENTIALS = /(Bearer|Basic)(?:\s|%20|\+)+[A-Za-z0-9\-._~+/%]{8,}=*/gi
 const USER_INFO = /(https?:\/\/)[^\s/@"\\]+@/gi
 
-/** A text of a client at most `max` characters long, without tokens and passwords in URLs. */
+/** The first `max` characters of a client's text, without tokens and without passwords in URLs. */
 export function safeText(text: string, max: number): string {
   const scrubbed = scrub(text.length > SEARCHED * max ? text.slice(0, SEARCHED * max) : text)
   const isWhole = text.length <= SEARCHED * max && scrubbed.length <= max
   return isWhole ? scrubbed : `${scrubbed.slice(0, max - CUT.length)}${CUT}`
 }
 
-/** Most texts hold nothing that could be replaced, and to know that costs little. */
+/** Replaces secrets. Most texts have none, which is found out cheaply. */
 function scrub(text: string): string {
   const withoutPasswords = text.includes('://') ? text.replace(USER_INFO, `$1${REDACTED}@`) : text
   const withoutJwt = text.includes('eyJ')

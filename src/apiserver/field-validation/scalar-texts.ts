@@ -1,6 +1,6 @@
 const QUANTITY = /^[+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:[numkMGTPE]|[KMGTPE]i|[eE][+-]?\d{1,18})?$/
 
-/** RFC 3339 as typed clients read it: capital letters, and the offset is not left out. */
+/** RFC 3339 as typed clients read it: with capital letters and with an offset. */
 const TIME =
   /^(\d{4}-\d\d-\d\d)T(?:[01]\d|2[0-3]):[0-5]\d:[0-5]\d(?:\.(\d{1,9}))?(?:Z|[+-](?:[01]\d|2[0-3]):[0-5]\d)$/
 
@@ -14,7 +14,7 @@ export function isMicroTimeText(value: unknown): boolean {
   return fractionOf(value)?.length === 6
 }
 
-/** The digits of the fraction; undefined when the value is no time. */
+/** The digits of the fraction; undefined: the value is not a time. */
 function fractionOf(value: unknown): string | undefined {
   const [, day = '', fraction = ''] = (typeof value === 'string' && TIME.exec(value)) || []
   return isDay(day) ? fraction : undefined

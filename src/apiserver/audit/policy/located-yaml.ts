@@ -9,7 +9,7 @@ import {
   parseDocument,
 } from 'yaml'
 
-/** A value of a YAML file and where it stands. */
+/** A value of a YAML file and its position. */
 export interface Located {
   readonly line: number
   readonly column: number
@@ -20,7 +20,7 @@ export interface Located {
 
 type Scalar = string | number | boolean | null
 
-/** Why a file is no YAML that is read here. */
+/** Why a file is not YAML that can be read here. */
 export interface YamlFault {
   readonly line: number
   readonly column: number
@@ -38,12 +38,12 @@ const ADVICE: Readonly<Record<string, string>> = {
 }
 
 /**
- * The values of one YAML document with their places. Aliases count as what they stand for, so that
- * 20,000 values bound what any arrangement of anchors can become.
+ * The values of one YAML document with their positions. Aliases are counted in expanded form, so the limit of
+ * 20,000 values also bounds what anchors can expand to.
  */
 export function locateYaml(text: string): Located | YamlFault {
   const lines = new LineCounter()
-  if (text.length > MAX_LENGTH) return faultAt(lines, 0, 'larger than 1 MiB: that is no policy')
+  if (text.length > MAX_LENGTH) return faultAt(lines, 0, 'larger than 1 MiB: that is not a policy')
   const document = parse(text, lines)
   if (document === undefined) return faultAt(lines, 0, 'nested too deeply')
   const [error] = document.errors
@@ -67,7 +67,7 @@ function faultAt(lines: LineCounter, offset: number, message: string): YamlFault
   return { line: Math.max(line, 1), column: Math.max(col, 1), message }
 }
 
-/** Undefined where the parser runs out of stack. */
+/** Undefined: the parser ran out of stack. */
 function parse(text: string, lineCounter: LineCounter): Document | undefined {
   try {
     return parseDocument(text, { lineCounter, prettyErrors: false, stringKeys: true })
@@ -101,7 +101,7 @@ class Locator {
     this.#lines = lines
   }
 
-  /** `offset`: where the value stands, or its field if it is not written out. */
+  /** `offset`: the position of the value, or of its field if the value is not written out. */
   locate(node: Node | null, offset: number, { path, depth }: Nesting): Located {
     if (++this.#values > MAX_VALUES) throw new ReadFault(offset, 'too many values for a policy')
     if (depth > MAX_DEPTH) throw new ReadFault(offset, 'nested too deeply')

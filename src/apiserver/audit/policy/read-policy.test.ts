@@ -78,7 +78,7 @@ describe('a rule is refused with its place, its value and the remedy', () => {
     ['{level: None, omitStages: [Done]}', 'rules[0].omitStages[0]: "Done": write RequestReceived,'],
     ['{level: None, omitManagedFields: yes}', 'omitManagedFields: "yes": write true or false'],
     ['{level: None, nonResourceURLs: [x]}', 'rules[0].nonResourceURLs[0]: "x": write a path'],
-    ['{level: None, nonResourceURLs: ["/a*b"]}', '"/a*b": write * at the end alone'],
+    ['{level: None, nonResourceURLs: ["/a*b"]}', '"/a*b": write * only at the end'],
     ['{level: None, nonResourceURLs: [/a], namespaces: [b]}', 'is for resources or for paths'],
     ['{level: None, nonResourceURLs: [/a], resources: [{}]}', 'is for resources or for paths'],
     ['{level: None, resources: [pods]}', 'rules[0].resources[0]: "pods": write a map of group,'],

@@ -72,7 +72,7 @@ function defaultNode(node: Raw): Raw {
   )
 }
 
-/** A Node that may be written. */
+/** The rules for a Node. */
 function checkNode(object: Reader): void {
   readNode(object)
   const spec = object.object('spec')
@@ -93,7 +93,7 @@ function nodeStatus(object: JsonObject): string {
   return cordoned ? `${words},SchedulingDisabled` : words
 }
 
-/** Roles that labels name by their key, or by the value of one key. */
+/** The roles of a Node: label keys with a role in them, or the value of one other label. */
 function roles(object: JsonObject): string {
   const labels = objectAt(object, 'metadata', 'labels')
   const keys = Object.keys(labels).filter((key) => key.startsWith(ROLE_LABEL))

@@ -3,7 +3,7 @@ import { isPort } from '../../../resources/port.ts'
 import type { Reader } from '../../../resources/reader.ts'
 import { checkAppProtocol } from '../shared/checks.ts'
 
-/** The rules between the ports of a Service; each by itself is checked where it is read. */
+/** The rules between the ports of a Service, and for each port. */
 export function checkServicePorts(spec: Reader): void {
   const ports = spec.objects('ports')
   const given = spec.value('ports') ?? []
@@ -43,7 +43,7 @@ function checkTargetPort(port: Reader): void {
   )
 }
 
-/** Names differ; numbers may repeat with another protocol. */
+/** Refuses repeated values: names must be unique, numbers unique for each protocol. */
 function refuseRepeated(port: Reader, key: 'name' | 'port' | 'nodePort', seen: Set<string>): void {
   const value = port.value(key)
   if (value === undefined || value === '' || value === 0) return

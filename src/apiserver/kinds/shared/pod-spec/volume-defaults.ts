@@ -7,7 +7,7 @@ const MODE = { defaultMode: 420 }
 const FILES = ['configMap', 'secret', 'downwardAPI', 'projected']
 const TOKEN = { expirationSeconds: 3600 }
 
-/** A volume whose files have a mode, and whose host path may be anything; its size is canonical. */
+/** The defaults of a volume: the mode of its files and the type of a host path; quantities get their canonical form. */
 export function defaultVolume(given: Raw): Raw {
   const moded = FILES.reduce(
     (volume, key) => changePresent(volume, key, (files) => fill(files, MODE)),
@@ -24,14 +24,14 @@ function defaultSource(source: Raw): Raw {
   return changePresent(withFields(source), 'serviceAccountToken', (token) => fill(token, TOKEN))
 }
 
-/** Files that show fields of the pod. */
+/** The defaults of files with fields of the Pod. */
 function withFields(source: Raw): Raw {
   return changePresent(source, 'downwardAPI', (files) =>
     changeEach(files, 'items', defaultFieldRef),
   )
 }
 
-/** A source that shows a field of the pod: in version v1 of pods unless it names another one. */
+/** A reference to a field of the Pod; the default API version is v1. */
 export function defaultFieldRef(source: Raw): Raw {
   return changePresent(source, 'fieldRef', (field) => fill(field, { apiVersion: 'v1' }))
 }
