@@ -1,6 +1,6 @@
 import { MAX_VALUES } from '../encoding/parse-json.ts'
 
-/** How the value behind a tag is laid out; groups (3 and 4) are not used by this API. */
+/** Wire types, which say how the value after a tag is encoded. Groups (3 and 4) are not used by this API. */
 export const VARINT = 0
 export const FIXED64 = 1
 export const BYTES = 2
@@ -11,7 +11,7 @@ export interface Tag {
   readonly wireType: number
 }
 
-/** Bytes of a varint whose bits all fit a number exactly, and what they can count to. */
+/** The number of varint bytes whose bits a JavaScript number represents exactly, and the first value beyond them. */
 const EXACT_BYTES = 7
 const EXACT = 2 ** (7 * EXACT_BYTES)
 
@@ -25,7 +25,7 @@ export class WireReader {
   readonly #bytes: Buffer
   #at: number
   readonly #end: number
-  /** Shared by the readers of one body. */
+  /** The number of tags read so far, shared by the readers of one body. */
   readonly #tally: { tags: number }
 
   constructor(bytes: Buffer, start = 0, end: number = bytes.length, tally = { tags: 0 }) {
@@ -66,13 +66,13 @@ export class WireReader {
     return exact
   }
 
-  /** The bytes behind a length. */
+  /** Reads a length and the bytes after it. */
   bytes(): Buffer {
     const { start, end } = this.#range()
     return this.#bytes.subarray(start, end)
   }
 
-  /** A reader of the message behind a length. */
+  /** Reads a length and returns a reader of the message after it. */
   message(): WireReader {
     const { start, end } = this.#range()
     return new WireReader(this.#bytes, start, end, this.#tally)
@@ -100,7 +100,7 @@ export class WireReader {
     return this.#bytes[this.#take(1)]!
   }
 
-  /** What follows the first seven bytes of a varint. */
+  /** Reads the bytes of a varint after the first seven. */
   #rest(start: number): bigint {
     let value = 0n
     for (let index = EXACT_BYTES; index < 10; index++) {
@@ -138,7 +138,7 @@ function isAscii(bytes: Buffer, start: number, end: number): boolean {
   return true
 }
 
-/** Bytes that are no message, found while reading them; never leaves `decodeProtobuf`. */
+/** Thrown for invalid bytes; never leaves `decodeProtobuf`. */
 export class WireFault extends Error {
   readonly offset: number
 

@@ -48,7 +48,7 @@ export const processMetrics = {
     name: 'conditions',
     type: 'gauge',
     labels: ['reason'],
-    help: '1 while a condition holds that an operator has to know of; /readyz lists them.',
+    help: '1 while a condition holds that an operator should know about; /readyz lists them.',
   },
   eventLoopDelay: {
     name: 'event_loop_delay_seconds',

@@ -71,9 +71,9 @@ describe('a rule is refused with its place, its value and the remedy', () => {
     ['{level: None, user: [ann]}', 'rules[0].user: unknown field; did you mean users?'],
     ['{level: None, users: ann}', 'p.yaml:4:24: rules[0].users: "ann": write a list'],
     ['{level: None, users: [1]}', 'rules[0].users[0]: 1: write text, in quotes'],
-    ['{level: None, users: ["*"]}', 'rules[0].users[0]: "*": names are compared as they are'],
-    ['{level: None, verbs: ["*"]}', 'rules[0].verbs[0]: "*": names are compared as they are'],
-    ['{level: None, verbs: [GET]}', 'rules[0].verbs[0]: "GET": verbs are in small letters'],
+    ['{level: None, users: ["*"]}', 'rules[0].users[0]: "*": names are compared literally'],
+    ['{level: None, verbs: ["*"]}', 'rules[0].verbs[0]: "*": names are compared literally'],
+    ['{level: None, verbs: [GET]}', 'rules[0].verbs[0]: "GET": write verbs in lower case'],
     ['{level: None, namespaces: ["kube-*"]}', 'rules[0].namespaces[0]: "kube-*": names are'],
     ['{level: None, omitStages: [Done]}', 'rules[0].omitStages[0]: "Done": write RequestReceived,'],
     ['{level: None, omitManagedFields: yes}', 'omitManagedFields: "yes": write true or false'],
@@ -88,7 +88,7 @@ describe('a rule is refused with its place, its value and the remedy', () => {
     ['{level: None, resources: [{resources: [Pod]}]}', '"Pod": write resources in plural'],
     ['{level: None, resources: [{resources: ["*/*"]}]}', '"*/*": write resources in plural'],
     ['{level: None, resources: [{resources: ["po*"]}]}', '"po*": write resources in plural'],
-    ['{level: None, resources: [{resourceNames: [a]}]}', 'names need the resource that has them'],
+    ['{level: None, resources: [{resourceNames: [a]}]}', 'resourceNames need resources'],
     ['5', 'p.yaml:4:3: rules[0]: 5: write a map of level, users'],
   ])('%s', (rule, expected) => {
     expect(faultOfRule(rule)).toContain(expected)

@@ -93,7 +93,7 @@ function nodeStatus(object: JsonObject): string {
   return cordoned ? `${words},SchedulingDisabled` : words
 }
 
-/** The roles of a Node: label keys with a role in them, or the value of one other label. */
+/** The roles of a Node: those in label keys, and the value of one other label. */
 function roles(object: JsonObject): string {
   const labels = objectAt(object, 'metadata', 'labels')
   const keys = Object.keys(labels).filter((key) => key.startsWith(ROLE_LABEL))
