@@ -12,9 +12,9 @@ export interface Problem {
   readonly at: Position | undefined
   /** `server.port` or `--server-port`; empty when it concerns the whole. */
   readonly field: string
-  /** What stands there, as JSON; undefined when nothing does. */
+  /** The value at that place, as JSON; undefined: there is none. */
   readonly value: string | undefined
-  /** What is wrong and what to do. */
+  /** The problem and its remedy. */
   readonly message: string
 }
 
@@ -25,7 +25,7 @@ export function describeProblem(problem: Problem): string {
   return [place, field, value ?? '', message].filter((part) => part !== '').join(': ')
 }
 
-/** The codes of a program for what can be wrong with its settings; `docs/errors.md` explains them. */
+/** The error codes of a program for problems of its settings; `docs/errors.md` explains them. */
 export interface ProblemCodes {
   /** A flag is unknown, wrong, ignored or deprecated. */
   readonly flag: string

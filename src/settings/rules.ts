@@ -11,10 +11,10 @@ export interface Conflict<C> {
   readonly message: string
 }
 
-/** What no field can see alone. */
+/** Rules about several fields. */
 export type Rule<C> = (config: C) => Conflict<C> | undefined
 
-/** What the rules of a program refer to. */
+/** The type of configuration that the rules of a program check. */
 export interface RuledFields<C> {
   readonly rules: readonly Rule<C>[]
   readonly byPath: ReadonlyMap<string, AnyField>

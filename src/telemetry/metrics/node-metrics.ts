@@ -59,7 +59,7 @@ export const processMetrics = {
   },
 } as const satisfies Readonly<Record<string, MetricDefinition>>
 
-/** Intended against actual: what the kernel holds of ours. */
+/** Metrics that compare the intended state with our objects in the kernel. */
 export const kernelMetrics = {
   appliedResourceVersion: {
     name: 'applied_resource_version',
