@@ -14,7 +14,7 @@ export interface Conflict<C> {
 /** Rules about several fields. */
 export type Rule<C> = (config: C) => Conflict<C> | undefined
 
-/** The type of configuration that the rules of a program check. */
+/** The parts of a settings table that its rules use. */
 export interface RuledFields<C> {
   readonly rules: readonly Rule<C>[]
   readonly byPath: ReadonlyMap<string, AnyField>

@@ -15,7 +15,7 @@ const MAX_SETTINGS = 100
 export class SpdyFrameReader {
   readonly #headers = new HeaderBlockReader()
   #kept: Buffer = Buffer.alloc(0)
-  /** The number of bytes of a data frame that are still to come. */
+  /** The data frame whose bytes are still arriving; undefined: there is none. */
   #data: { readonly streamId: number; readonly isLast: boolean; rest: number } | undefined;
 
   /** The frames that are completed by this chunk, and the parts of data frames in it. */
