@@ -20,7 +20,7 @@ export interface Limits {
   readonly streams: number
   /** Milliseconds after which an idle connection to a Pod is ended. */
   readonly idleStreamTimeout: number
-  /** Changes per resource that the cache keeps: a watch can start from any of them, and can lag behind by this many. */
+  /** Changes per resource that the cache keeps, for watches to start from or to lag behind. */
   readonly watchWindowChanges: number
   /** Bytes per resource of the changes that the cache keeps. */
   readonly watchWindowBytes: number
@@ -32,10 +32,7 @@ export interface Limits {
   readonly watchDuration: number
   /** Milliseconds that a read waits for a revision that the caches do not show yet. */
   readonly futureRevisionTimeout: number
-  /**
-   * Milliseconds in which a request must arrive completely; from then on a write may wait and be retried for
-   * the same time.
-   */
+  /** Milliseconds in which a request must arrive; from then on a write may wait and be retried as long. */
   readonly requestTimeout: number
 }
 

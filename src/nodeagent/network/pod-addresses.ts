@@ -14,10 +14,7 @@ export class PodAddresses {
     this.#cidrs = cidrs
   }
 
-  /**
-   * Assigns the addresses that a Pod had before, except those that are not in our networks or belong to another
-   * Pod.
-   */
+  /** Assigns the earlier addresses of a Pod, except those of other networks or of another Pod. */
   keep(uid: string, ips: readonly IpAddress[]): void {
     const taken = this.#taken()
     const fits = this.#cidrs.every((cidr, index) => {

@@ -17,10 +17,7 @@ export interface TokenTools {
 /** A token of a Pod's account. */
 export interface PodToken {
   readonly token: string
-  /**
-   * When to replace it: at the latest after 80 % of its lifetime or after a day, whichever is earlier;
-   * milliseconds since the epoch.
-   */
+  /** When to replace it, in milliseconds since the epoch: before 80 % of its lifetime, and before a day. */
   readonly renewAt: number
 }
 
