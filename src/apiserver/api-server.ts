@@ -41,25 +41,25 @@ import type { FileHandler } from './request/api-request.ts'
 import { storageKey } from './resource/resource.ts'
 import { createRoutes } from './routing/routes.ts'
 
-/** The namespaces that cannot be deleted, and that of the Leases of nodes. */
+/** The namespaces that every cluster has: those that cannot be deleted, and the one for the Leases of nodes. */
 const SYSTEM_NAMESPACES = [...LASTING_NAMESPACES, NODE_LEASES]
 
 export interface ApiServerOptions {
   /**
-   * How the server knows its users; absent: every request is an administrator's, so the server must
-   * be reachable from its own machine alone.
+   * How the server authenticates users; absent: every request has the rights of an administrator, so the server
+   * must be reachable only from its own machine.
    */
   readonly identity?: IdentityOptions
-  /** Where requests are recorded; absent: nowhere. Close it after the server. */
+  /** The audit log; absent: requests are not audited. Close it after the server. */
   readonly audit?: Pick<AuditLog, 'begin'>
   readonly store: Store
-  /** The streams of the Pods of a node; absent: of none. */
+  /** The streams of the Pods of a node; absent: no node has any. */
   readonly nodeStreams?: ServerContext['nodeStreams']
-  /** What requests to nodes are sent with; absent: none are. */
+  /** The credentials for requests to nodes; absent: no requests are sent to nodes. */
   readonly nodeCredentials?: ServerContext['nodeCredentials']
   /** Opens a connection to a node. Default: over the network. */
   readonly connectNode?: ServerContext['connectNode']
-  /** The addresses of this server, to which no Pod may lead; absent: none is known. */
+  /** The addresses of this server; connections to a Pod with such an address are refused. Absent: none is known. */
   readonly ownAddresses?: ServerContext['ownAddresses']
   readonly clock?: Clock
   readonly random?: Random
@@ -68,11 +68,11 @@ export interface ApiServerOptions {
   readonly serviceAddressRanges?: readonly string[]
   /** Default 30000–32767. */
   readonly nodePortRange?: PortRange
-  /** Receives bugs and failures of the store; the server goes on. */
+  /** Receives bugs and failures of the store; the server continues to run. */
   readonly onError?: (error: unknown) => void
-  /** Receives what operators should know of. Default: nothing is logged. */
+  /** Receives messages for operators. Default: nothing is logged. */
   readonly log?: OperatorLog
-  /** Answers requests for files beside the API; absent: there are none. */
+  /** Answers requests for files outside of the API; absent: there are none. */
   readonly files?: FileHandler
   /** Further metrics of this process for /metrics, in Prometheus' text format. */
   readonly moreMetrics?: () => Promise<string>
@@ -86,8 +86,8 @@ export interface ApiServer {
    */
   listen(options?: ListenOptions): Promise<Listener>
   /**
-   * Keeps the Services by which Pods reach the API pointing at this server, once it listens,
-   * and at its replicas on the same store.
+   * Makes the Services of the API lead to this server, once it listens, and to its replicas on the same store,
+   * and keeps them so.
    */
   advertise(at: { readonly address: string; readonly port: number }): Advertisement
   /** Makes `/readyz` fail, so that load balancers choose other servers; requests are still served. */
@@ -183,7 +183,10 @@ interface UpkeepParts {
   readonly onError: (error: unknown) => void
 }
 
-/** Loads the caches, stores the objects that every cluster has, and keeps up the rest until it is stopped. */
+/**
+ * Loads the caches, stores the objects that every cluster has, and runs the background work until the returned
+ * function is called.
+ */
 async function startUpkeep({ context, metrics, onError }: UpkeepParts): Promise<() => void> {
   await ensureSystemNamespaces(context)
   await context.feed.start()
@@ -200,7 +203,7 @@ async function startUpkeep({ context, metrics, onError }: UpkeepParts): Promise<
 
 const NO_LOG: OperatorLog = { info: () => undefined, warn: () => undefined }
 
-/** The Pods that the permissions of node agents follow from, as the caches show them. */
+/** The Pods in the caches, from which the permissions of node agents are derived. */
 function storedNodePods(caches: CacheReader): NodePods {
   const objects = objectReader(caches)
   return {
@@ -211,13 +214,13 @@ function storedNodePods(caches: CacheReader): NodePods {
 
 /** A server that is among the endpoints of the Services of the API. */
 interface Advertisement {
-  /** Why Pods cannot reach this server, which is in no endpoints then; undefined when they can. */
+  /** Why Pods cannot reach this server, which then has no endpoint; undefined: they can. */
   readonly unreachable: string | undefined
   /** Takes this server out of the endpoints. To be called before the server closes. */
   stop(): Promise<void>
 }
 
-/** Keeps the Services of the API, with this server among their endpoints if Pods can reach it. */
+/** Maintains the Services of the API, with this server among their endpoints if Pods can reach it. */
 function advertise(
   context: BackgroundContext,
   { address, port }: { readonly address: string; readonly port: number },
@@ -230,7 +233,7 @@ function advertise(
   return { unreachable, stop: () => publisher.stop() }
 }
 
-/** Creates those of the namespaces that every cluster has that are missing. */
+/** Creates missing system namespaces. */
 async function ensureSystemNamespaces(context: ServerContext): Promise<void> {
   for (const name of SYSTEM_NAMESPACES) await ensureNamespace(context, name)
 }
@@ -254,9 +257,9 @@ async function ensureNamespace(
 }
 
 /**
- * The same store, with one call for the newest revision shared by many readers. A reader
- * that comes during a call shares the next one, never that one: its result
- * may be older than a write that the reader already knows of.
+ * The same store, with one call for the newest revision shared by many readers. A reader that arrives during a
+ * call waits for the next call: the result of the running one may be older than a write that the reader already
+ * knows of.
  */
 export function withSharedRevision(store: Store): Store {
   let underWay: Promise<unknown> = Promise.resolve()
@@ -279,7 +282,7 @@ export function withSharedRevision(store: Store): Store {
   }
 }
 
-/** The store itself, but for a measurement of how long it takes to answer. */
+/** The store, with a measurement of how long each call takes. */
 export function measuredStore(
   store: Store,
   { storeDuration }: Pick<ServerMetrics, 'storeDuration'>,

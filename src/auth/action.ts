@@ -5,7 +5,7 @@ export interface ResourceAction {
   readonly verb: string
   /** Canonical, as `canonicalGroup` returns it; empty: the core group. */
   readonly group: string
-  /** In plural, as in URLs. */
+  /** The plural name, as in URLs. */
   readonly resource: string
   /** Empty: the object itself. */
   readonly subresource: string
@@ -16,7 +16,7 @@ export interface ResourceAction {
 }
 
 export interface PathAction {
-  /** The method of the request in small letters. */
+  /** The method of the request in lower case. */
   readonly verb: string
   readonly path: string
 }

@@ -11,9 +11,9 @@ const EXTRA = 'impersonate-extra-'
 export type ReadImpersonation = Impersonation | { readonly fault: string } | undefined
 
 /**
- * Reads the headers `Impersonate-…` from Node's list of names and values in turn. A header that is
- * repeated stays several values: joined with commas they would be one other value, or the other
- * way about. Undefined: the request impersonates no user.
+ * Reads the headers `Impersonate-…` from Node's flat list of alternating names and values. A repeated header
+ * stays several values: joined with commas they could not be told from one value that contains a comma.
+ * Undefined: the request impersonates no user.
  */
 export function readImpersonation(rawHeaders: readonly string[]): ReadImpersonation {
   const values = new Map<string, string[]>()
@@ -39,7 +39,7 @@ function readValues(values: ReadonlyMap<string, readonly string[]>): ReadImperso
   }
   const name = values.get('impersonate-user')?.[0]
   if (name === undefined) {
-    return { fault: 'Impersonate-User must be given with any other header Impersonate-' }
+    return { fault: 'any other header Impersonate- needs the header Impersonate-User' }
   }
   const uid = values.get('impersonate-uid')?.[0]
   return { name, uid, groups: values.get('impersonate-group') ?? [], extra }
@@ -55,7 +55,7 @@ function faultOf(header: string, values: readonly string[]): string | undefined 
   return undefined
 }
 
-/** The key of an extra value; its header has it percent-encoded, since not every byte may stand there. */
+/** The key of an extra value. It is percent-encoded in the header, because a header name cannot hold every byte. */
 function decode(text: string): string | undefined {
   try {
     return decodeURIComponent(text).toLowerCase() || undefined
@@ -64,11 +64,11 @@ function decode(text: string): string | undefined {
   }
 }
 
-/** Whom a request wants to be, as its headers name it. */
+/** The user that a request wants to act as, as its headers name it. */
 interface Impersonation {
   readonly name: string
   readonly uid: string | undefined
-  /** Empty: those that the user would have. */
+  /** Empty: the groups that the user has by its name. */
   readonly groups: readonly string[]
   readonly extra: ReadonlyMap<string, readonly string[]>
 }

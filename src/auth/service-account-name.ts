@@ -8,12 +8,12 @@ export interface ServiceAccountName {
   readonly name: string
 }
 
-/** `system:serviceaccount:<namespace>:<name>`: how an account is called where users are. */
+/** `system:serviceaccount:<namespace>:<name>`: the user name of an account. */
 export function accountUserName({ namespace, name }: ServiceAccountName): string {
   return `${PREFIX}${namespace}:${name}`
 }
 
-/** The account that a user name is that of; undefined: it names no account. */
+/** The account that a user name stands for; undefined: it is not the name of an account. */
 export function parseAccountUserName(userName: string): ServiceAccountName | undefined {
   if (!userName.startsWith(PREFIX)) return undefined
   const [namespace = '', name = '', ...rest] = userName.slice(PREFIX.length).split(':')

@@ -1,7 +1,7 @@
-/** The user as whom orch-server reads nodes for its clients; no person has it. */
+/** The user that orch-server acts as when it reads from nodes for its clients; never that of a person. */
 export const NODE_CLIENT = 'system:orch-server-node-client'
 
-/** The built-in role by which it may. */
+/** The built-in role that permits `NODE_CLIENT` to do so. */
 export const NODE_READER_ROLE = 'system:node-inspection-reader'
 
 /** Who sends a request, as authentication found it. Names are exact: case and bytes count. */

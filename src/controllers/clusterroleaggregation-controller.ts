@@ -8,8 +8,9 @@ import type { Controller, Reconciliation } from './runner/controller.ts'
 import { SETTLED } from './runner/controller.ts'
 
 /**
- * Writes the rules of aggregated ClusterRoles: those of the ClusterRoles that they select, in the order of their
- * names. Rules that were written by hand are replaced. A key is the name of an aggregated ClusterRole.
+ * Writes the rules of aggregated ClusterRoles: the rules of the ClusterRoles that they select, in the order of
+ * the names of those roles. Rules that were written by hand are replaced. A key is the name of an aggregated
+ * ClusterRole.
  */
 export const clusterRoleAggregationController: Controller = {
   name: 'clusterroleaggregation',

@@ -89,8 +89,8 @@ function deletion(
 }
 
 /**
- * At most one write, which makes the Endpoints of a Service list the addresses of its Pods. `pods` are
- * those that it selects; `existing` is undefined while it has no Endpoints object.
+ * The write, if one is needed, that makes the Endpoints of a Service list the addresses of its Pods. `pods`:
+ * those that the Service selects; `existing`: undefined while it has no Endpoints object.
  */
 function endpointsWrites(
   service: ServiceObject,
@@ -141,7 +141,7 @@ function creation(
   return { verb: 'create', collection: 'endpoints', namespace, name, body }
 }
 
-/** A subset without the field `targetRef.resourceVersion`, which other clients may add. */
+/** A subset for comparison, without the field `targetRef.resourceVersion`, which other clients may add. */
 function comparable(subset: JsonObject): JsonObject {
   const lists = ['addresses', 'notReadyAddresses'].filter((list) => Object.hasOwn(subset, list))
   const stripped = lists.map((list): [string, Json] => [
@@ -154,7 +154,7 @@ function comparable(subset: JsonObject): JsonObject {
   return { ...subset, ...Object.fromEntries(stripped) }
 }
 
-/** When the addresses changed that are new or have another readiness than in `existing`, RFC 3339. */
+/** The times (RFC 3339) at which those addresses changed that are new, or whose readiness differs from `existing`. */
 function timesOfChanges(
   existing: EndpointsObject,
   addresses: readonly EndpointAddress[],
@@ -174,16 +174,16 @@ function statesOf(subset: JsonObject): readonly string[] {
   return [...state(true, 'addresses'), ...state(false, 'notReadyAddresses')]
 }
 
-/** One address in the Endpoints of a Service: a Pod, with the list of a subset that it belongs to. */
+/** One address in the Endpoints of a Service: a Pod, and the list of the subset in which its address belongs. */
 interface EndpointAddress extends Candidate {
-  /** In `addresses`; false: in `notReadyAddresses`. */
+  /** True: in `addresses`; false: in `notReadyAddresses`. */
   readonly ready: boolean
 }
 
 /**
- * The Pods that belong into a Service's Endpoints, by their address of the Service's first IP family. Pods
- * that are being deleted are left out; with `publishNotReadyAddresses` they stay, and every Pod counts as
- * ready. The ready ones come first, then the address decides, compared as text.
+ * The Pods that belong in a Service's Endpoints, with their address of the Service's first IP family. Pods that
+ * are being deleted are left out; with `publishNotReadyAddresses` they stay, and every Pod counts as ready.
+ * Ready ones come first; otherwise they are sorted by address as text.
  */
 function endpointAddresses(
   service: ServiceObject,

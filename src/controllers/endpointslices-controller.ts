@@ -53,7 +53,10 @@ const CAPACITY_KEY = 'zone capacity'
 const MANAGER = 'endpointslice-controller.k8s.io'
 /** `--max-endpoints-per-slice` of kube-controller-manager. */
 const MAX_ENDPOINTS = 100
-/** So that thousands of Nodes that become ready together cost few reconciles of the Services. */
+/**
+ * The delay after a change of the capacity, so that thousands of Nodes that become ready together cost few
+ * reconciles of the Services.
+ */
 const CAPACITY_DELAY_MS = 1000
 
 /**
@@ -109,8 +112,8 @@ function templateOf(service: ServiceObject): SliceTemplate {
 }
 
 /**
- * The Services with Pods on a node whose zone changed, and `CAPACITY_KEY` when the capacity of the node changed. A
- * heartbeat affects none.
+ * The Services with Pods on a node whose zone changed, and `CAPACITY_KEY` when the capacity of the node
+ * changed. A heartbeat affects neither.
  */
 function nodeAffects(
   { key, before, after }: ObjectChange<NodeObject>,
@@ -205,9 +208,9 @@ interface PortedEndpoint extends WantedEndpoint {
 }
 
 /**
- * The endpoints of a Service, for each of its IP families and by the ports they
- * have. Pods that are being deleted stay until they are gone: nodes may let
- * their connections end (KEP-1672). Hints are distributed over all endpoints of a family.
+ * The endpoints of a Service, for each of its IP families, grouped by their ports. Pods that are being deleted
+ * stay until they are gone: nodes may let their connections end (KEP-1672). Hints are distributed over all
+ * endpoints of a family.
  */
 function serviceSlices(
   service: ServiceObject,

@@ -17,9 +17,10 @@ const NAME = 'garbagecollector'
 type ChangeAffects = Affects<{ readonly meta: ObjectMeta }>
 
 /**
- * Deletes an object when each of its owners is gone (in the caches, and then confirmed by the server) or is being
- * deleted in the foreground. An owner with the finalizer `foregroundDeletion` stays until its dependents with
- * `blockOwnerDeletion` are gone; one with `orphan` stays until its dependents no longer refer to it.
+ * Deletes an object when each of its owners is gone (in the caches, and then confirmed by the server) or is
+ * being deleted in the foreground. An owner with the finalizer `foregroundDeletion` stays until its dependents
+ * with `blockOwnerDeletion` are gone; an owner with the finalizer `orphan` stays until its dependents no longer
+ * refer to it.
  */
 export const garbageCollector: Controller = {
   name: NAME,
@@ -32,7 +33,7 @@ export const garbageCollector: Controller = {
   reconcile,
 }
 
-/** The object itself; its dependents; and its owners before the change, which may wait for it. */
+/** The keys of the object itself, of its dependents, and of its owners before the change, which may wait for it. */
 function affectedKeys(
   collection: CollectionName,
   { key, before, after }: ObjectChange<{ readonly meta: ObjectMeta }>,
@@ -132,10 +133,10 @@ function existsAnywhere(uid: string, view: View): boolean {
 }
 
 /**
- * The state of an owner. `awaitsDependents`: its foreground deletion waits for its dependents; `present`: the
- * caches have it in any other state; `unknown`: no collection has its kind, or its kind is namespaced and the
- * dependent is not; `gone`: the caches have no object of that name, or one with another uid. Before an object is
- * deleted because of an owner that is gone, the server has to confirm that (`identity`).
+ * The state of an owner. `awaitsDependents`: its foreground deletion waits for its dependents; `present`: it is
+ * in the caches, in any other state; `unknown`: no collection has its kind, or its kind is namespaced and the
+ * dependent is not; `gone`: the caches have no object of that name, or one with another uid. Before an object
+ * is deleted because of an owner that is gone, the server has to confirm that (`identity`).
  */
 type OwnerState =
   | { readonly state: 'present' | 'awaitsDependents' | 'unknown' }
@@ -176,7 +177,7 @@ function apiVersionOf(collection: CollectionName): string {
   return COLLECTION_ROUTES[collection].root.replace(/^\/apis?\//, '')
 }
 
-/** Which object the reference names: an owner of a namespaced kind is in the namespace of its dependents. */
+/** The object that a reference names. An owner of a namespaced kind is in the namespace of its dependents. */
 function identityOf(
   { name, uid }: OwnerReference,
   collection: CollectionName,
@@ -186,13 +187,13 @@ function identityOf(
   return meta.namespace === '' ? undefined : { collection, namespace: meta.namespace, name, uid }
 }
 
-/** `apps` of `apps/v1`; empty of `v1`. */
+/** The group of an API version: `apps` for `apps/v1`, empty for `v1`. */
 function groupOf(apiVersion: string): string {
   const [group = '', version] = apiVersion.split('/')
   return version === undefined ? '' : group
 }
 
-/** An object of any collection: which one, and its metadata. */
+/** An object of any collection: its collection, key and metadata. */
 interface FoundObject {
   readonly collection: CollectionName
   readonly meta: ObjectMeta

@@ -16,13 +16,13 @@ import { serviceAccountsController } from './serviceaccounts-controller.ts'
 import { createServiceAccountTokensController } from './serviceaccounttokens-controller.ts'
 import type { TokenContents } from './token-secret-writes.ts'
 
-/** Of kube-system: as whom the objects are followed that all controllers share. */
+/** The account in kube-system that watches the objects for all controllers. */
 export const READER_ACCOUNT = 'controllers-reader'
 
-/** What the controllers of identity give away; those that miss something do nothing. */
+/** The tokens and certificates that some controllers provide. A controller whose part is absent does nothing. */
 export type IdentityContents = Partial<TokenContents>
 
-/** Every controller, in the order in which help names them. */
+/** All controllers, in the order in which the help lists them. */
 export function knownControllers(
   loadBalancerPools: readonly string[],
   { ca, sign }: IdentityContents = {},

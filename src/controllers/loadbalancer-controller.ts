@@ -57,8 +57,8 @@ export function createLoadBalancerController(pools: readonly AddressPool[]): Con
 }
 
 /**
- * The Service; other Services with one of its addresses; and, when it gave up an address, those that wait
- * for one, the oldest first.
+ * The keys of the Service, of other Services with one of its addresses, and, when it gave up an address, of
+ * those that wait for one, the oldest first.
  */
 function serviceAffects(
   { key, before, after }: ObjectChange<ServiceObject>,
@@ -121,7 +121,7 @@ function statusPatch(
   return { verb: 'patch', collection: 'services', meta, subresource: 'status', body: { status } }
 }
 
-/** The addresses that a Service is to have; `problem`: why it does not get all that it requests. */
+/** The addresses that a Service is to have. `problem`: why it does not get everything that it requests. */
 interface Assignment {
   readonly addresses: readonly IpAddress[]
   readonly problem?: AssignmentProblem
@@ -227,9 +227,9 @@ function otherHolders({ meta }: ServiceObject, ip: string, view: View): readonly
 }
 
 /**
- * Whether a Service whose status has the address keeps it. Of the Services that this controller assigns
- * addresses to, the oldest keeps it. A Service that another controller assigned it to always goes first, and
- * one that is no longer of type LoadBalancer does not count.
+ * Whether a Service whose status has the address keeps it. A Service to which another controller assigned the
+ * address takes precedence; among those of this controller the oldest keeps it. Services that are no longer of
+ * type LoadBalancer do not count.
  */
 function keepsAddress(service: ServiceObject, ip: string, view: View): boolean {
   const goesBefore = (other: ServiceObject): boolean =>

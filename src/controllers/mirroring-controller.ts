@@ -38,7 +38,7 @@ const MAX_PER_SUBSET = 1000
 const FAMILIES = [4, 6] as const
 
 const MANAGER = 'endpointslicemirroring-controller.k8s.io'
-/** Texts that `strconv.ParseBool` of Go takes for true, as kube-controller-manager reads the label. */
+/** Texts that Go's `strconv.ParseBool` reads as true; kube-controller-manager reads the label with it. */
 const TRUE = /^(1|t|T|true|True|TRUE)$/
 
 /**
@@ -80,8 +80,8 @@ function isExcluded(endpoints: EndpointsObject): boolean {
 }
 
 /**
- * Slices get the labels and annotations of the Endpoints, except for those that concern the Endpoints
- * alone. Annotations of existing slices (`known`) that the Endpoints no longer have are removed.
+ * Slices get the labels and annotations of the Endpoints, except for those that concern only the Endpoints.
+ * Annotations of existing slices (`known`) that the Endpoints no longer have are removed.
  */
 function templateOf(endpoints: EndpointsObject, known: readonly StringMap[]): SliceTemplate {
   const { namespace, name, labels, annotations } = endpoints.meta
@@ -106,9 +106,9 @@ function templateOf(endpoints: EndpointsObject, known: readonly StringMap[]): Sl
 }
 
 /**
- * The endpoints that the slices of hand-written Endpoints hold, grouped by address type and ports. Each
- * address of a group is one endpoint, ready if it is ready in any subset with the same ports. Texts that
- * are no IP address are left out; leading zeros are read as decimal.
+ * The endpoints that the slices of hand-written Endpoints hold, grouped by address type and ports. Each address
+ * of a group is one endpoint, ready if it is ready in any subset with the same ports. Texts that are not IP
+ * addresses are left out; numbers with leading zeros are read as decimal.
  */
 function mirroredSlices({ subsets }: EndpointsObject): WantedSlices {
   const groupsByType = FAMILIES.map((family): readonly [AddressType, readonly WantedGroup[]] => {

@@ -14,7 +14,10 @@ import type { ObjectMeta } from './objects/object-meta.ts'
 import { type Controller, type Reconciliation, SETTLED } from './runner/controller.ts'
 import type { Deletion, Patch } from './runner/write.ts'
 
-/** Never True: all kinds are known without discovery, and the runner retries and reports refused deletions. */
+/**
+ * Conditions that are always False here: all kinds are known without discovery, and the runner retries and
+ * reports refused deletions.
+ */
 const ALWAYS: readonly WantedCondition[] = [
   {
     type: 'NamespaceDeletionDiscoveryFailure',
@@ -75,8 +78,8 @@ function deletionsOf(contents: readonly Contents[]): readonly Deletion[] {
 }
 
 /**
- * What the server has to confirm before the first deletion, because the caches may be behind: that the namespace
- * is the one with this uid, and that it has no Pods if other contents are deleted.
+ * What the server has to confirm before the first deletion, because the caches may be behind: that the
+ * namespace still has this uid, and, before contents other than Pods are deleted, that it has no Pods.
  */
 function conditionsFor(
   { meta: { name, uid } }: NamespaceObject,
@@ -92,7 +95,7 @@ function finalized({ meta, finalizers }: NamespaceObject): Patch {
   return { verb: 'patch', collection: 'namespaces', meta, subresource: 'finalize', body }
 }
 
-/** The write of the conditions that report what the namespace waits for; none if its status has them. */
+/** The write of the conditions that report what the namespace waits for; empty if its status already has them. */
 function reported(
   { meta, status }: NamespaceObject,
   left: readonly Contents[],
@@ -144,7 +147,7 @@ interface Contents {
   readonly objects: readonly ObjectMeta[]
 }
 
-/** Everything in a namespace that must be deleted before it ends: all but Events. */
+/** Everything in a namespace that must be deleted before the namespace: all objects except Events. */
 function contentsOf(namespace: string, view: View): readonly Contents[] {
   return COLLECTION_NAMES.filter((collection) => COLLECTION_ROUTES[collection].namespaced)
     .map((collection) => {

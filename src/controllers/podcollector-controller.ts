@@ -7,7 +7,7 @@ import type { Controller, Reconciliation } from './runner/controller.ts'
 import { SETTLED } from './runner/controller.ts'
 import type { Deletion, Patch } from './runner/write.ts'
 
-/** How long a Node may be gone before its Pods are deleted: it may be created again. */
+/** How long a Node must be gone before its Pods are deleted, because it may be created again. */
 const NODE_GONE_MS = 40_000
 
 const GONE: WantedCondition = {
@@ -21,13 +21,13 @@ const RETURNED: WantedCondition = {
   type: DISRUPTION,
   status: 'False',
   reason: 'NodeReturned',
-  message: 'The node of the Pod is there again.',
+  message: 'The node of the Pod exists again.',
 }
 
 /**
- * Deletes Pods that no node agent deletes: those whose Node is gone, and those that are being deleted and have no
- * node. The condition `DisruptionTarget` of a Pod records since when its Node is gone; it becomes False when the
- * Node is there again.
+ * Deletes Pods that no node agent deletes: those whose Node is gone, and those that are being deleted and have
+ * no node. The condition `DisruptionTarget` of a Pod records when its Node was found to be gone; it becomes
+ * False when the Node exists again.
  */
 export const podCollector: Controller = {
   name: 'podcollector',
@@ -58,7 +58,7 @@ function dueAt(pod: PodObject, isNodeMissing: boolean, now: number): number {
   return Math.min(ends, lost)
 }
 
-/** Since when the Node of the Pod is known to be gone, RFC 3339; empty when it is not. */
+/** When the Node of the Pod was found to be gone, RFC 3339; empty when it is not gone. */
 function goneSince({ disruption }: PodObject): string {
   return disruption.reason === NODE_GONE ? disruption.lastTransitionTime : ''
 }
@@ -68,7 +68,7 @@ function time(text: string, otherwise: number): number {
   return Number.isNaN(parsed) ? otherwise : parsed
 }
 
-/** The deletion without a grace period; a missing Node must be absent on the server, too. */
+/** The deletion without a grace period. If the Node is missing, the server must confirm that. */
 function removal({ meta, nodeName }: PodObject, isNodeMissing: boolean): Deletion {
   const node = { collection: 'nodes', namespace: '', name: nodeName, uid: '' } as const
   const absent = isNodeMissing ? [node] : []

@@ -8,10 +8,10 @@ import type { Write } from './runner/write.ts'
 const COLLECTION = 'configmaps'
 
 /**
- * Keeps the ConfigMap `kube-root-ca.crt` in every namespace that is not being deleted: its data is `ca.crt`, the
- * certificates (PEM) by which Pods verify the API server, and nothing else. One that was made immutable with other
- * data is deleted, and then created again. Without certificates the controller does nothing. A key is the name of a
- * namespace.
+ * Keeps the ConfigMap `kube-root-ca.crt` in every namespace that is not being deleted: its data is `ca.crt`,
+ * the certificates (PEM) by which Pods verify the API server, and nothing else. A ConfigMap that was made
+ * immutable with other data is deleted and created again. Without certificates the controller does nothing. A
+ * key is the name of a namespace.
  */
 export function createRootCaController(ca: string | undefined): Controller {
   return {

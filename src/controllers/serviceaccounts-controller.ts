@@ -5,7 +5,7 @@ import { SETTLED } from './runner/controller.ts'
 
 /**
  * Creates the account `default` in every namespace that is not being deleted, and again when it was deleted. An
- * account that exists stays as it is. A key is the name of a namespace.
+ * existing account is left unchanged. A key is the name of a namespace.
  */
 export const serviceAccountsController: Controller = {
   name: 'serviceaccounts',

@@ -7,13 +7,13 @@ import type { Controller, Reconciliation } from './runner/controller.ts'
 import { SETTLED } from './runner/controller.ts'
 import { type TokenContents, tokenSecretWrites } from './token-secret-writes.ts'
 
-/** How long a new Secret may be without its account, in milliseconds: both may be created in any order. */
+/** How long a new Secret may exist without its account, in milliseconds: the two may be created in any order. */
 const NEW_SECRET_GRACE_MS = 5_000
 
 /**
- * Fills Secrets for tokens of accounts, and fills them again when something of it was removed. A Secret whose
- * account is gone is deleted; an account of that name with another uid is another account. Without `contents` the
- * controller does nothing. A key is that of a Secret.
+ * Fills Secrets for tokens of accounts, and fills them again when part of the content was removed. A Secret
+ * whose account is gone is deleted; an account of that name with another uid is another account. Without
+ * `contents` the controller does nothing. A key is `namespace/name` of a Secret.
  */
 export function createServiceAccountTokensController(
   contents: TokenContents | undefined,
@@ -59,7 +59,7 @@ function reconcile(key: string, { view, now, contents }: Scene): Reconciliation 
   return waitMs > 0 ? { writes: [], againMs: waitMs } : deletion(meta, token)
 }
 
-/** The server confirms that the account is gone, unless its name is one that no account can have. */
+/** The deletion of a Secret. The server must confirm that the account is gone, unless no account can have its name. */
 function deletion(meta: ObjectMeta, { accountName, accountUid }: TokenSecret): Reconciliation {
   const account = {
     ...({ collection: 'serviceaccounts', namespace: meta.namespace } as const),

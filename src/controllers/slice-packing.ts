@@ -9,7 +9,7 @@ export interface WantedEndpoint {
   readonly id: string
   /** The endpoint as an EndpointSlice holds it. */
   readonly body: JsonObject
-  /** When it became what it is, RFC 3339; empty when unknown. */
+  /** When the endpoint last changed, RFC 3339; empty when unknown. */
   readonly changedAt: string
 }
 
@@ -48,10 +48,10 @@ interface Slot extends PackedSlice {
 }
 
 /**
- * Spreads endpoints of one address type over slices with few writes (KEP-752):
- * an endpoint stays in its slice; newcomers fill slices that are written anyway,
- * then the one other slice that is fullest with the rest in it, else new ones. A slice that
- * is left empty is reused in place of a new one; only what remains is deleted (`surplus`).
+ * Spreads endpoints of one address type over slices with few writes (KEP-752): an endpoint stays in its slice.
+ * New endpoints fill slices that are written anyway; the rest goes into the fullest other slice that has space
+ * for it, or else into new slices. Empty slices are reused in place of new ones; only those that remain are
+ * deleted (`surplus`).
  */
 export function packSlices(
   existing: readonly SliceObject[],
@@ -134,7 +134,10 @@ function fillTouched(
   return rest
 }
 
-/** New slices, all full; the remainder goes into the fullest slice that has space, else into one more. */
+/**
+ * Puts endpoints into new slices that are all full. The remainder goes into the fullest slice that has space,
+ * or else into one more new slice.
+ */
 function placeRest(
   slots: readonly Slot[],
   rest: readonly WantedEndpoint[],

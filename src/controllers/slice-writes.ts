@@ -29,10 +29,10 @@ export interface SliceTemplate {
   /** Name of the Service; the names of its slices begin with it. */
   readonly service: string
   readonly labels: StringMap
-  /** Named keys are set or removed; all other keys stay. */
+  /** Keys to set or to remove; all other keys are left unchanged. */
   readonly annotations: WantedKeys
   readonly owner: JsonObject
-  /** The owner is being deleted and may wait for its slices: no new ones are created. */
+  /** The owner is being deleted and may wait for the deletion of its slices, so no new ones are created. */
   readonly ownerTerminating: boolean
   /** The maximum number of endpoints in one slice. */
   readonly maxEndpoints: number
@@ -44,7 +44,7 @@ export type AddressType = 'IPv4' | 'IPv6'
 /** The address type of each IP family. */
 export const ADDRESS_TYPES: Readonly<Record<Family, AddressType>> = { 4: 'IPv4', 6: 'IPv6' }
 
-/** The groups of endpoints that slices are to hold, by address type; others have no slices. */
+/** The groups of endpoints that slices are to hold, by address type; an absent address type has no slices. */
 export type WantedSlices = ReadonlyMap<AddressType, readonly WantedGroup[]>
 
 /** The slices of a Service (`namespace/name`) that a controller manages, without those being deleted. */
@@ -136,7 +136,7 @@ function creation(
   return { verb: 'create', collection: 'endpointslices', namespace, name: '', body }
 }
 
-/** The patch of metadata that a slice needs, apart from the trigger time; empty for none. */
+/** The patch of the metadata of a slice, without the trigger time; empty if none is needed. */
 function metadataPatch({ meta }: SliceObject, template: SliceTemplate): JsonObject {
   const owners = meta.owners.map(({ reference }) => reference)
   const labels = replacementPatch(meta.labels, template.labels)
@@ -148,7 +148,7 @@ function metadataPatch({ meta }: SliceObject, template: SliceTemplate): JsonObje
   }
 }
 
-/** When the endpoints changed that are not in the slice as they are wanted, RFC 3339. */
+/** The times (RFC 3339) at which those endpoints changed that differ from the slice. */
 function timesOfChanges(slice: SliceObject, wanted: readonly WantedEndpoint[]): readonly string[] {
   const known = new Map(slice.endpoints.map((one) => [endpointId(one), one]))
   return wanted
@@ -164,7 +164,7 @@ export function sliceAffects(manager: string): Affects<SliceObject> {
       .map((slice) => `${slice?.meta.namespace}/${slice?.meta.labels[SERVICE_NAME] ?? ''}`)
 }
 
-/** The owner reference of a slice: the garbage collector deletes the slice after that Service or Endpoints. */
+/** The owner reference of a slice, so that the garbage collector deletes the slice after its Service or Endpoints. */
 export function ownerReference(
   kind: 'Service' | 'Endpoints',
   { name, uid }: ObjectMeta,

@@ -22,8 +22,8 @@ export interface AccountSecret {
 }
 
 /**
- * The write that fills a Secret, if anything is missing or changed. A token that is there stays. The token is signed
- * when the write is made, so that no reconcile, cache or queue holds one.
+ * The write that fills a Secret, if anything is missing or changed. An existing token is kept. The token is
+ * signed when the write is made, so that no reconcile, cache or queue holds one.
  */
 export function tokenSecretWrites(
   { meta, token, account }: AccountSecret,

@@ -15,13 +15,13 @@ export interface PlacedEndpoint {
 export interface HintsProblem {
   /** Reason of the condition, stable. */
   readonly reason: string
-  /** One clause, always the same for one reason. */
+  /** One clause, always the same for the same reason. */
   readonly message: string
   /** The numbers that led to the problem, which may change while the reason stays. */
   readonly detail: string
 }
 
-/** The zone of each ready endpoint by its id, or why none gets a hint. */
+/** The zone that each ready endpoint is for, by id, or the reason why none gets a hint. */
 export type ZoneHints =
   | { readonly zones: ReadonlyMap<string, string>; readonly problem?: undefined }
   | { readonly problem: HintsProblem }
@@ -63,8 +63,8 @@ const PROBLEMS = {
 /**
  * The zone that each endpoint is for, by id, so that every zone has the number of endpoints in `counts`. An
  * endpoint is for its own zone while that number allows. Which endpoints of a zone are for another one, and for
- * which, depends on a hash of zone and endpoint and never on the past: controllers agree without memory, and one
- * endpoint more or less changes the zone of few others, however many there are.
+ * which, depends only on a hash of zone and endpoint and never on earlier results. So all replicas agree
+ * without shared state, and adding or removing an endpoint changes the zone of only a few others.
  */
 export function assignZones(
   endpoints: readonly PlacedEndpoint[],
@@ -88,8 +88,8 @@ export function assignZones(
 }
 
 /**
- * The endpoints in an order of each zone's own (rendezvous hashing), in which endpoints of one node are far apart
- * although their addresses are similar.
+ * The endpoints in an order that is specific to the zone (rendezvous hashing). Endpoints of one node are far
+ * apart in it although their addresses are similar.
  */
 function ranking(zone: string, endpoints: readonly PlacedEndpoint[]): readonly PlacedEndpoint[] {
   return endpoints

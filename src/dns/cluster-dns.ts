@@ -49,9 +49,9 @@ export interface ClusterDnsOptions {
   readonly random: Pick<Random, 'below'>
   readonly reporter: RequestReporter
   readonly onProblem: (problem: WatchProblem) => void
-  /** Receives what the operator should know, in a sentence. */
+  /** Receives each warning for the operator, as a sentence. */
   readonly onWarning: (warning: string) => void
-  /** Receives an error in answering one message, which is a bug; the message gets no answer. */
+  /** Receives an error in answering a message. It is a bug, and the message gets no answer. */
   readonly onError: (error: unknown) => void
 }
 
@@ -60,7 +60,7 @@ export interface ClusterDns {
   readonly statistics: Statistics
   /** Where it listens: an address and port for each of the configuration. */
   readonly addresses: readonly ListenAddress[]
-  /** Resolves when all names are known; until then the answer is a failure of the server. */
+  /** Resolves when all names are known; until then every answer is SERVFAIL. */
   readonly ready: Promise<void>
   /** The Services that have names. */
   serviceCount(): number
@@ -70,8 +70,9 @@ export interface ClusterDns {
 }
 
 /**
- * Follows the cluster, and answers questions about its names as soon as all of them are known: a server that
- * knows a part would deny the rest, and clients keep a denial. Until then it fails, and clients query another one.
+ * Watches the cluster, and answers questions about its names once all of them are known. A server that knows
+ * only a part would deny the rest, and clients cache denials. Until then it answers SERVFAIL, so clients query
+ * another server.
  * @throws NP_DNS_LISTEN, NP_DNS_RESOLV_CONF, NP_DNS_LOOP
  */
 export async function openClusterDns(options: ClusterDnsOptions): Promise<ClusterDns> {
@@ -136,13 +137,13 @@ function changeText({ upstream, since, isAway }: UpstreamChange, now: number): s
   const name = upstreamName(upstream)
   const seconds = Math.round((now - since) / 1_000)
   return isAway
-    ? `the upstream ${name} has not answered for ${seconds} s; names outside of the cluster fail where no other one answers: check that it runs, and the way to it`
+    ? `the upstream ${name} has not answered for ${seconds} s; names outside of the cluster fail if no other upstream answers: check that it runs and can be reached`
     : `the upstream ${name} answers again after ${seconds} s`
 }
 
 /**
  * Opens both transports on each address, at the same port.
- * @throws NP_DNS_LISTEN when an address cannot be used; none is open then
+ * @throws NP_DNS_LISTEN when an address cannot be used; then none is left open
  */
 export async function openServers(
   listen: readonly ListenAddress[],
@@ -189,7 +190,7 @@ interface DnsWatcherOptions {
   readonly onEvents: (batch: readonly ClusterEvent[]) => void
   /** Called once, when Services and endpoints were both listed. */
   readonly onSynced: () => void
-  /** Called for an object that cannot be used, or only in part. */
+  /** Called for an object that cannot be used completely. */
   readonly onProblem: (problem: WatchProblem) => void
 }
 
@@ -201,8 +202,8 @@ interface DnsWatcher {
 }
 
 /**
- * Follows what has a name: every Service, whichever proxy serves it, and the endpoints of all of them. While
- * the API server cannot be reached, the names stay as they are.
+ * Watches everything that has a name: all Services, whichever proxy serves them, and their endpoints. While the
+ * API server cannot be reached, the names stay as they are.
  */
 function createDnsWatcher(options: DnsWatcherOptions): DnsWatcher {
   const { client, clock, random, reporter, onEvents, onSynced, onProblem } = options
@@ -254,11 +255,11 @@ async function runAll(
 
 interface RefusedClientsOptions {
   readonly clock: Clock
-  /** Receives what the operator should know, in a sentence. */
+  /** Receives each warning for the operator, as a sentence. */
   readonly onWarning: (warning: string) => void
 }
 
-/** Reports clients of other networks, at most once a minute: often it is a network that the configuration lacks. */
+/** Reports refused clients, at most once a minute: often their network is missing in the configuration. */
 export class RefusedClients {
   readonly #options: RefusedClientsOptions
   #next = Number.NEGATIVE_INFINITY
@@ -276,7 +277,7 @@ export class RefusedClients {
     if (now < this.#next) return
     this.#next = now + MINUTE_MS
     onWarning(
-      `${address} is in none of the networks of dns.clientNetworks, and is refused (messages of such clients since the last warning: ${this.#unreported}); add its network there if it should be answered`,
+      `${address} is in no network of dns.clientNetworks and was refused (messages of such clients since the last warning: ${this.#unreported}); add its network there if it should be answered`,
     )
     this.#unreported = 0
   }

@@ -10,7 +10,7 @@ import { parseUpstream, type Upstream, upstreamName } from './forward/upstream/u
 const DNS_PORT = 53
 const MEBIBYTE = 1_048_576
 
-/** Loopback, private, shared and link-local networks: those of Pods and nodes nearly everywhere. */
+/** Loopback, private, shared and link-local networks, which nearly all Pods and nodes are in. */
 const PRIVATE_NETWORKS = [
   '127.0.0.0/8',
   '10.0.0.0/8',
@@ -28,7 +28,7 @@ interface WithDns {
   readonly dns: DnsSettings
 }
 
-/** The settings of names, in a section `dns`. */
+/** The settings in the section `dns`. */
 export const DNS_FIELDS: FieldsOf<WithDns, PathsUnder<WithDns, 'dns'>> = {
   'dns.addresses': {
     flag: 'dns-address',
@@ -55,14 +55,14 @@ export const DNS_FIELDS: FieldsOf<WithDns, PathsUnder<WithDns, 'dns'>> = {
     flag: 'dns-client-networks',
     type: cidrList,
     fallback: PRIVATE_NETWORKS,
-    doc: 'Networks whose clients are answered; others are refused, so that the server is of no use to other networks.',
+    doc: 'Networks whose clients are answered; others are refused.',
     reload: 'restart',
   },
   'dns.amplifiedBytesPerSecond': {
     flag: 'dns-amplified-bytes-per-second',
     type: integer(MEBIBYTE / 256, 1_024 * MEBIBYTE),
     fallback: MEBIBYTE,
-    doc: 'How many bytes a client gets each second in datagrams more than twice as long as its questions; beyond that its responses are truncated, so that it comes back over TCP, where its address cannot be forged.',
+    doc: 'How many bytes a client gets each second in datagrams more than twice as long as its questions; beyond that its responses are truncated, so that it repeats its questions over TCP, where its address cannot be forged.',
     reload: 'restart',
   },
   'dns.forward.upstreams': {
@@ -107,7 +107,7 @@ function upstreamList(): ValueType<readonly Upstream[]> {
 
 interface ItemFormat<T> {
   readonly parse: (text: string) => T | undefined
-  /** What the user writes instead of an item that cannot be parsed. */
+  /** The remedy for an item that cannot be parsed: what to write instead. */
   readonly remedy: string
   readonly format: (item: T) => string
 }

@@ -4,17 +4,17 @@ import type { Upstream } from './forward/upstream/upstream.ts'
 
 /** What an operator decides about names of Services, in every program that answers them. */
 export interface DnsSettings {
-  /** Where questions are answered, over UDP and TCP; none: nowhere. */
+  /** Where questions are answered, over UDP and TCP; empty: nowhere. */
   readonly addresses: readonly SocketAddress[]
   readonly domain: string
-  /** The addresses under which clients know the server: those of its own name. */
+  /** The addresses at which clients reach the server; they are answered for its own name. */
   readonly serverAddresses: readonly IpAddress[]
   readonly clientNetworks: readonly Cidr[]
   readonly amplifiedBytesPerSecond: number
   readonly forward: {
     /** Servers that are queried for other names. */
     readonly upstreams: readonly Upstream[]
-    /** A file that lists them; empty: none. */
+    /** A resolv.conf file that lists further ones; empty: none. */
     readonly resolvConf: string
   }
 }

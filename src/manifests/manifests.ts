@@ -24,7 +24,7 @@ export interface Manifest {
 export interface FileFlags {
   /** `-f`: files, folders, `-` for the standard input. */
   readonly filename?: readonly string[]
-  /** Whether folders are read with those inside of them. */
+  /** Whether subfolders are read, too. */
   readonly recursive?: boolean
 }
 
@@ -122,7 +122,10 @@ function valueOf(document: Document, locate: Locate): JsonObject {
   throw manifestError(locate([]), 'an object is missing: write apiVersion, kind and metadata')
 }
 
-/** The object itself or, of a list, its items, which have its version and kind unless they name their own. */
+/**
+ * The object itself, or the items of a list. Items have the version and kind of the list unless they name their
+ * own.
+ */
 function manifestsOf(object: JsonObject, locate: Locate): readonly Manifest[] {
   const kind = stringAt(object, 'kind')
   if (kind.endsWith('List') && Array.isArray(object['items'])) {

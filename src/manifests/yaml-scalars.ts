@@ -1,11 +1,11 @@
 import { type Document, type Scalar, visit } from 'yaml'
 
-/** What a plain scalar of YAML stands for. */
+/** The value of a plain YAML scalar. */
 export type ScalarValue = string | number | boolean | null
 
 /**
- * The words that stand for something else than themselves, as kubectl and kube-apiserver read them: those of YAML 1.1
- * in three cases each, with `y` and `n`.
+ * The words that kubectl and kube-apiserver do not read as text: those of YAML 1.1, each in three letter cases,
+ * with `y` and `n`.
  */
 const WORDS: ReadonlyMap<string, number | boolean | null> = new Map<
   string,
@@ -45,7 +45,7 @@ export function scalarOf(text: string): ScalarValue {
   return integerOf(digits) ?? floatOf(digits) ?? text
 }
 
-/** Puts the texts of a document that is to be written in quotes where they would be read as something else. */
+/** Quotes the strings of a document that would be read as other values. Call it before the document is written. */
 export function quoteTexts(document: Document): void {
   visit(document, {
     Scalar(_, node) {

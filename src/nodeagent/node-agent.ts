@@ -40,7 +40,7 @@ const PAUSE_MS = 10
 const TIMEOUT_MS = 5_000
 
 export interface NodeAgentOptions {
-  /** Needs what the server permits to node agents: `src/auth/node/node-permits.ts`. */
+  /** A client with the permissions of a node agent: `src/auth/node/node-permits.ts`. */
   readonly client: ApiClient
   readonly clock: Clock
   readonly random: Pick<Random, 'below'>
@@ -72,7 +72,7 @@ export interface NodeAgentOptions {
   readonly maxPods?: number
   /** Milliseconds that Pods have to end when the agent stops. Default 10,000. */
   readonly stopGraceMs?: number
-  /** Milliseconds between two looks at the ConfigMaps and Secrets in volumes. Default 60,000. */
+  /** Milliseconds between two reads of the ConfigMaps and Secrets in volumes. Default 60,000. */
   readonly refreshMs?: number
   /** Called when the node is registered, and begins to run Pods. */
   readonly onRegistered?: () => void
@@ -90,7 +90,7 @@ export interface NodeAgent {
    * @throws when the node's network cannot be created
    */
   run(signal: AbortSignal): Promise<void>
-  /** The logs of its Pods, commands in them, and connections to them; of none before and after it runs. */
+  /** The logs of its Pods, commands in them, and connections to them; none before and after it runs. */
   readonly streams: NodeStreams
 }
 
@@ -173,7 +173,7 @@ async function openTools(
   }
 }
 
-/** An API server that does not know this subresource has no such variables. */
+/** The variables of Services; none if the API server does not have this subresource. */
 async function servicesOf(client: ApiClient, pod: PodPlan): Promise<readonly Variable[]> {
   const found = await client.get(`${podPath(pod)}/environment`)
   if (!found.ok && found.failure.code !== 404) throw failureError(found.failure, pod.key)
@@ -205,7 +205,7 @@ function createFleet(options: NodeAgentOptions, node: NodeIdentity, tools: NodeT
   })
 }
 
-/** Pods of this node, and those of none if they are to be bound. */
+/** Watches the Pods of this node, and, if Pods are to be bound, those without a node. */
 async function followPods(
   { client, clock, random, bindsPods, nodeName, reporter }: NodeAgentOptions,
   fleet: PodFleet,
@@ -227,9 +227,9 @@ async function followPods(
   }).run(signal)
 }
 
-/** The streams of the Pods that run now. */
+/** The streams of the Pods that are running. */
 class RunningFleet implements NodeStreams {
-  /** Undefined: the node agent does not run. */
+  /** Undefined: the node agent is not running. */
   fleet: PodFleet | undefined
 
   async logs(
@@ -259,16 +259,15 @@ class RunningFleet implements NodeStreams {
 function absent(): StreamRefusal {
   return new StreamRefusal(
     'absent',
-    'the pod is not known to the agent of its node yet, or is gone',
+    'the agent of the node does not know the pod yet, or the pod is gone',
   )
 }
 
 /**
- * Kills every process with a mark of this prefix, until there is none: those of
- * Pods that left their process group and namespace, as children do whose container
- * was killed together with its node agent. Other PID namespaces have node agents
- * of their own, and a node agent that runs in such a Pod itself kills no process.
- * Throws NP_NODEAGENT_LEFTOVER when that takes more than five seconds.
+ * Kills all processes with a mark of this prefix until none is left. These are processes of Pods that left
+ * their process group and namespace, such as children of a container that was killed together with its node
+ * agent. Other PID namespaces are left to their own node agents, and a node agent that itself runs in such a
+ * Pod kills no process. Throws NP_NODEAGENT_LEFTOVER when that takes more than five seconds.
  */
 export async function endLeftovers(prefix: string, clock: Clock): Promise<void> {
   const over = new AbortController()
@@ -298,7 +297,7 @@ async function endAll(prefix: string, clock: Clock, signal: AbortSignal): Promis
   }
 }
 
-/** Of a process that has ended, or that is not ours to read, nothing is known. */
+/** Whether a process has a mark; false if it has ended or cannot be read. */
 async function isMarked(pid: string, prefix: string): Promise<boolean> {
   return hasMark(await readFile(`/proc/${pid}/environ`, 'latin1').catch(() => ''), prefix)
 }

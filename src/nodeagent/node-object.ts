@@ -5,13 +5,13 @@ import { packageVersion } from '../lib/package-version.ts'
 import { timestamp } from '../lib/timestamp.ts'
 import { ARCHITECTURE, HOSTNAME, OPERATING_SYSTEM } from '../resources/label-names.ts'
 
-/** What a node reports of itself. */
+/** What a node reports about itself. */
 export interface NodeIdentity {
   readonly nodeName: string
   readonly addresses: readonly IpAddress[]
   readonly podCIDRs: readonly Cidr[]
   readonly labels: Readonly<Record<string, string>>
-  /** The most Pods that are run at once. */
+  /** The maximum number of Pods that run at the same time. */
   readonly maxPods: number
 }
 
@@ -63,7 +63,7 @@ export function nodeStatus(node: NodeIdentity, ready: JsonObject, now: number): 
   }
 }
 
-/** By their names in Kubernetes. */
+/** The names of processor architectures in Kubernetes, by those of Node. */
 const ARCHITECTURES: ReadonlyMap<string, string> = new Map([
   ['x64', 'amd64'],
   ['ia32', '386'],

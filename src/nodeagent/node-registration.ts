@@ -41,8 +41,8 @@ const STOPPED: WantedCondition = {
 }
 
 /**
- * Keeps the Node and its Lease: makes them, renews the Lease every ten seconds
- * and the status every minute, and creates again what was deleted.
+ * Maintains the Node and its Lease: creates them, renews the Lease every ten seconds and the status every
+ * minute, and recreates them if they are deleted.
  */
 export class Registration {
   readonly #options: RegistrationOptions
@@ -59,7 +59,7 @@ export class Registration {
     }
   }
 
-  /** Sends heartbeats until `signal` is aborted; `onRenewed`: the server took one. */
+  /** Sends heartbeats until `signal` is aborted; `onRenewed` is called when the server has accepted one. */
   async run(signal: AbortSignal, onRenewed: () => void): Promise<void> {
     const { clock } = this.#options
     for (;;) {
@@ -69,7 +69,7 @@ export class Registration {
     }
   }
 
-  /** Reports that the node runs no Pods any more. */
+  /** Reports that the node no longer runs Pods. */
   async close(): Promise<void> {
     await this.#writeStatus(STOPPED)
   }
@@ -126,7 +126,7 @@ export class Registration {
     return found.ok || found.failure.code !== 404 ? found : this.#make()
   }
 
-  /** Makes the Node, or gives one that exists its labels and networks. */
+  /** Creates the Node, or sets labels and networks of an existing one. */
   async #make(): Promise<ApiResult<unknown>> {
     const { client, node } = this.#options
     const object = nodeObject(node)
@@ -146,7 +146,7 @@ function lease(nodeName: string, now: number): JsonObject {
   }
 }
 
-/** What a heartbeat changes of it. */
+/** The change of the Lease by a heartbeat. */
 function renewal(nodeName: string, now: number): JsonObject {
   const renewTime = new Date(now).toISOString().replace('Z', '000Z')
   return {

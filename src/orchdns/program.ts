@@ -56,7 +56,7 @@ export const SETTINGS_TABLE = settingsTable<OrchDnsConfiguration, typeof COMMAND
       flag: 'shutdown-delay',
       type: duration(0),
       fallback: SHUTDOWN_DELAY_MS,
-      doc: 'How long questions are still answered after the signal to stop, while /readyz already fails: until every node knows that the Pod leaves. Less than its grace period.',
+      doc: 'How long questions are still answered after the signal to stop, while /readyz already fails: until every node has noticed that the Pod is ending. Less than its grace period.',
       reload: 'restart',
     },
     'logging.verbosity': {
@@ -96,12 +96,12 @@ export const SETTINGS_TABLE = settingsTable<OrchDnsConfiguration, typeof COMMAND
 /** Serves until a signal ends it. */
 export type RunDns = (config: OrchDnsConfiguration, log: Logger, version: string) => Promise<void>
 
-/** What the program touches of the outside world. */
+/** The program's access to its environment. */
 export interface Host extends Terminal {
   /** Where records go; standard output unless given. */
   readonly logStream?: Output
   readonly version: string
-  /** The rest of the program, loaded only when it is to run. */
+  /** Loads the part of the program that serves. */
   loadServer(): Promise<RunDns>
 }
 

@@ -18,7 +18,7 @@ import type { Logger } from '../telemetry/logger.ts'
 import { type Routes, serveRoutes, textPage } from '../telemetry/pages-routes.ts'
 import type { OrchDnsConfiguration } from './configuration.ts'
 
-/** Serves until a signal arrives, and for a moment longer; see `shutdownDelay`. */
+/** Serves until a signal arrives, and for `shutdownDelay` after it. */
 export async function runDns(
   config: OrchDnsConfiguration,
   log: Logger,
@@ -55,8 +55,9 @@ export async function runDns(
     random,
     reporter: new ApiFailures({ clock, log, server: connection.origin }),
     onWarning: (warning) => log.warn(warning),
-    onError: (err) => log.error({ err }, 'a question got no answer because of an error'),
-    onProblem: (problem) => log.warn({ problem }, 'an object has no name, or only in part'),
+    onError: (err) => log.error({ err }, 'a query got no answer because of an error'),
+    onProblem: (problem) =>
+      log.warn({ problem }, 'the DNS names of an object are missing or incomplete'),
   })
   held.defer(() => dns.close())
   const metrics = createDnsMetrics(
@@ -79,7 +80,7 @@ export async function runDns(
   await sleep(clock, config.shutdownDelay)
 }
 
-/** Renews the credential, and logs what is wrong with it. */
+/** Renews the credential, and logs its problems. */
 function createRenewal(
   connection: Connection,
   log: Logger,
@@ -93,7 +94,7 @@ function createRenewal(
     onProblems(problems) {
       onProblems(problems)
       for (const problem of problems) log.warn(problem)
-      if (problems.length === 0) log.info('the credential for the API server is in order again')
+      if (problems.length === 0) log.info('the credential for the API server is valid again')
     },
   })
 }
@@ -103,14 +104,14 @@ function logReady(dns: ClusterDns, log: Logger): void {
   log.info({ addresses, services: dns.serviceCount() }, 'orch-dns is ready')
 }
 
-/** Resolves with the first signal to stop, also one during the start; a second one ends the process at once. */
+/** Resolves with the first signal to stop, even during the start; a second signal ends the process at once. */
 function stopSignal(): Promise<NodeJS.Signals> {
   return new Promise((resolve) => {
     for (const signal of ['SIGTERM', 'SIGINT'] as const) process.once(signal, resolve)
   })
 }
 
-/** What the pages show, read at each request. */
+/** The state that the status pages show, read at each request. */
 interface StatusSources {
   /** Ready: all names are known. Stopping: the signal to stop arrived. */
   readonly state: { readonly isReady: boolean; readonly isStopping: boolean }

@@ -22,23 +22,23 @@ export interface BackgroundServicesOptions {
   readonly election: Election
   readonly metrics: RunnerMetrics
   readonly processMetrics: ProcessMetrics
-  /** Receives the streams of the node that runs here, by its name. */
+  /** Receives the streams of the node that runs in this process, by its name. */
   readonly nodes: Map<string, NodeStreams>
   readonly clock: Clock
   readonly log: Logger
-  /** What the controllers give to accounts; absent: neither tokens in Secrets nor certificates. */
+  /** The tokens in Secrets and the certificates that controllers provide to accounts; absent: they provide none. */
   readonly identity?: IdentityContents
 }
 
-/** What runs; its end ends everything. */
+/** The running services; disposing ends all of them. */
 export interface BackgroundServices extends AsyncDisposable {
   /** Metrics in the Prometheus text format. */
   metricsText(): Promise<string>
 }
 
 /**
- * Starts the controllers, the server of names and the node agent, which are clients of the API in this process, each
- * with a user of its own; the last one that was started ends first.
+ * Starts the controllers, the DNS server and the node agent. They are clients of the API in this process, each
+ * with its own user. They end in the reverse order of their start.
  */
 export async function startBackgroundServices(
   options: BackgroundServicesOptions,

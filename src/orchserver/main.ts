@@ -9,7 +9,7 @@ process.exitCode = await runProgram(process.argv.slice(2), {
   loadServer,
 })
 
-/** Where NODE_COMPILE_CACHE is set, the next start needs neither compiler nor type stripper. */
+/** If NODE_COMPILE_CACHE is set, the next start skips compilation and type stripping. */
 async function loadServer() {
   const { checkStart } = await import('./command/check-start.ts')
   const { runServer } = await import('./server.ts')

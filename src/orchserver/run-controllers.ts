@@ -23,7 +23,7 @@ export interface ControllersOptions {
   readonly controllers: readonly Controller[]
   /** A client of this server that acts as an account of kube-system; the caller closes it. */
   readonly clientOf: (account: string) => ApiClient
-  /** Which replica's controllers write. */
+  /** Elects the replica whose controllers write. */
   readonly election: Election
   readonly metrics: RunnerMetrics
   readonly clock: Clock
@@ -31,11 +31,11 @@ export interface ControllersOptions {
 }
 
 export interface RunningControllers {
-  /** Finishes the writes in progress, then resigns, so that another replica's controllers lead. */
+  /** Finishes the writes in progress, then resigns, so that the controllers of another replica can take over. */
   close(): Promise<void>
 }
 
-/** Runs controllers in this process, as long as it is the elected one. */
+/** Runs controllers in this process while it is elected. */
 export function runControllers(options: ControllersOptions): RunningControllers {
   const { controllers, clientOf, metrics, clock, log } = options
   const client = clientOf(READER_ACCOUNT)
@@ -52,7 +52,7 @@ export function runControllers(options: ControllersOptions): RunningControllers 
   })
   const [stopWork, stopLeading] = [new AbortController(), new AbortController()]
   const working = runner.run(stopWork.signal).catch((err: unknown) => {
-    log.error({ err }, 'the controllers ended for a reason that is a bug; restart this server')
+    log.error({ err }, 'the controllers ended because of a bug; restart this server')
     stopLeading.abort()
   })
   const leading = leadership.run(stopLeading.signal)
@@ -72,7 +72,8 @@ function createLeadership({ election, clock, log }: ControllersOptions) {
     election,
     candidate,
     clock,
-    onElected: (term) => log.info({ candidate, term }, 'this server leads: its controllers write'),
+    onElected: (term) =>
+      log.info({ candidate, term }, 'this server became the leader: its controllers write'),
     onLost: () =>
       log.warn({ candidate }, 'this server lost its leadership: its controllers stop writing'),
     onFailure: createFailureLog({ clock, log }, () => ({
@@ -93,24 +94,24 @@ function logProblems(log: Pick<Logger, 'info' | 'warn'>): RunnerObserver {
     wrote: noop,
     problem: ({ controller, key, errorCode, message, cause }) =>
       log.warn({ controller, key, code: errorCode, err: cause }, message),
-    healed: (controller, code) => log.info({ controller, code }, 'the problem is over'),
+    healed: (controller, code) => log.info({ controller, code }, 'the problem is resolved'),
   }
 }
 
 interface ElectedLeadershipOptions {
   readonly election: Election
-  /** Who stands: unique among all replicas, also of one machine. */
+  /** The name of this candidate, unique among all replicas, also on one machine. */
   readonly candidate: string
   readonly clock: Clock
   readonly onElected: (term: number) => void
   readonly onLost: () => void
-  /** A campaign failed; another one follows. */
+  /** Called when a campaign failed; another one follows. */
   readonly onFailure: (error: unknown) => void
 }
 
-/** Leadership as long as this server holds the office of an election. */
+/** Leadership while this server is elected. */
 interface ElectedLeadership extends Leadership {
-  /** Campaigns again after every term, until `signal` is aborted; then resigns. */
+  /** Campaigns, and again after every lost term, until `signal` is aborted; then resigns. */
   run(signal: AbortSignal): Promise<void>
 }
 

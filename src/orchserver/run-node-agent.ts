@@ -18,20 +18,20 @@ import type { ProcessMetrics } from './metrics/process-metrics.ts'
 import { createFailureLog } from './system/failure-log.ts'
 import { type Interfaces, machineAddresses } from './system/machine-addresses.ts'
 
-/** The only port that a resolv.conf can mean. */
+/** The port of every name server in a resolv.conf. */
 const DNS_PORT = 53
 const ANY: readonly string[] = ['0.0.0.0', '::']
 
-/** The account that binds Pods to nodes: a scheduler's work, for which agents have no right. */
+/** The account that binds Pods to nodes, which is the work of a scheduler: node agents have no permission for it. */
 const POD_BINDER = 'pod-binder'
 
 export interface NodeAgentParts {
   readonly config: OrchServerConfiguration
   /** A client of this server that acts as `user`; the caller closes it. */
   readonly clientOf: (component: string, user: User) => ApiClient
-  /** Of this machine. */
+  /** The network interfaces of this machine. */
   readonly interfaces: Interfaces
-  /** Receives the streams of its Pods while it runs, by the name of the node. */
+  /** Receives the streams of the agent's Pods while it runs, by the name of the node. */
   readonly nodes: Map<string, NodeStreams>
   readonly metrics: Pick<ProcessMetrics, 'nodeAgent'>
   readonly clock: Clock
@@ -39,25 +39,24 @@ export interface NodeAgentParts {
 }
 
 export interface RunningNodeAgent {
-  /** Ends the Pods, with their grace periods, ten seconds at most. */
+  /** Ends the Pods with their grace periods, but in ten seconds at most. */
   close(): Promise<void>
 }
 
 /**
- * Makes this machine a node. What keeps it from being one, such as a machine
- * without an address or without its tools, ends it alone: the API goes on, the log
- * holds the reason, and a metric is 0.
+ * Makes this machine a node. A failure, such as a missing address or missing tools, ends only the node agent:
+ * the API continues, the log holds the reason, and a metric is 0.
  */
 export function runNodeAgent(parts: NodeAgentParts): RunningNodeAgent {
   const { config, metrics, log } = parts
   const node = config.sandboxNode.name || hostname().toLowerCase()
   metrics.nodeAgent.set({ node }, 0)
   log.warn(
-    'this machine runs Pods without a container: who may create Pods here can run processes as root on it',
+    'this machine runs Pods without a container: whoever may create Pods here can run processes as root on it',
   )
   const stop = new AbortController()
   const running = run(parts, node, stop.signal)
-    .catch((err: unknown) => log.error({ err }, 'this machine is no node'))
+    .catch((err: unknown) => log.error({ err }, 'this machine is not a node'))
     .finally(() => {
       parts.nodes.delete(node)
       metrics.nodeAgent.set({ node }, 0)
@@ -105,7 +104,7 @@ async function run(parts: NodeAgentParts, node: string, signal: AbortSignal): Pr
   await agent.run(signal)
 }
 
-/** How Pods of this machine, whose addresses are given, resolve names. */
+/** How Pods on this machine resolve names. */
 function podResolver(
   { dns, sandboxNode }: Pick<OrchServerConfiguration, 'dns' | 'sandboxNode'>,
   nodeAddresses: readonly IpAddress[],
@@ -116,7 +115,10 @@ function podResolver(
   return { nameservers, domain: dns.domain, hostFile: resolvConf }
 }
 
-/** Where Pods reach a server that listens there: never on the loopback, which is theirs. */
+/**
+ * The addresses at which Pods reach a DNS server that listens there. None for the loopback, because Pods have
+ * their own.
+ */
 function reachable(
   { ip, port }: SocketAddress,
   nodeAddresses: readonly IpAddress[],

@@ -4,9 +4,9 @@ import { type PageDocument, type PageFiles, readPageFiles } from '../page/servin
 import { sendPageFile } from '../page/serving/send-page-file.ts'
 
 export interface ServePageOptions {
-  /** Milliseconds after which a client that takes nothing is disconnected. */
+  /** Milliseconds after which a client that reads nothing is disconnected. */
   readonly stalledMs: number
-  /** Receives why the files could not be read; the next request reads them again. */
+  /** Receives the error when the files cannot be read; the next request reads them again. */
   readonly onError: (error: unknown) => void
   readonly document: PageDocument
   /** Reads the files; absent: from the folder of the page. */
@@ -17,7 +17,7 @@ type Served = Pick<Exchange, 'request' | 'response'>
 
 const ROOT = '/page'
 
-/** Answers requests for the page below `/page/`. Its files are read with the first of them. */
+/** Answers requests for the page below `/page/`. Its files are read at the first request. */
 export function servePage({
   stalledMs,
   onError,

@@ -41,9 +41,9 @@ import { waitBriefly } from './system/wait-briefly.ts'
 
 const REPEAT_MS = 600_000
 
-/** The store or the connections to etcd, certificates, and the controllers' own connections. */
+/** File descriptors for the store or the connections to etcd, certificates, and connections of the controllers. */
 const OWN_FILES = 100
-/** The sandbox node's Pods are 110 at most; each has pipes and a file for its output. */
+/** File descriptors for the sandbox node, which has at most 110 Pods; each has pipes and a file for its output. */
 const POD_FILES = 110 * 8
 
 const ALL_OF_THE_MACHINE: readonly string[] = ['0.0.0.0', '::']
@@ -170,8 +170,8 @@ function serverOptions(
 }
 
 /**
- * Resolves with the first signal to stop, also one that comes while
- * the server starts; SIGHUP comes when a terminal closes. A second one ends the process at once.
+ * Resolves with the first signal to stop, even if it arrives while the server starts. SIGHUP counts: it is sent
+ * when a terminal closes. A second signal ends the process at once.
  */
 export function stopSignal(): Promise<NodeJS.Signals> {
   return new Promise((resolve) => {
@@ -179,7 +179,7 @@ export function stopSignal(): Promise<NodeJS.Signals> {
   })
 }
 
-/** Sets the metric of the end of the certificate at each call of `current`. */
+/** Sets the metric of the certificate's expiry at each call of `current`. */
 export function measuredCertificate(
   source: CertificateSource,
   { certificateEnd }: Pick<ProcessMetrics, 'certificateEnd'>,
@@ -211,8 +211,8 @@ export async function openEncryptedStore(
 }
 
 /**
- * The address at which clients on other machines, and Pods, reach a server. That of the configuration; else the
- * one it serves on; where it serves on all of the machine the first that is not of the loopback, or the loopback.
+ * The address at which clients on other machines, and Pods, reach a server. That of the configuration, else the
+ * one it serves on. If it serves on all addresses: the first that is not on the loopback, else the loopback.
  */
 export function reachableAddress(
   {
@@ -228,8 +228,8 @@ export function reachableAddress(
 }
 
 /**
- * By which the server and nodes verify each other: its client certificate, which is made and renewed in the data
- * directory, and the authority there.
+ * The credentials by which the server and nodes verify each other: its client certificate, which is created and
+ * renewed in the data directory, and the authority there.
  * @throws NP_ORCHSERVER_CERTIFICATE, NP_ORCHSERVER_FILE
  */
 export function followNodeCredentials(
@@ -246,7 +246,7 @@ export function followNodeCredentials(
   })
 }
 
-/** The certificate by which nodes know this server, kept beside the authority and renewed in time. */
+/** The certificate by which nodes authenticate this server, stored beside the authority and renewed in time. */
 function nodeClientCertificate(
   options: ClientCertificateOptions,
 ): ClientCertificateSource<KeptCertificate> {
@@ -254,9 +254,9 @@ function nodeClientCertificate(
 }
 
 /**
- * Warns when the process may open fewer files than its settings may make it need:
- * every watch and every request may be a connection of its own, and one that is
- * refused because the limit is reached looks to its client like a server that is gone.
+ * Warns when the limit of open files is lower than the settings may require. Every watch and every request may
+ * need its own connection, and to a client a connection that is refused at the limit looks like a server that
+ * is down.
  */
 export function warnOfFewFiles(
   config: Pick<OrchServerConfiguration, 'limits' | 'sandboxNode'>,
@@ -280,8 +280,8 @@ interface ValidityWarningOptions {
 }
 
 /**
- * Warns when `current` gives a certificate that has expired or is not valid yet, and again every ten minutes
- * as long as it does.
+ * Warns when `current` returns a certificate that has expired or is not valid yet, and repeats the warning
+ * every ten minutes while it does.
  */
 export function warningOfValidity(
   source: CertificateSource,
@@ -300,7 +300,7 @@ export function warningOfValidity(
         const [validFrom, validTo] = [validFromDate.toISOString(), validToDate.toISOString()]
         log.warn(
           { validFrom, validTo },
-          'the serving certificate is not valid now, so clients refuse it: renew its files, or set the clock',
+          'the serving certificate is not valid now, so clients refuse it: renew its files, or correct the clock',
         )
       }
       return given

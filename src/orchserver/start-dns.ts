@@ -17,14 +17,14 @@ export interface StartDnsOptions {
   readonly log: Logger
 }
 
-/** The server of names in this process. */
+/** The DNS server in this process. */
 export interface RunningDns {
   metricsText(): Promise<string>
   close(): Promise<void>
 }
 
 /**
- * Answers the names of Services, where the configuration has an address for that; undefined where not.
+ * Starts answering the names of Services; undefined: the configuration has no address for it.
  * @throws NP_DNS_LISTEN
  */
 export async function startDns({
@@ -46,8 +46,9 @@ export async function startDns({
     random,
     reporter: new ApiFailures({ clock, log, server: client.server, fields }),
     onWarning: (warning) => log.warn(warning),
-    onError: (err) => log.error({ err }, 'a question got no answer because of an error'),
-    onProblem: (problem) => log.warn({ problem }, 'an object has no name, or only in part'),
+    onError: (err) => log.error({ err }, 'a query got no answer because of an error'),
+    onProblem: (problem) =>
+      log.warn({ problem }, 'the DNS names of an object are missing or incomplete'),
   })
   void dns.ready.then(() => {
     isReady = true

@@ -19,7 +19,7 @@ export interface Terminal {
   readonly stderr: Output
 }
 
-/** What a program prints before it has a log; each method returns the exit code of the program. */
+/** Output of a program before it has a log; each method returns the exit code of the program. */
 export interface Answers {
   /** Prints a text to stdout; 0. */
   print(text: string): ExitCode

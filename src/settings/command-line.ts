@@ -47,7 +47,7 @@ export interface GivenFlags<C> {
   readonly ignored: readonly string[]
 }
 
-/** What a command line requests. */
+/** The result of parsing a command line. */
 export interface CommandLine<C, F extends CommandFlags> extends GivenFlags<C> {
   readonly commands: CommandValues<F>
 }

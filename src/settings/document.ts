@@ -6,13 +6,13 @@ import type { SettingsTable } from './table.ts'
 export interface Prose {
   /** Where the table and the test are that compares the document with it. */
   readonly source: string
-  /** What an example file holds below its kind, in YAML. */
+  /** The content of an example file below its kind, in YAML. */
   readonly example: string
   /** The rules between settings. */
   readonly rules: string
   /** The deprecated and ignored flags. */
   readonly flags: string
-  /** A setting whose empty value counts, and what that value does. */
+  /** A setting for which an empty value has a meaning, and that meaning. */
   readonly emptyValue: string
 }
 

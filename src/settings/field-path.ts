@@ -1,7 +1,7 @@
 import type { PortRange } from '../lib/port-range.ts'
 import type { SocketAddress } from './network-types.ts'
 
-/** What is one value, although some of it are objects. Any other object is a section. */
+/** The types of single values, although some of them are objects. Any other object is a section. */
 type Leaf = string | number | boolean | undefined | readonly unknown[] | SocketAddress | PortRange
 
 /** `server.port` and so on: every leaf of a configuration. */

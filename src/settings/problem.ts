@@ -5,7 +5,7 @@ export interface Problem extends FieldFault {
   readonly code: string
 }
 
-/** The codes of a program for what can be wrong with its settings; `docs/errors.md` explains them. */
+/** The error codes of a program for problems of its settings; `docs/errors.md` explains them. */
 export interface ProblemCodes {
   /** A flag is unknown, wrong, ignored or deprecated. */
   readonly flag: string

@@ -11,10 +11,10 @@ export interface Conflict<C> {
   readonly message: string
 }
 
-/** What no field can see alone. */
+/** Rules about several fields. */
 export type Rule<C> = (config: C) => Conflict<C> | undefined
 
-/** What the rules of a program refer to. */
+/** The parts of a settings table that its rules use. */
 export interface RuledFields<C> {
   readonly rules: readonly Rule<C>[]
   readonly byPath: ReadonlyMap<string, AnyField>

@@ -10,7 +10,7 @@ export type Decoded<T> =
   | {
       readonly ok: true
       readonly value: T
-      /** What a reader should correct although the value is accepted, as a sentence. */
+      /** A warning about an accepted value, as a sentence. */
       readonly warning?: string
     }
   /** What to write instead, as the end of a sentence: `write a duration such as 30s`. */
@@ -30,7 +30,7 @@ export interface ValueType<T> {
   encode(value: T): Raw
 }
 
-/** The result for a valid value; `warning`: what should be written instead of it. */
+/** The result for a valid value; `warning`: a sentence about what to write instead. */
 export function accept<T>(value: T, warning?: string): Decoded<T> {
   return warning === undefined ? { ok: true, value } : { ok: true, value, warning }
 }

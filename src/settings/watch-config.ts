@@ -25,7 +25,7 @@ export interface ConfigWatch {
   close(): void
 }
 
-/** A file is read after as many milliseconds without a change, so that none is read while it is written. */
+/** A file is read after this many milliseconds without a change, so that it is not read while it is being written. */
 const SETTLE_MS = 100
 
 /**

@@ -2,7 +2,7 @@ import { NodeProxyError } from '../lib/error.ts'
 import { quote } from '../lib/quote.ts'
 import type { Operation } from './store.ts'
 
-/** Checks that the operations of a transaction have different keys. @throws NP_STORAGE_DUPLICATE_KEY when two operations of one transaction name the same key */
+/** @throws NP_STORAGE_DUPLICATE_KEY when two operations of a transaction have the same key */
 export function refuseDuplicateKeys(operations: readonly Operation[]): void {
   const keys = new Set<string>()
   for (const { key } of operations) {

@@ -3,7 +3,7 @@ export interface Election {
   /**
    * Waits until this candidate leads.
    * @param candidate a name for operators, such as the host name
-   * @throws the signal's reason when it is aborted before; the errors of the store
+   * @throws the reason of `signal` if it is aborted first; the errors of the store
    */
   campaign(candidate: string, signal?: AbortSignal): Promise<Office>
 }

@@ -1,7 +1,7 @@
 import type { Parking } from './parking.ts'
 import type { RevisionRefusal, StoreEvent, WatchBatch, WatchQuery } from './store.ts'
 
-/** What a watch needs of a log. */
+/** The part of a log that a watch needs. */
 export interface WatchedLog {
   /** The newest revision that may be delivered. */
   readonly newest: number

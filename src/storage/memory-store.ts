@@ -198,7 +198,7 @@ class History implements WatchedLog {
     return this.#log[this.#head]?.revision
   }
 
-  /** Whole revisions in commit order, at least BATCH events if there are. */
+  /** Whole revisions in commit order: at least BATCH events, or all that there are. */
   #eventsAfter(revision: number): readonly StoreEvent[] {
     const start = this.#indexAfter(revision)
     let end = Math.min(start + BATCH, this.#log.length)

@@ -7,7 +7,7 @@ export class Parking {
     return this.#closed
   }
 
-  /** Resolves at the next `wakeAll`, or when the caller calls the function that is in `mine` until then. */
+  /** Adds a function to `mine` that wakes this watch alone. Resolves when that is called, or at the next `wakeAll`. */
   wait(mine: Set<() => void>): Promise<void> {
     const { promise, resolve } = Promise.withResolvers<void>()
     const wake = (): void => {

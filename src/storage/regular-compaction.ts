@@ -13,9 +13,8 @@ export interface RegularCompactionOptions {
 const PERIOD_MS = 300_000
 
 /**
- * Removes history that is older than five to ten minutes, for a store that does
- * not do so itself: an etcd without compaction becomes full. Several servers
- * may do this on one store.
+ * Removes history that is older than five to ten minutes, for a store that does not do so itself: an etcd
+ * without compaction fills up. Several servers may run this for one store.
  * @returns stops it
  */
 export function compactRegularly({ store, clock, onError }: RegularCompactionOptions): () => void {

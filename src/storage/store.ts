@@ -38,9 +38,12 @@ export interface StoredEntry {
   readonly createRevision: number
   /** The revision of the last change. */
   readonly modRevision: number
-  /** The value is not what was written: the driver's checksum differs, or it cannot be decrypted. It must not be served. */
+  /**
+   * The value differs from what was written, by the driver's checksum, or cannot be decrypted. It must not be
+   * served.
+   */
   readonly damaged?: true
-  /** Beside `damaged`: the value is encrypted, and why it cannot be decrypted, as the end of a sentence. */
+  /** Set only with `damaged`: why the encrypted value cannot be decrypted, as the end of a sentence. */
   readonly undecryptable?: string
 }
 

@@ -13,7 +13,7 @@ import {
   webSocketFrame,
 } from './websocket-frame.ts'
 
-/** What is closed with codes that no peer may send (RFC 6455, section 7.4). */
+/** Close codes that no peer may send (RFC 6455, section 7.4). */
 const RESERVED_CODES = new Set([1004, 1005, 1006, 1015])
 const MAX_CONTROL_BYTES = 125
 
@@ -79,7 +79,8 @@ class MessageStream {
         done(error)
       },
     })
-    // Who uses the messages hears of it by its own listeners; without one it must not end the process.
+    // Users of the messages have their own error listeners; this one only prevents an unhandled error from
+    // ending the process.
     messages.on('error', () => undefined)
     return messages
   }
@@ -122,7 +123,10 @@ class MessageStream {
     else if (!this.messages.destroyed) this.messages.push(null)
   }
 
-  /** Once. What the peer still sends is read, because a connection with unread bytes would be reset. */
+  /**
+   * Ends the connection, only once. Data that the peer still sends is read, because a connection with unread
+   * bytes would be reset.
+   */
   #goodbye(payload: Buffer): void {
     const channel = this.#channel
     if (this.#isClosing || !channel.writable) return
@@ -186,7 +190,7 @@ export class WebSocketFrameReader {
   #wanted = 0
   /** The payloads of the message that is not final. */
   readonly #fragments = new CollectedBytes()
-  /** Of the message whose fragments arrive; undefined: none does. */
+  /** The opcode of the message whose fragments are arriving; undefined: there is none. */
   #opcode: number | undefined
   #isOver = false
 

@@ -13,7 +13,7 @@ export interface ContainerTarget extends PodTarget {
 
 /** Which part of a log is wanted. */
 export interface LogOptions {
-  /** Whether what is written from now on is wanted, too, until the container ends. */
+  /** Whether to follow the log until the container ends. */
   readonly follow: boolean
   /** The run before the present one. */
   readonly previous: boolean
@@ -47,13 +47,13 @@ export interface RunningCommand {
   resize(size: TerminalSize): void
   /** Resolves when the command has ended; its output may still have to be read. */
   readonly ended: Promise<{ readonly exitCode: number }>
-  /** Kills it with what it started. */
+  /** Kills the command and the processes that it started. */
   kill(): void
 }
 
 /** Connections into a Pod. */
 export interface PodDialer {
-  /** A connection to a port on the Pod's loopback address, or why there is none. */
+  /** Opens a connection to a port on the Pod's loopback address, or returns why that failed. */
   connect(port: number): Promise<Duplex | StreamRefusal>
   /** Resolves when no connection can be made any more: the Pod has ended. */
   readonly ended: Promise<void>
@@ -63,7 +63,7 @@ export interface PodDialer {
 
 /** Why a stream cannot be had. */
 export class StreamRefusal {
-  /** `absent`: there is no such Pod here; `invalid`: the request can never succeed as it is. */
+  /** `absent`: the Pod is not on this node; `invalid`: the request cannot succeed. */
   readonly kind: 'absent' | 'invalid' | 'failed'
   /** One sentence for the client. */
   readonly why: string
@@ -74,7 +74,7 @@ export class StreamRefusal {
   }
 }
 
-/** What a node agent offers of its Pods to the API server. */
+/** The streams of Pods that a node agent offers to the API server. */
 export interface NodeStreams {
   /** The log in chunks. `signal` ends it. */
   logs(

@@ -9,7 +9,7 @@ export interface UpgradeOptions {
   readonly url: URL
   readonly method: 'GET' | 'POST'
   readonly headers: Readonly<Record<string, string | readonly string[]>>
-  /** Credentials and authorities, a socket path: what Node's own client takes. */
+  /** Options of Node's HTTP client, such as credentials, authorities or a socket path. */
   readonly connection?: Pick<
     RequestOptions,
     'ca' | 'cert' | 'key' | 'servername' | 'rejectUnauthorized' | 'socketPath'

@@ -15,7 +15,7 @@ export const TUNNELLED_PORT_FORWARD = 'SPDY/3.1+portforward.k8s.io'
 export const HEADER = { type: 'streamtype', port: 'port', request: 'requestid' } as const
 
 export interface ForwardingOptions {
-  /** A connection to a port of the Pod, or why there is none. */
+  /** Opens a connection to a port of the Pod, or returns why that failed. */
   readonly connect: (port: number) => Promise<Duplex | StreamRefusal>
   readonly clock: Clock
 }

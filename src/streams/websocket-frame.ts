@@ -5,13 +5,13 @@ export const OPCODE = { continuation: 0, text: 1, binary: 2, close: 8, ping: 9, 
 export const CLOSE = {
   normal: 1000,
   protocolError: 1002,
-  /** What an endpoint reports when the peer named no code; it is never sent. */
+  /** The code that is reported when the peer named none; it is never sent. */
   none: 1005,
   invalidText: 1007,
   tooLarge: 1009,
 } as const
 
-/** What the bytes of a peer mean. */
+/** A decoded message of a peer. */
 export type WebSocketEvent =
   | { readonly kind: 'message'; readonly data: Buffer }
   | { readonly kind: 'ping'; readonly data: Buffer }

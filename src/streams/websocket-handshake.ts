@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 
-/** What every answer to a handshake is computed with (RFC 6455, section 1.3). */
+/** The GUID from which the answer to a handshake is computed (RFC 6455, section 1.3). */
 const MAGIC = '258EAFA5-E914-47DA-95CA-C5AB0DC85B11'
 /** 16 bytes in base64. */
 const KEY = /^[A-Za-z0-9+/]{22}==$/
@@ -42,7 +42,7 @@ export function acceptHandshake(
   }
 }
 
-/** What proves that a server understood the handshake with this key. */
+/** The value with which a server proves that it understood the handshake with this key. */
 export function acceptKey(key: string): string {
   return createHash('sha1').update(`${key}${MAGIC}`).digest('base64')
 }

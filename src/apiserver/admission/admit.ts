@@ -10,7 +10,7 @@ import { StatusError } from '../status/status.ts'
 import { badRequest } from '../status/status-errors.ts'
 import { metadataCauses, withoutEmptyMetadata } from './metadata-rules.ts'
 
-/** What reading a document needs of the server: how deep JSON may be nested. */
+/** The limits for reading a document: how deep JSON may be nested. */
 export interface DocumentLimits {
   readonly limits: { readonly jsonDepth: number }
 }

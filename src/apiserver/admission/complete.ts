@@ -11,7 +11,7 @@ import { StatusError } from '../status/status.ts'
 import { forbidden } from '../status/status-errors.ts'
 import { namespaceCondition } from './namespace-gate.ts'
 
-/** What the completion of a new object needs of the server. */
+/** The parts of the server that completing a new object uses. */
 export interface CompletionContext {
   readonly store: Pick<Store, 'get' | 'revision'>
   readonly feed: Pick<Feed, 'cache' | 'until'>
@@ -20,14 +20,14 @@ export interface CompletionContext {
   readonly knowsUsers: boolean
 }
 
-/** Milliseconds that a new object waits for one that a controller is about to create. */
+/** Milliseconds that the creation of an object waits for another object that a controller is about to create. */
 const EXPECTED_MS = 30_000
-/** Milliseconds that the caches may take to show what the store has. */
+/** Milliseconds that the caches may take to show the state of the store. */
 const CACHE_LAG_MS = 1000
 
 /**
- * A new object with what it gets from other objects, or 403 where they forbid it; its namespace must
- * exist. An object that the caches do not show is looked for again once they show all that is stored.
+ * A new object completed from other objects, or 403 if they forbid it; its namespace must exist. An object that
+ * the caches do not show is looked up again once they show everything that is stored.
  */
 export async function completeObject(
   context: CompletionContext,

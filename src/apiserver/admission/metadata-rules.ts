@@ -19,10 +19,10 @@ import type { StatusCause } from '../status/status.ts'
 
 const ANNOTATION_BYTES = 256 * 1024
 
-/** Fields of the metadata whose emptiness is their absence, as typed clients and servers have it. */
+/** Fields of the metadata that typed clients and servers treat as absent when they are empty. */
 const COLLECTIONS = ['labels', 'annotations', 'finalizers', 'ownerReferences'] as const
 
-/** The object without lists and maps of its metadata that are empty. */
+/** The object without the empty lists and maps of its metadata. */
 export function withoutEmptyMetadata(object: JsonObject): JsonObject {
   const metadata = objectAt(object, 'metadata')
   const empty = COLLECTIONS.filter((field) => isEmpty(ownValue(metadata, field)))
@@ -76,7 +76,7 @@ function mapCauses(
   })
 }
 
-/** Annotation keys may be upper case in their prefix; label keys may not. */
+/** Whether a key is valid. The prefix of an annotation key may have upper-case letters; that of a label key may not. */
 function isKey(field: string, key: string): boolean {
   return isQualifiedName(field === 'metadata.annotations' ? key.toLowerCase() : key)
 }
@@ -111,7 +111,7 @@ function finalizerCause(finalizer: Json, field: string): readonly StatusCause[] 
   return [invalidValue(field, finalizer, why)]
 }
 
-/** What the garbage collector needs of an owner. */
+/** The fields of an owner reference that the garbage collector needs. */
 const OWNER_FIELDS = ['apiVersion', 'kind', 'name', 'uid']
 
 function ownerCauses(owner: Json, index: number): readonly StatusCause[] {
@@ -133,7 +133,7 @@ function ownerCauses(owner: Json, index: number): readonly StatusCause[] {
   ]
 }
 
-/** Of several owners, one at most is the controller. */
+/** At most one owner may be the controller. */
 function controllerCauses(owners: readonly Json[]): readonly StatusCause[] {
   const controllers = owners.filter((owner) => valueAt(owner, 'controller') === true)
   const [first, ...others] = controllers.map(

@@ -8,15 +8,14 @@ import { storageKey } from '../resource/resource.ts'
 import type { StatusError } from '../status/status.ts'
 import { forbidden, notFound } from '../status/status-errors.ts'
 
-/** Where a namespace is looked up. */
+/** The caches and the store, in which a namespace is looked up. */
 export interface NamespaceReader extends CacheReader {
   readonly store: Pick<Store, 'get'>
 }
 
 /**
- * The condition under which an object may be created in a namespace: that it
- * exists as it was seen and is not being deleted. `fresh` reads the store,
- * because the cache turned out to be behind.
+ * The condition under which an object may be created in a namespace: the namespace exists at the version that
+ * was read, and is not being deleted. `fresh`: read the store, because the cache turned out to be behind.
  */
 export async function namespaceCondition(
   context: NamespaceReader,

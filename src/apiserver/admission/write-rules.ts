@@ -8,8 +8,8 @@ import { causeOf } from '../status/causes.ts'
 import type { StatusError } from '../status/status.ts'
 
 /**
- * 422 for an object that is valid by itself, but not as the successor of the old
- * one or beside the other objects of the cluster.
+ * 422 for an object that is valid by itself, but not as an update of the old one, or not together with other
+ * objects of the cluster.
  */
 export function checkWrite(
   context: CacheReader,

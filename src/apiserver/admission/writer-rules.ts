@@ -6,12 +6,12 @@ import type { ApiRequest } from '../request/api-request.ts'
 import { refusalOf } from '../status/not-permitted.ts'
 import type { StatusError } from '../status/status.ts'
 
-/** What says what users may do. */
+/** The authorizer that the rules for writers use. */
 export interface WriterContext {
   readonly authorizer: Authorizer
 }
 
-/** 403 for an object that its kind does not let this user write, although the verb is permitted. */
+/** 403 for an object that this user may not write by the rules of its kind, although the verb is permitted. */
 export function checkPrivileges(
   { authorizer }: WriterContext,
   request: ApiRequest,

@@ -3,10 +3,10 @@ import { type Cidr, type Family, type IpAddress, parseCidr } from '../../lib/ip.
 import { networkRange } from '../../lib/ip-range.ts'
 import { specialNetworkIn } from '../../lib/special-address.ts'
 
-/** How many addresses of a range are handed out by themselves, at most. */
+/** The maximum number of addresses of a range that are allocated automatically. */
 const MAX_DYNAMIC = 2 ** 20
 
-/** A range of virtual addresses: its network (and IPv4 broadcast) address is never given. */
+/** A range of virtual addresses: its network address (and IPv4 broadcast address) is never allocated. */
 export interface AddressRange {
   readonly cidr: Cidr
   readonly family: Family

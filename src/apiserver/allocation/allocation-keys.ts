@@ -2,10 +2,10 @@ import { type Json, stringAt } from '../../lib/json.ts'
 import { canonicalAddress } from '../../lib/legacy-address.ts'
 import type { StoredEntry } from '../../storage/store.ts'
 
-/** Where allocations are stored; one key per address, and per port and protocol. */
+/** The prefix under which allocations are stored: one key for each address, and one for each port and protocol. */
 export const ALLOCATIONS = 'allocations'
 
-/** Two texts of one address (`010.0.0.1`, `10.0.0.1`) are one allocation. */
+/** The key of an address; two notations of one address (`010.0.0.1`, `10.0.0.1`) have the same key. */
 export function addressKey(ip: string): string {
   return `/${ALLOCATIONS}/addresses/${canonicalAddress(ip)}`
 }
@@ -14,7 +14,7 @@ export function nodePortKey(protocol: string, port: number): string {
   return `/${ALLOCATIONS}/nodeports/${protocol}/${port}`
 }
 
-/** What is stored under the key of an allocation. */
+/** The value that is stored under the key of an allocation. */
 export function allocationFor(owner: string): Buffer {
   return Buffer.from(JSON.stringify({ owner }))
 }
@@ -32,7 +32,7 @@ export function allocationOwner({
   }
 }
 
-/** What a key stands for: an address, or a node port such as `30080/TCP`. */
+/** The address or node port (such as `30080/TCP`) that a key stands for. */
 export function describeKey(key: string): {
   readonly kind: 'address' | 'port'
   readonly text: string

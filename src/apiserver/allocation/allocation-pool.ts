@@ -2,21 +2,21 @@ import type { Random } from '../../lib/random.ts'
 import type { StoredEntry, StoreEvent } from '../../storage/store.ts'
 import type { Follower } from '../cache/feed.ts'
 
-/** Smaller ranges have no band, larger ones at least this much of one. */
+/** Smaller ranges have no static band; larger ones have a band of at least this size. */
 const MIN_SIZE = 16
 
-/** KEP-3070. */
+/** The static band of ClusterIPs (KEP-3070). */
 export const ADDRESS_BAND: BandLimits = { step: 16, most: 256 }
 
-/** KEP-3668. */
+/** The static band of node ports (KEP-3668). */
 export const PORT_BAND: BandLimits = { step: 32, most: 128 }
 
 /** Random guesses before a pool is searched in order. */
 const GUESSES = 16
 
 /**
- * Which allocation keys are taken, as far as this process has seen. Only a
- * hint for choosing well: the transaction that stores an object decides.
+ * The allocation keys that are taken, as far as this process has seen. It only helps to choose a free key: the
+ * transaction that stores an object decides.
  */
 export class AllocationPool implements Follower {
   readonly #taken = new Set<string>()
@@ -46,8 +46,8 @@ export class AllocationPool implements Follower {
   }
 
   /**
-   * An index in [0, size) whose key is free, at random; undefined when there is
-   * none. The first `band` of them, which clients request by number, come last.
+   * A random index in [0, size) whose key is free; undefined when there is none. The first `band` indexes,
+   * which are reserved for explicit requests of clients, are used only when no other is free.
    */
   choose(size: number, isFree: (index: number) => boolean, band = 0): number | undefined {
     return this.#search(band, size, isFree) ?? this.#search(0, band, isFree)
@@ -68,15 +68,15 @@ export class AllocationPool implements Follower {
   }
 }
 
-/** How much of a range is kept for clients that name an address or port. */
+/** The size of the part of a range that is reserved for clients that name an address or port. */
 interface BandLimits {
   readonly step: number
   readonly most: number
 }
 
 /**
- * The lower part of a range that is handed out by itself only when the rest is
- * full, so that an address or port that a client names is likely to be free.
+ * The size of the lower part of a range that is allocated automatically only when the rest is full, so that an
+ * address or port that a client names is likely to be free.
  */
 export function staticBand(size: number, { step, most }: BandLimits): number {
   return size < MIN_SIZE ? 0 : Math.min(Math.max(MIN_SIZE, Math.floor(size / step)), most)

@@ -15,18 +15,18 @@ import {
   unknownStructure,
 } from './structure.ts'
 
-/** The parts that every object has: they lose fields, but never go. */
+/** The parts that every object has: they can lose fields, but are never removed themselves. */
 const OWN_PARTS: FieldSet = { 'f:metadata': noFields, 'f:spec': noFields, 'f:status': noFields }
 
 /** The fields of an object that one client applies. */
 export interface Application {
   readonly structure: Structure
   readonly live: JsonObject
-  /** Only what can be owned (`ownedPart`). */
+  /** The part of the applied object that can be owned (`ownedPart`). */
   readonly applied: JsonObject
   readonly owners: readonly Owner[]
   readonly writer: Writer
-  /** Whether fields of other owners are taken instead of being a conflict. */
+  /** Whether the applier takes over fields of other owners instead of getting a conflict. */
   readonly force: boolean
   /** Fields of other owners that are never a conflict. */
   readonly free?: FieldSet
@@ -37,9 +37,9 @@ export type Applied =
   | { readonly conflicts: readonly Conflict[] }
 
 /**
- * Server-side apply. The applied fields are merged into the live object; what
- * the writer applied before and now leaves out is removed, unless it has other owners.
- * Changing a field of another owner is a conflict; setting the same value is shared ownership.
+ * Server-side apply. The applied fields are merged into the live object; fields that the writer applied before
+ * and now leaves out are removed, unless they have other owners. Changing a field of another owner is a
+ * conflict; setting it to the same value makes the ownership shared.
  */
 export function applyObject(application: Application): Applied {
   const { structure, live, applied, owners, writer, force } = application
@@ -55,7 +55,7 @@ export function applyObject(application: Application): Applied {
   return { object, owners: ownersAfterWrite(owners, { ...writer, fields }, changes) }
 }
 
-/** The live value with everything that is applied to it; nothing is modified in place. */
+/** The live value merged with the applied one; nothing is modified in place. */
 function mergeApplied(structure: Structure, live: Json | undefined, applied: Json): Json {
   if (live === undefined || !hasParts(structure, live) || !hasParts(structure, applied))
     return applied
@@ -73,8 +73,8 @@ function mergeMembers(structure: Structure, live: JsonObject, applied: JsonObjec
 }
 
 /**
- * The applied elements in their order, at the positions of the live elements with the same keys;
- * other elements keep their positions. New ones follow the applied element before them.
+ * The merged elements of a list. Applied elements take, in their order, the positions of the live elements with
+ * the same keys; other elements keep their positions. A new element follows the applied element before it.
  */
 function mergeItems(
   structure: Structure,
@@ -104,9 +104,9 @@ function mergeItems(
 }
 
 /**
- * The object without the fields in `dropped` that are not in `kept`. A struct
- * or a list element goes as a whole when nothing of it is kept, with what the
- * server filled in; maps and lists lose entries only, and go when none is left.
+ * The object without the fields in `dropped` that are not in `kept`. A struct or a list element is removed
+ * entirely when no owned field of it is kept, including fields that the server filled in. Maps and lists only
+ * lose entries, and are removed when none is left.
  */
 function dropFields(
   structure: Structure,
@@ -129,7 +129,7 @@ function withoutFields(structure: Structure, value: Json, dropped: FieldSet, kep
   return rebuilt(structure, value, changed)
 }
 
-/** What is left of a part; undefined: nothing. */
+/** The rest of a part; undefined: nothing is left. */
 function without(part: Part, node: FieldSet, keep: FieldSet | undefined): Json | undefined {
   const { structure, value } = part
   if (keep !== undefined) return withoutFields(structure, value, node, keep)
@@ -139,7 +139,7 @@ function without(part: Part, node: FieldSet, keep: FieldSet | undefined): Json |
   return Object.keys(rest as object).length === 0 ? undefined : rest
 }
 
-/** The fields that identify an element, which it keeps. */
+/** The fields that identify an element; they are kept. */
 function keyFields(structure: Structure): FieldSet {
   if (structure.type !== 'list') return noFields
   return Object.fromEntries(structure.keys.map((key) => [fieldElement(key.name), noFields]))

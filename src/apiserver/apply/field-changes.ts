@@ -4,9 +4,9 @@ import { type FieldSet, isEmptySet, noFields } from './field-set.ts'
 import { wholeNode } from './fields-of-value.ts'
 import { hasParts, type Part, partsOf, type Structure } from './structure.ts'
 
-/** In which fields two values differ. */
+/** The fields in which two values differ. */
 export interface FieldChanges {
-  /** Added, or with another value. */
+  /** Fields that were added, or have another value. */
   readonly changed: FieldSet
   readonly removed: FieldSet
 }
@@ -28,7 +28,7 @@ export function fieldChanges(structure: Structure, old: Json, next: Json): Field
   return { changed, removed }
 }
 
-/** The nodes of one part; an absent one says that nothing changed. */
+/** The nodes of one part; an absent node: nothing changed. */
 interface PartChanges {
   readonly changed?: FieldSet
   readonly removed?: FieldSet

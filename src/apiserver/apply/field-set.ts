@@ -1,8 +1,7 @@
 /**
- * A set of fields in Kubernetes' encoding, FieldsV1, which is also the form
- * of computation: a tree whose keys are path elements (`field-path.ts`). A
- * node without children stands for the field itself; one with children does so
- * only if `.` is among them. The root stands for no field: `{}` is the empty set.
+ * A set of fields in Kubernetes' encoding, FieldsV1, which this code also computes with: a tree whose keys are
+ * path elements (`field-path.ts`). A node without children stands for the field itself; one with children does
+ * so only if `.` is among them. The root stands for no field: `{}` is the empty set.
  */
 export interface FieldSet {
   readonly [element: string]: FieldSet
@@ -17,7 +16,7 @@ export function isEmptySet(set: FieldSet): boolean {
   return Object.keys(set).length === 0
 }
 
-/** Whether the node stands for its field, and not only for fields inside. */
+/** Whether the field itself belongs to the set, and not only fields inside it. */
 export function isMember(node: FieldSet): boolean {
   return Object.hasOwn(node, SELF) || isEmptySet(node)
 }
@@ -37,7 +36,7 @@ export function union(a: FieldSet, b: FieldSet): FieldSet {
   return both
 }
 
-/** What is in both sets. */
+/** The fields that are in both sets. */
 export function intersection(a: FieldSet, b: FieldSet): FieldSet {
   return combined(a, (element, node) => {
     const other = fieldsAt(b, element)
@@ -46,7 +45,7 @@ export function intersection(a: FieldSet, b: FieldSet): FieldSet {
   })
 }
 
-/** What is in `a` and not in `b`. */
+/** The fields that are in `a` and not in `b`. */
 export function difference(a: FieldSet, b: FieldSet): FieldSet {
   return combined(a, (element, node) => {
     const other = fieldsAt(b, element)
@@ -80,7 +79,7 @@ function combined(
   return result
 }
 
-/** A node of these children; undefined when it stands for nothing. */
+/** A node with these children; undefined when it contains no field. */
 function joined(member: boolean, children: FieldSet): FieldSet | undefined {
   const { [SELF]: _self, ...inside } = children
   if (isEmptySet(inside)) return member ? noFields : undefined

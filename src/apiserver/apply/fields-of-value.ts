@@ -12,7 +12,10 @@ export function fieldsOfValue(structure: Structure, value: Json): FieldSet {
   return set
 }
 
-/** The node of a value that comes or goes as a whole: its containers are members too. */
+/**
+ * The node of a value that is added or removed as a whole; it also contains the value's maps, structs and lists
+ * themselves.
+ */
 export function wholeNode(structure: Structure, value: Json): FieldSet {
   const inside: Record<string, FieldSet> = {}
   for (const [element, part] of partsOf(structure, value)) {

@@ -1,7 +1,7 @@
 /** What identifies the elements of a list; a list without a type is one value. */
 export type ListType =
   | { readonly type: 'set' }
-  /** By these fields, in alphabetical order; a default stands for an absent one. */
+  /** Elements are identified by these fields, in alphabetical order; an absent field has its default. */
   | { readonly type: 'map'; readonly keys: readonly ListKey[] }
 
 export interface ListKey {
@@ -14,9 +14,8 @@ const set: ListType = { type: 'set' }
 const protocol: ListKey = { name: 'protocol', default: 'TCP' }
 
 /**
- * The list types that Kubernetes' types declare (`+listType`), by message
- * and field. They differ from the keys of strategic merge patches: those take
- * ports of different protocols for the same.
+ * The list types that Kubernetes' types declare (`+listType`), by message and field. They differ from the keys
+ * of strategic merge patches, which treat ports of different protocols as the same.
  */
 const lists: ReadonlyMap<string, ListType> = new Map([
   ['meta.v1.ObjectMeta.finalizers', set],
@@ -64,7 +63,7 @@ const atomic: ReadonlySet<string> = new Set([
   'core.v1.PodSpec.nodeSelector',
 ])
 
-/** Lists whose elements are identified, but whose elements are one value each. */
+/** Lists whose elements have keys, but are each owned as one value. */
 export function listTypeOf(message: string, field: string): ListType | undefined {
   return lists.get(`${message}.${field}`)
 }

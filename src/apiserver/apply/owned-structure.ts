@@ -4,7 +4,7 @@ import { apiVersionOf } from '../resource/resource.ts'
 import { messageOf } from '../schema/schema.ts'
 import { type Structure, structureOf, unknownStructure } from './structure.ts'
 
-/** The metadata that the server alone writes: it has no owner. */
+/** The metadata that only the server writes; it has no owner. */
 const SERVER_METADATA = [
   'name',
   'namespace',

@@ -29,7 +29,10 @@ export function isSameOwner(a: OwnerName, b: OwnerName): boolean {
   return a.name === b.name && a.operation === b.operation && a.subresource === b.subresource
 }
 
-/** The owners that an object names; undefined when it names none, or not in our encoding. */
+/**
+ * The owners in the managedFields of an object; undefined when it has none, or they are not in the encoding
+ * FieldsV1.
+ */
 export function readOwners(object: JsonObject | undefined): readonly Owner[] | undefined {
   const owners = arrayAt(object, 'metadata', 'managedFields').map(readOwner)
   return owners.length > 0 && owners.every((owner) => owner !== undefined) ? owners : undefined
@@ -42,7 +45,7 @@ export function forgetsOwners(object: JsonObject): boolean {
   return entries.length === 1 && isJsonObject(first) && Object.keys(first).length === 0
 }
 
-/** The object with these owners as its last metadata. */
+/** The object with these owners as the last field of its metadata. */
 export function withOwners(object: JsonObject, owners: readonly Owner[]): JsonObject {
   const { managedFields: _old, ...metadata } = objectAt(object, 'metadata')
   if (owners.length === 0) return { ...object, metadata }

@@ -17,7 +17,7 @@ export interface Conflict {
   readonly path: readonly string[]
 }
 
-/** The owner on whose behalf a request writes. */
+/** The owner that a request writes as. */
 export type Writer = Omit<Owner, 'fields'>
 
 /** The changed fields that these owners own, apart from the free ones. */

@@ -3,22 +3,22 @@ import { type Field, fieldsOf } from '../schema/schema.ts'
 import { fieldElement, keyElement, valueElement } from './field-path.ts'
 import { isAtomic, type ListKey, listTypeOf } from './list-types.ts'
 
-/** Into which fields a value falls apart, for ownership and merging. */
+/** How a value is divided into fields for ownership and merging. */
 export type Structure =
-  /** Owned as a whole: scalars, and what is atomic. */
+  /** Owned as a whole: scalars and atomic values. */
   | { readonly type: 'leaf' }
   | { readonly type: 'struct'; readonly message: string }
   | { readonly type: 'map'; readonly values: Structure }
   | { readonly type: 'set' }
   | { readonly type: 'list'; readonly keys: readonly ListKey[]; readonly items: Structure }
-  /** Not in the schema: objects fall apart, lists do not. */
+  /** Not in the schema: objects are divided into fields, lists are not. */
   | { readonly type: 'unknown' }
 
 /** A part of a value under its path element. */
 export interface Part {
   readonly structure: Structure
   readonly value: Json
-  /** An element or a map entry: owned besides what is inside. */
+  /** A list element or a map entry, which is owned in addition to the fields inside it. */
   readonly isItem: boolean
 }
 
@@ -26,7 +26,7 @@ const leaf: Structure = { type: 'leaf' }
 
 export const unknownStructure: Structure = { type: 'unknown' }
 
-/** The structure of a message; a leaf when it is atomic or no object in JSON. */
+/** The structure of a message; a leaf when it is atomic or not an object in JSON. */
 export function structureOf(type: string): Structure {
   return isAtomic(type) || fieldsOf(type) === undefined ? leaf : { type: 'struct', message: type }
 }
@@ -38,7 +38,7 @@ export function hasParts(structure: Structure, value: Json): boolean {
   return type !== 'leaf' && Array.isArray(value)
 }
 
-/** The parts of a value by path element; of equal list elements the first one. */
+/** The parts of a value by path element; only the first of list elements with the same path element. */
 export function partsOf(structure: Structure, value: Json): ReadonlyMap<string, Part> {
   const parts = new Map<string, Part>()
   if (isJsonObject(value)) {

@@ -8,27 +8,27 @@ import { forgetsOwners, type Owner, readOwners, withOwners } from './owner.ts'
 import { ownersAfterUpdate } from './ownership-change.ts'
 import { checkWriter, isApply, type WriterContext, writerOf } from './writer.ts'
 
-/** Owners by update that an object remembers one by one. */
+/** The number of updaters that an object records separately. */
 const MAX_UPDATERS = 10
 
-/** The owner that the oldest updaters are joined into. */
+/** The name of the owner that the oldest updaters are merged into. */
 const ANCIENT = 'ancient-changes'
 
-/** What a write starts from. */
+/** The objects that a write is based on. */
 export interface Origin {
-  /** The stored object; undefined when it is made. */
+  /** The stored object; undefined when the write creates it. */
   readonly old: JsonObject | undefined
-  /** What the client sent, or made of the old object. */
+  /** The object that the client sent, or the result of its patch. */
   readonly sent: JsonObject
 }
 
-/** A new object is compared with one whose parts are empty: the parts themselves have no owner. */
+/** A new object is compared with this, because its top-level parts themselves have no owner. */
 const NOTHING: JsonObject = { metadata: {}, spec: {}, status: {} }
 
 /**
- * The object that is about to be stored with `metadata.managedFields`: its
- * writer owns the fields that it changes. An apply brings the owners that it has
- * computed; otherwise clients may edit them or, with `[{}]`, clear them.
+ * The object that is about to be stored with `metadata.managedFields`: its writer owns the fields that it
+ * changes. An apply has already computed the owners; in other writes clients may edit them or, with `[{}]`,
+ * clear them.
  */
 export function tracked(
   context: WriterContext,
@@ -47,7 +47,10 @@ export function tracked(
   return withOwners(next, boundedOwners(after))
 }
 
-/** The owners, the oldest of too many updaters joined into one: clients must not make objects grow. */
+/**
+ * The owners. If there are too many updaters, the oldest are merged into one, so that clients cannot make
+ * objects grow without limit.
+ */
 function boundedOwners(owners: readonly Owner[]): readonly Owner[] {
   const updaters = owners
     .filter(({ operation }) => operation === 'Update')

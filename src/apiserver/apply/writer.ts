@@ -6,7 +6,7 @@ import { type StatusCause, StatusError } from '../status/status.ts'
 import { ownedVersion } from './owned-structure.ts'
 import type { Writer } from './ownership-change.ts'
 
-/** What naming a writer needs of the server: the time of the write. */
+/** The part of the server that naming a writer uses: the clock. */
 export interface WriterContext {
   readonly clock: Clock
 }
@@ -17,7 +17,7 @@ export const APPLY_PATCH = 'application/apply-patch+yaml'
 const NAME = 'fieldManager'
 const MAX_NAME_LENGTH = 128
 
-/** Control characters, invisible ones, and white space but the plain one. */
+/** Control characters, invisible characters, and white space other than the plain space. */
 const UNPRINTABLE = /[^\p{L}\p{M}\p{N}\p{P}\p{S} ]/gu
 
 export function isApply(request: ApiRequest): boolean {
@@ -35,7 +35,7 @@ export function writerOf(context: WriterContext, request: ApiRequest): Writer {
   }
 }
 
-/** 422 when `fieldManager` or `force` cannot stand in this request. */
+/** 422 when `fieldManager` or `force` is missing or not allowed in this request. */
 export function checkWriter(request: ApiRequest): StatusError | undefined {
   const name = request.query.get(NAME) ?? ''
   if (name === '' && isApply(request)) {
@@ -68,7 +68,7 @@ function invalidOption(request: ApiRequest, cause: StatusCause): StatusError {
   return new StatusError({ code: 422, reason: 'Invalid', message, details })
 }
 
-/** `kubectl` of `kubectl/v1.20.2 (linux/amd64)`. */
+/** The program name in the User-Agent: `kubectl` for `kubectl/v1.20.2 (linux/amd64)`. */
 function programOf(request: ApiRequest): string {
   const [program = ''] = request.userAgent.split('/')
   return program.replaceAll(UNPRINTABLE, '').slice(0, MAX_NAME_LENGTH)

@@ -8,7 +8,7 @@ import type { Reply } from '../request/api-request.ts'
 import { type StatusDetails, StatusError } from '../status/status.ts'
 import type { Level, Stage } from './policy/audit-policy.ts'
 
-/** What identifies an object that the path of its request does not name. */
+/** The identity of a created object, which the path of its request does not name. */
 export interface CreatedObject {
   readonly name: string
   readonly uid: string
@@ -17,7 +17,7 @@ export interface CreatedObject {
 
 const MAX_DEPTH = 500
 
-/** An answer's code alone, or what its Status says. */
+/** The HTTP code of an answer, with the fields of its Status if it has one. */
 export interface AnsweredStatus {
   readonly code: number
   readonly reason?: string
@@ -38,12 +38,12 @@ const WRITES = new Set(['create', 'update', 'patch', 'delete', 'deletecollection
 const MAX_URI = 2048
 const REDACTED = '[redacted]'
 
-/** A name holds no character that begins another parameter, so that no text takes long. */
+/** A query parameter. Its name contains no character that begins another one, so that matching takes linear time. */
 const PARAMETER = /([?&;#])([^=&;#?]*)=([^&#]*)/g
 const SECRET_NAME =
   /token|secret|passw|pwd|auth(?!or(?!i[sz]))|credential|signature|api-?key|private|cookie|session|jwt|bearer|^(?:key|sig|code)$/i
 
-/** What stays the same in all events of a request. */
+/** The fields that all events of a request share. */
 export interface EventSource {
   readonly auditId: string
   readonly level: Level
@@ -54,7 +54,7 @@ export interface EventSource {
   readonly version: string
   /** Undefined: no credentials were accepted. */
   readonly user: User | undefined
-  /** As whom the request acts; undefined: as the user. */
+  /** The user that the request acts as; undefined: its sender. */
   readonly impersonated: User | undefined
   readonly sourceIPs: readonly string[]
   readonly userAgent: string
@@ -62,7 +62,7 @@ export interface EventSource {
   readonly receivedAt: number
 }
 
-/** What one event says of its stage. */
+/** The fields of one event that depend on its stage. */
 export interface EventStage {
   readonly stage: Stage
   /** Milliseconds since the epoch. */
@@ -81,7 +81,7 @@ const MAX_LINE = 4 << 20
 
 const TRUNCATED = { 'audit.k8s.io/truncated': 'true' }
 
-/** One event as one line of JSON, in which nothing that a client sends breaks a line or a screen. */
+/** One event as one line of JSON. Nothing that a client sends can break the line or control a terminal. */
 export function eventLine(source: EventSource, stage: EventStage): string {
   const line = escaped(JSON.stringify(eventDocument(source, stage)))
   if (line.length <= MAX_LINE) return line
@@ -155,7 +155,7 @@ function objectReference(
   }
 }
 
-/** Without the causes: they repeat values of the object. */
+/** The Status of a response without its causes, which repeat values of the object. */
 function responseStatus({ code, reason, message, details }: AnsweredStatus): object {
   if (reason === undefined) return { metadata: {}, code }
   const { name, group, kind, uid } = details ?? {}
@@ -182,8 +182,8 @@ function microTime(ms: number): string {
 }
 
 /**
- * JSON leaves alone what some readers take for the end of a line (U+0085, U+2028, U+2029) and what
- * rewrites a terminal's screen (C1 controls, directions of writing). They stand in texts alone.
+ * Escapes characters that JSON allows in strings, but that some readers treat as the end of a line (U+0085,
+ * U+2028, U+2029) or that control a terminal (C1 controls, writing directions).
  */
 function escaped(line: string): string {
   return line.replace(
@@ -205,7 +205,10 @@ function safeUri(uri: string): string {
   return safeText(`${shown}${rest}`, MAX_URI)
 }
 
-/** Some programs take a semicolon for the end of a parameter, others for a part of its value. */
+/**
+ * Whether the parameter may be secret. Some programs treat a semicolon as the end of a parameter, others as
+ * part of its value.
+ */
 function isSecret(name: string, value: string): boolean {
   const names = value.split(';').flatMap((part) => (part.includes('=') ? part.split('=', 1) : []))
   return [name, ...names].some((one) => SECRET_NAME.test(decode(one)))
@@ -219,13 +222,13 @@ function decode(name: string): string {
   }
 }
 
-/** Without a message that may repeat a part of a body, which is not shown itself. */
+/** The status without its message if that may quote the body, which is not shown. */
 export function withoutQuotes(status: AnsweredStatus, verb: string): AnsweredStatus {
   const isQuoting = QUOTING_CODES.has(status.code) && WRITES.has(verb)
   return isQuoting ? { ...status, message: undefined } : status
 }
 
-/** The object that an answer to a create shows; nothing else of it is read. */
+/** The identity of the object in the answer to a create request. */
 export function createdObject(action: Action, answer: Reply): CreatedObject | undefined {
   const { body, contentType } = answer
   if (isPathAction(action) || action.verb !== 'create' || action.name !== '') return undefined

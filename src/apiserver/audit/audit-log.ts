@@ -26,31 +26,28 @@ export interface AuditLogOptions {
   readonly sinks: readonly AuditSink[]
   readonly clock: Pick<Clock, 'now'>
   readonly random: Pick<Random, 'uuid'>
-  /** Counts an event that was made. */
+  /** Called for each event that is made. */
   readonly onEvent: (level: Level) => void
-  /** Gets what can only be a bug; the request goes on. */
+  /** Receives errors that can only be bugs; the request continues. */
   readonly onError: (error: unknown) => void
 }
 
-/** A request as authentication leaves it. */
+/** A request after authentication. */
 export interface AuditedRequest {
   readonly request: Pick<IncomingMessage, 'url' | 'headers'> & RemoteEnd
-  /** What it is about to do; a path that is not served is an action with that path. */
+  /** The action of the request; for a path that is not served, an action with that path. */
   readonly action: Action
   /** The resource that its path names; undefined: none. */
   readonly served: ServedVersion | undefined
-  /**
-   * Who sends it, not who is impersonated: rules are for senders. Undefined: no credentials were
-   * accepted.
-   */
+  /** The sender, not the impersonated user, because rules match senders. Undefined: no credentials were accepted. */
   readonly user: User | undefined
-  /** As whom it acts, where the sender may impersonate that user. */
+  /** The user that the request acts as, if the sender may impersonate it. */
   readonly impersonated?: User | undefined
 }
 
 /**
- * Makes events of requests, as the policy requires, and passes each as one line to every sink.
- * No request waits for a sink.
+ * Makes the events of requests that the policy requires, and passes each as one line to every sink. No request
+ * waits for a sink.
  */
 export class AuditLog {
   readonly #options: AuditLogOptions
@@ -60,8 +57,8 @@ export class AuditLog {
   }
 
   /**
-   * Begins the record of a request and makes its event `RequestReceived`. A request that no rule
-   * matches costs the comparison with the rules alone.
+   * Begins the record of a request and makes its event `RequestReceived`. A request that no rule matches costs
+   * only the comparison with the rules.
    */
   begin(audited: AuditedRequest): AuditRecord {
     const { policy, clock, onError } = this.#options
@@ -77,7 +74,7 @@ export class AuditLog {
     return new RequestRecord(context, { source: this.#sourceOf(audited, level), rule, expected })
   }
 
-  /** Delivers what waits, or counts it as dropped; resolves within the deadlines of the sinks. */
+  /** Delivers waiting events, or counts them as dropped; resolves within the deadlines of the sinks. */
   async close(): Promise<void> {
     await Promise.all(this.#options.sinks.map((sink) => sink.close()))
   }
@@ -115,8 +112,8 @@ export const NOT_AUDITED: AuditRecord = {
 }
 
 /**
- * Where a request comes from, as `sourceIPs` has it: what proxies wrote into X-Forwarded-For, then
- * the other end of the connection. A client can write any address but the last one.
+ * The source addresses of a request for `sourceIPs`: those that proxies wrote into X-Forwarded-For, then the
+ * peer of the connection. A client can forge all of them except the last one.
  */
 function sourceAddresses({
   headers,
@@ -131,7 +128,7 @@ function sourceAddresses({
   return remote === undefined || forwarded.at(-1) === remote ? forwarded : [...forwarded, remote]
 }
 
-/** What this needs of a connection. */
+/** The part of a connection that is used here. */
 interface RemoteEnd {
   readonly socket: { readonly remoteAddress?: string | undefined }
 }
@@ -141,9 +138,9 @@ function addressOf(text: string): IpAddress | undefined {
 }
 
 /**
- * The first rule that matches what a user does; undefined: none does, and nothing is audited.
- * A request without a user matches no rule that names users or groups. As kube-apiserver's
- * `audit/policy/checker.go`, with groups of two names compared by their canonical one.
+ * The first rule that matches what a user does; undefined: none does, and nothing is audited. A request without
+ * a user matches no rule that names users or groups. The same as kube-apiserver's `audit/policy/checker.go`,
+ * except that API groups with two names are compared by their canonical name.
  */
 export function findRule(
   { rules }: AuditPolicy,
@@ -187,7 +184,10 @@ function selects(selector: ResourceSelector, action: ResourceAction): boolean {
   return resources.some((pattern) => namesResource(pattern, action))
 }
 
-/** `pods` is no subresource of pods; `pods/*` is every one and the Pods themselves. */
+/**
+ * Whether a pattern matches a resource. `pods` matches no subresources; `pods/*` matches all of them and the
+ * Pods themselves.
+ */
 function namesResource(pattern: string, { resource, subresource }: ResourceAction): boolean {
   if (pattern === '*') return true
   if (pattern === (subresource === '' ? resource : `${resource}/${subresource}`)) return true

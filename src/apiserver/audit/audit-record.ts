@@ -19,28 +19,28 @@ import {
 import { type AuditRule, includesRequest, type Level, type Stage } from './policy/audit-policy.ts'
 import { holdsWithheld } from './withheld.ts'
 
-/** As much as a stored object may have, so that no stored object evades the log by its size. */
+/** The size limit of stored objects, so that no stored object evades the log by its size. */
 const MAX_BODY_BYTES = 1_572_864
 const MAX_DEPTH = 500
 
 /** The record of one request, from its arrival to the end of its answer. */
 export interface AuditRecord {
-  /** For the header `Audit-Id` of the answer; undefined: the request is not audited. */
+  /** The value of the header `Audit-Id` of the answer; undefined: the request is not audited. */
   readonly auditId: string | undefined
-  /** What authorization decided, and why. */
+  /** Records the decision of authorization, and its reason. */
   authorized(decision: 'allow' | 'forbid', reason: string): void
-  /** The body has arrived. `contentType` is the header; empty when absent. */
+  /** Records the body. `contentType`: the header; empty when absent. */
   received(bytes: Buffer, contentType: string): void
   /**
-   * The answer is decided. Returns what is to be sent, which may be another object with the same
-   * bytes; the event `ResponseComplete` follows when the response closes.
+   * Records the answer. Returns the answer to send, which may be another object with the same bytes. The event
+   * `ResponseComplete` follows when the response closes.
    */
   respond(result: HandlerResult, response: ServerResponse): HandlerResult
-  /** A bug ended the request: the event `Panic`, and no other after it. */
+  /** Records that a bug ended the request: makes the event `Panic`, the last of the request. */
   panic(): void
 }
 
-/** What the records of all requests share. */
+/** The context that the records of all requests share. */
 export interface RecordContext {
   readonly now: () => number
   readonly write: (line: string, level: Level) => void
@@ -136,7 +136,7 @@ export class RequestRecord implements AuditRecord {
     return this.#shown({ bytes, contentType: reply.contentType, expected })
   }
 
-  /** A bug of a parser costs the event its body, and nothing else. */
+  /** The body to show. If a bug makes the parser throw, only the body is missing in the event. */
   #shown(body: Body): ShownBody {
     try {
       return shownBody(body, this.#options.rule.omitManagedFields)
@@ -175,9 +175,9 @@ function documentOf(body: ShownBody): Json | undefined {
   return typeof body === 'object' ? body.document : undefined
 }
 
-/** Keeps the bytes of an answer while they are sent, as long as they are few enough to be shown. */
+/** Collects the bytes of an answer while they are sent, up to the limit of what is shown. */
 class ReplyCapture {
-  /** The answer to send instead of the given one: the same bytes. */
+  /** The answer to send instead of the given one; it has the same bytes. */
   readonly reply: Reply
   #chunks: Buffer[] = []
   #length = 0
@@ -217,7 +217,7 @@ interface Body {
   readonly bytes: Buffer
   /** The Content-Type header; empty: JSON. */
   readonly contentType: string
-  /** What a protobuf body holds that does not say so. */
+  /** The type of a protobuf body that does not name its type. */
   readonly expected: ExpectedType
 }
 
@@ -225,8 +225,8 @@ interface Body {
 type ShownBody = { readonly document: Json } | 'cut' | undefined
 
 /**
- * The document of a body as an event shows it. Undefined: there is none, it cannot be read, or it
- * holds what is never shown.
+ * The document of a body as an event shows it. Undefined: there is no document, it cannot be read, or it
+ * contains something that is never shown.
  */
 function shownBody(body: Body, omitManagedFields: boolean): ShownBody {
   const { bytes } = body

@@ -11,22 +11,22 @@ const SUBRESOURCES = new Set(['token'])
 const KINDS = new Set([...confidential.map(({ kind }) => kind.toLowerCase()), 'tokenrequest'])
 
 /**
- * Whether bodies of such requests are never shown, whatever the policy says: of confidential
- * resources with all their subresources, of tokens, and of what is no resource that is served.
+ * Whether bodies of such requests are never shown, whatever the policy says: those of confidential resources
+ * and their subresources, those with tokens, and those for paths that are not of a served resource.
  */
 export function isWithheld(action: Action, served: ServedVersion | undefined): boolean {
   if (isPathAction(action) || served === undefined || served.resource.isConfidential) return true
   return RESOURCES.has(action.resource) || SUBRESOURCES.has(action.subresource)
 }
 
-/** Whether a document holds such an object, which was sent to the path of another kind. */
+/** Whether a document contains a confidential object, which may have been sent to the path of another kind. */
 export function holdsWithheld(document: Json): boolean {
   return [document, ...partsOf(document)].some((part) =>
     KINDS.has(stringAt(part, 'kind').toLowerCase().replace(/list$/, '')),
   )
 }
 
-/** Items of a list, objects of a Table's rows, values of a JSON patch. */
+/** The items of a list, the objects in the rows of a Table, and the values of a JSON patch. */
 function partsOf(document: Json): readonly Json[] {
   if (Array.isArray(document)) return document.flatMap((step) => valueOf(step, 'value'))
   const rows = arrayAt(document, 'rows').flatMap((row) => valueOf(row, 'object'))

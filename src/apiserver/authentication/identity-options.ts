@@ -2,21 +2,21 @@ import type { Authenticator } from '../../auth/authentication/authenticator.ts'
 import type { VerificationKey } from '../../auth/tokens/signing-key.ts'
 import type { TokenIssuance } from '../../auth/tokens/token-issuance.ts'
 
-/** How a server knows its users. */
+/** How a server authenticates its users. */
 export interface IdentityOptions {
   /** `iss` of the tokens of accounts. The first one signs; others were used before. */
   readonly issuers: readonly string[]
-  /** What a token must be for, to be accepted here. */
+  /** The audiences of this server: a token must name one of them. */
   readonly audiences: readonly string[]
-  /** The keys that tokens of accounts are verified with, as they are at the moment. */
+  /** Returns the current keys that verify tokens of accounts. */
   readonly keys: () => readonly VerificationKey[]
   /** Signs the tokens that clients request for accounts; absent: the server issues none. */
   readonly issuer?: TokenIssuance['issuer']
-  /** Tokens that are requested with a longer life get this one, in seconds; default: 2³². */
+  /** The maximum lifetime of requested tokens, in seconds; longer ones are shortened to it. Default: 2³². */
   readonly maxTokenLifetime?: number
-  /** Where others read the keys; default: `/openid/v1/jwks` below the first issuer. */
+  /** The URL at which others read the keys; default: `/openid/v1/jwks` below the first issuer. */
   readonly jwksUri?: string
-  /** Of users that are managed elsewhere; they are tried in this order, after those of accounts. */
+  /** Authenticators of users that are managed elsewhere; they are tried in this order, after the one for accounts. */
   readonly authenticators?: readonly Authenticator[]
   /** Paths that need no credentials; default: health and version. */
   readonly anonymousPaths?: readonly string[]
@@ -24,5 +24,5 @@ export interface IdentityOptions {
   readonly onRejected?: (reason: string) => void
 }
 
-/** What people and load balancers may see without credentials. */
+/** The paths that people and load balancers may read without credentials. */
 export const DEFAULT_ANONYMOUS_PATHS = ['/healthz', '/livez', '/readyz', '/version']

@@ -19,7 +19,7 @@ export const OPENID_PATHS = {
 
 export type OpenidDocument = (typeof OPENID_PATHS)[keyof typeof OPENID_PATHS]
 
-/** GET of one of them, with the keys as they are now; 404 from a server that issues no tokens. */
+/** The answer to GET of one of these paths, with the current keys; 404 if the server issues no tokens. */
 export async function openidReply(
   provider: OpenidProvider | undefined,
   document: OpenidDocument,

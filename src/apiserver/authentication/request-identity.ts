@@ -14,38 +14,41 @@ import { subjectOfPeer } from '../../lib/tls/peer-subject.ts'
 import { StatusError } from '../status/status.ts'
 import { badRequest } from '../status/status-errors.ts'
 
-/** RFC 6750; the name of the scheme is written in any case. */
+/** A bearer token (RFC 6750); the name of the scheme is case-insensitive. */
 const BEARER = /^bearer +(\S+)$/i
 
-/** What was sent last over a connection. */
+/** The credentials that were sent last over each connection. */
 const LAST = new WeakMap<Socket, SentCredentials>()
 
-/** Rejections that are answered at once, such as those of clients whose tokens expired together. */
+/**
+ * The number of rejections that are answered without delay, for example to clients whose tokens expired at the
+ * same time.
+ */
 const BURST = 200
 const PER_SECOND = 500
-/** Shorter than clients wait for an answer. */
+/** The longest delay of a rejection; shorter than the timeouts of clients. */
 const MAX_WAIT_MS = 10_000
 
-/** Who sends a request, and as whom it acts. */
+/** The sender of a request, and the user that it acts as. */
 export interface RequestIdentity {
-  /** As whom the request acts. */
+  /** The user that the request acts as. */
   readonly user: User
-  /** Who sends it, where that is another user that the sender impersonates. */
+  /** The sender, if it impersonates `user`. */
   readonly impersonator?: User
   /** The path is open to every client, whatever the roles. */
   readonly needsNoPermission?: true
 }
 
-/** A request that cannot be that of any user, and its answer. */
+/** The answer to a request that is refused during authentication. */
 export interface RefusedIdentity {
   readonly refused: StatusError
-  /** Whose credentials were accepted, where the impersonation was not. */
+  /** The user whose credentials were accepted, if only the impersonation was refused. */
   readonly sender: User | undefined
 }
 
 /** Finds out who sends a request; 401 without acceptable credentials, 403 for a forbidden impersonation. */
 export interface Identifier {
-  /** `path`: what the request is about; undefined: a resource, which no one reaches without credentials. */
+  /** `path`: the path of the request; undefined: it is for a resource, which always needs credentials. */
   identify(
     request: IncomingMessage,
     path: string | undefined,
@@ -55,7 +58,7 @@ export interface Identifier {
 export interface IdentifierOptions {
   readonly authenticator: Authenticator
   readonly clock: Pick<Clock, 'now' | 'after'>
-  /** The paths that need no credentials, exactly or with a part after a slash; resources always do. */
+  /** The paths that need no credentials, including the paths below them; resources always need credentials. */
   readonly anonymousPaths: readonly string[]
   /** Undefined: the user may do it; else the answer to the request. */
   readonly check: (user: User, action: Action) => StatusError | undefined
@@ -68,7 +71,7 @@ const ANONYMOUS_SENDER: RequestIdentity = {
   needsNoPermission: true,
 }
 
-/** Of a server without users, which only its own machine can reach. */
+/** The identifier of a server without users, which only its own machine can reach. */
 export const everySenderIsMaster: Identifier = {
   identify: () => Promise.resolve({ user: { name: UNSECURED, groups: [MASTERS] } }),
 }
@@ -130,13 +133,13 @@ function unauthorized(): RefusedIdentity {
 }
 
 /**
- * Delays the answers to requests whose credentials are rejected, once there are many: a client that sends bad
- * ones as fast as it gets answers would otherwise keep the server from others. Nothing is counted by client:
- * who floods has many addresses.
+ * Delays the answers to rejected requests once there are many. Otherwise a client that sends bad credentials as
+ * fast as it gets answers could starve others. Rejections are not counted by client, because an attacker may
+ * have many addresses.
  */
 export class RejectionPace {
   readonly #clock: Pick<Clock, 'now' | 'after'>
-  /** When the answer to the latest rejection is due, without the burst; milliseconds since 1970. */
+  /** When the answer to the latest rejection would be due without the allowance for bursts; milliseconds since 1970. */
   #due = 0
 
   constructor(clock: Pick<Clock, 'now' | 'after'>) {
@@ -157,9 +160,9 @@ export class RejectionPace {
 }
 
 /**
- * What a request proves its sender with; 400 for an Authorization header that is not understood.
- * A connection that proves the same again gets the same object, by which others remember what they know of it.
- * `now`: milliseconds since 1970.
+ * The credentials of a request; 400 for an Authorization header that is not understood. A connection that sends
+ * the same credentials again gets the same object, which authenticators use as a cache key. `now`: milliseconds
+ * since 1970.
  */
 export function credentialsOf(
   { headers, socket }: Pick<IncomingMessage, 'headers' | 'socket'>,

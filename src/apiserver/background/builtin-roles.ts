@@ -16,10 +16,10 @@ import type { BackgroundContext } from './background-context.ts'
 import { ensureObject } from './ensure-object.ts'
 
 /**
- * Creates the roles and bindings that every cluster has, and adds again what was taken away from
- * them; what was added stays. Aggregated roles get the rules of all roles that they select. An
- * object whose annotation `autoupdate` is `"false"` stays as it is. A rejected one is logged, and
- * the server starts without it.
+ * Creates the roles and bindings that every cluster has, and restores rules and subjects that were removed from
+ * them; additions are kept. Aggregated roles get the rules of all roles that they select. An object whose
+ * annotation `autoupdate` is `"false"` is left unchanged. If an object is rejected, that is logged, and the
+ * server starts without it.
  */
 export async function ensureBuiltinRoles(context: BackgroundContext): Promise<void> {
   const roles = new Map(
@@ -71,7 +71,7 @@ function storedRoles({ feed }: BackgroundContext): readonly JsonObject[] {
     .map((item) => JSON.parse(item.value.toString()) as JsonObject)
 }
 
-/** With the rules of all that it selects, in the order in which the controller has them. */
+/** The aggregated role with the rules of all roles that it selects, in the order that the controller uses. */
 function withRules(role: JsonObject, roles: ReadonlyMap<string, JsonObject>): JsonObject {
   const inOrder = [...roles].toSorted(byName).map(([, one]) => one)
   const rules = aggregatedRules(role, inOrder, selectsLabels)

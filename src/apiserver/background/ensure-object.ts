@@ -12,7 +12,7 @@ export interface DesiredObject {
   readonly resource: Resource
   readonly namespace: string
   readonly name: string
-  /** The desired state, from the present one; `old` is empty when the object does not exist. */
+  /** Returns the desired state for the current one; `old` is empty when the object does not exist. */
   readonly next: (old: JsonObject) => JsonObject
 }
 

@@ -7,15 +7,15 @@ import { deleteUnchanged } from '../persist/persist.ts'
 import type { ExpiryRules } from '../resource/deletion.ts'
 import type { Resource } from '../resource/resource.ts'
 
-/** From the end of one sweep to the beginning of the next. */
+/** Milliseconds from the end of one sweep to the beginning of the next. */
 const SWEEP_MS = 60_000
 
 /** Objects that a sweep reads before the event loop runs other work. */
 const BATCH = 250
 
 /**
- * Removes expired objects once a minute, of the kinds that declare an expiry, such as Events.
- * @returns stops that
+ * Once a minute, removes expired objects of the kinds that declare an expiry, such as Events.
+ * @returns a function that stops this
  */
 export function expireObjects(
   context: ServerContext,

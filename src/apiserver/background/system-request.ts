@@ -9,11 +9,11 @@ export interface SystemRequest {
   readonly method: 'POST' | 'PUT'
   readonly resource: Resource
   readonly namespace: string
-  /** Empty: the object has a name of its own (POST). */
+  /** Empty: the name is that in the object (POST). */
   readonly name: string
 }
 
-/** The server itself, to which every write is permitted. */
+/** The user of the server itself, which may write everything. */
 const SERVER = { name: 'system:apiserver', groups: [MASTERS] }
 
 /** Milliseconds. Shorter than the timeout of clients, because a server that stops waits for its own requests. */

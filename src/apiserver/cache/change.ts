@@ -1,20 +1,20 @@
 import type { Item } from './item.ts'
 
-/** One change of one object, with the bytes of its watch events as they are made. */
+/** One change of one object, with the serialized watch events that were made of it so far. */
 export interface Change {
   readonly revision: number
   /** Undefined: created. */
   readonly before: Item | undefined
   /** Undefined: deleted. */
   readonly after: Item | undefined
-  /** Serialised events by representation and type: made once, for every watcher. */
+  /** Serialized events by representation and type; each is made once for all watchers. */
   readonly frames: Map<string, Buffer>
 }
 
 /** The type of a watch event. */
 export type EventType = 'ADDED' | 'MODIFIED' | 'DELETED'
 
-/** The event that a watcher of the matching items gets; undefined: none. */
+/** The type of the event for a watcher that sees the matching items; undefined: no event. */
 export function eventTypeFor(
   change: Change,
   matches: (item: Item) => boolean,

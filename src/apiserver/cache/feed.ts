@@ -6,7 +6,7 @@ import type { Resource } from '../resource/resource.ts'
 import type { UnreadableObject } from './item.ts'
 import { ResourceCache, type WindowLimits } from './resource-cache.ts'
 
-/** Sees every change of the store, for state that is not a resource. */
+/** Follows changes of the store, for state other than the cached resources. */
 export interface Follower {
   load(entries: readonly StoredEntry[]): void
   apply(event: StoreEvent): void
@@ -18,11 +18,11 @@ export interface FeedOptions extends WindowLimits {
   readonly resources: readonly Resource[]
   readonly followers: Readonly<Record<string, Follower>>
   readonly onError: (error: unknown) => void
-  /** Gets all that cannot be read whenever that changes. */
+  /** Receives all unreadable objects whenever their set changes. */
   readonly onUnreadable: (all: readonly UnreadableObject[]) => void
 }
 
-/** What code needs that only reads the caches. */
+/** The feed, for code that only reads the caches. */
 export interface CacheReader {
   readonly feed: Pick<Feed, 'cache'>
 }
@@ -31,8 +31,8 @@ export interface CacheReader {
 const RETRY_MS = 1000
 
 /**
- * One watch of the store, distributed to a cache per resource. Because it
- * covers every key, its revision is the revision of all caches at once.
+ * One watch of the store, distributed to one cache for each resource. Because it covers all keys, its revision
+ * is that of all caches.
  */
 export class Feed {
   readonly caches: ReadonlyMap<string, ResourceCache>
@@ -78,7 +78,7 @@ export class Feed {
     await this.#ended
   }
 
-  /** Resolves true once the caches show `revision`, false after `timeoutMs` or the end. */
+  /** Resolves to true once the caches show `revision`, to false after `timeoutMs` or when the feed is stopped. */
   async until(revision: number, timeoutMs: number): Promise<boolean> {
     if (this.#revision >= revision) return true
     let expired = false
@@ -110,7 +110,7 @@ export class Feed {
     }
   }
 
-  /** Reads one watch of the store to its end. */
+  /** Reads one watch of the store until it ends. */
   async #read(after: number): Promise<void> {
     const { store } = this.#options
     for await (const batch of store.watch({ prefix: '/', after, signal: this.#abort.signal })) {
@@ -132,8 +132,8 @@ export class Feed {
   }
 
   /**
-   * Loads everything at one revision: as far before the newest as a window reaches, so that
-   * old watches resume, but not before what was shown.
+   * Loads everything at one revision: as far before the newest as a window reaches, so that old watches can
+   * resume, but not before a revision that was already shown.
    */
   async #load(): Promise<number> {
     const { store, watchWindowChanges, followers } = this.#options
@@ -152,7 +152,7 @@ export class Feed {
     return page.revision
   }
 
-  /** Each object is an error once; the whole is reported whenever it changes. */
+  /** Reports each unreadable object once as an error, and the whole set whenever it changes. */
   #reportUnreadable(): void {
     const before = this.#reported
     const all = this.unreadable
@@ -185,6 +185,6 @@ function storeRefuses(refusal: RevisionRefusal): NodeProxyError {
   return new NodeProxyError(
     'NP_APISERVER_STORE_HISTORY',
     `the store refuses a list of its newest revision (${refused}; it has ${oldest} to ${newest})`,
-    { hint: 'the list is tried again; if this repeats, the store is damaged' },
+    { hint: 'the list is retried; if this error repeats, the store is damaged' },
   )
 }

@@ -8,7 +8,7 @@ import type { Resource } from '../resource/resource.ts'
 import type { Fields } from '../selector/field-selector.ts'
 import type { Labels } from '../selector/label-selector.ts'
 
-/** One object as lists and watches see it: its bytes, and what it can be selected by. */
+/** One object as lists and watches use it: its bytes, and the labels and fields for selectors. */
 export interface Item {
   readonly key: string
   /** Empty for cluster-scoped objects. */
@@ -21,7 +21,7 @@ export interface Item {
 
 const NO_LABELS: Labels = {}
 
-/** A stored object that is not served: clients would take it for what a client wrote. */
+/** A stored object that is not served, because its content may not be what a client wrote. */
 export interface UnreadableObject {
   readonly key: string
   readonly revision: number
@@ -51,8 +51,8 @@ export function isUnreadable(one: Item | UnreadableObject): one is UnreadableObj
 }
 
 /**
- * The object that an entry holds, or why it holds none: its bytes must be as
- * `codec.ts` writes them, because what clients read are slices of these bytes.
+ * The object of an entry, or why it cannot be read. Its bytes must have the form that `codec.ts` writes,
+ * because clients are sent slices of these bytes.
  */
 function decodeEntry(
   resource: Resource,
@@ -62,12 +62,12 @@ function decodeEntry(
   if (damaged === true) return 'its value is not the one that was written'
   if (!isUtf8(value)) return 'it is not UTF-8'
   const object = parsed(value)
-  if (!isJsonObject(object)) return 'it is no JSON object'
+  if (!isJsonObject(object)) return 'it is not a JSON object'
   if (!isInStoredForm(value)) return 'it is not in the form of this server'
   const { namespace, name } = identityOf(resource, key)
   const isNamed = stringAt(object, 'metadata', 'name') === name
   const isPlaced = stringAt(object, 'metadata', 'namespace') === namespace
-  return isNamed && isPlaced ? object : 'it names another object than its key'
+  return isNamed && isPlaced ? object : 'it is the object of another key'
 }
 
 function itemOf(

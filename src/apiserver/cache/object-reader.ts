@@ -3,7 +3,7 @@ import { type ObjectReader, storageKey, storagePrefix } from '../resource/resour
 import type { CacheReader } from './feed.ts'
 import type { Item } from './item.ts'
 
-/** Decodes objects from the caches for code of a kind, which sees nothing else of the server. */
+/** Decodes objects from the caches for the code of kinds, which has no other access to the server. */
 export function objectReader({ feed }: CacheReader): ObjectReader {
   return {
     get: (resource, namespace, name) => {

@@ -11,7 +11,7 @@ export interface WindowLimits {
   readonly watchWindowBytes: number
 }
 
-/** The present objects of one resource in key order, and its recent changes. */
+/** The current objects of one resource in key order, and its recent changes. */
 export class ResourceCache {
   readonly window: ChangeWindow
   readonly #resource: Resource
@@ -57,7 +57,7 @@ export class ResourceCache {
     return all ? this.snapshot() : [...this.#keys.under(prefix)].map((key) => this.#items.get(key)!)
   }
 
-  /** Replaces everything by a list of the store; running watches fall behind. */
+  /** Replaces everything by a list of the store; running watches must start again. */
   load(entries: readonly StoredEntry[], revision: number): void {
     for (const key of this.#items.keys()) this.#keys.delete(key)
     this.#items.clear()
@@ -74,7 +74,10 @@ export class ResourceCache {
     this.#notify()
   }
 
-  /** Takes in the store's events of this resource up to `revision`. What cannot be read any more counts as deleted. */
+  /**
+   * Applies the store's events of this resource up to `revision`. An object that has become unreadable counts
+   * as deleted.
+   */
   apply(events: readonly StoreEvent[], revision: number): void {
     for (const event of events) this.#applyOne(event)
     this.#revision = revision
@@ -116,8 +119,8 @@ export class ResourceCache {
 }
 
 /**
- * The recent changes of one resource, numbered without gaps. Watchers hold a
- * number, not changes: a watcher whose number has left the window fell behind.
+ * The recent changes of one resource, numbered without gaps. Watchers hold a number, not changes; a watcher
+ * whose number has left the window has fallen behind.
  */
 export class ChangeWindow {
   readonly #maxChanges: number
@@ -161,7 +164,7 @@ export class ChangeWindow {
     }
   }
 
-  /** Number of the first change after `revision`; undefined when that may be gone. */
+  /** The number of the first change after `revision`; undefined when that change may have left the window. */
   numberAfter(revision: number): number | undefined {
     if (revision < this.#floor) return undefined
     let low = this.#head
@@ -174,7 +177,7 @@ export class ChangeWindow {
     return this.#first + low - this.#head
   }
 
-  /** Forgets everything: every watcher, even one that was up to date, fell behind. */
+  /** Discards everything: all watchers, even those that were up to date, have fallen behind. */
   reset(floor: number): void {
     this.#first = this.next + 1
     this.#changes = []
@@ -195,7 +198,7 @@ export class ChangeWindow {
   }
 }
 
-/** The value, about as much again for its event frame, and the bookkeeping. */
+/** The memory of a change: its value, about as much again for its event frame, and overhead. */
 function sizeOf(change: Change): number {
   return 2 * (change.after ?? change.before)!.value.length + 500
 }

@@ -111,13 +111,13 @@ test('a collection without selectors is deleted with it, one with selectors is n
 })
 
 test.each([
-  ['5', 'no JSON object'],
-  ['null', 'no JSON object'],
-  ['[]', 'no JSON object'],
-  ['"text"', 'no JSON object'],
+  ['5', 'not a JSON object'],
+  ['null', 'not a JSON object'],
+  ['[]', 'not a JSON object'],
+  ['"text"', 'not a JSON object'],
   ['{"kind":"Service","metadata":{"name":"theirs"}}', 'not in the form'],
-  ['{"metadata":{"name":"another","namespace":"default"}}', 'another object'],
-  ['{"metadata":{"name":"theirs","namespace":"other"}}', 'another object'],
+  ['{"metadata":{"name":"another","namespace":"default"}}', 'the object of another key'],
+  ['{"metadata":{"name":"theirs","namespace":"other"}}', 'the object of another key'],
 ])('%s cannot be read', async (text, cause) => {
   const api = await startApi({ onError: () => undefined })
   await put(api.store, Buffer.from(text))

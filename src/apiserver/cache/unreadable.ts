@@ -10,7 +10,7 @@ import type { UnreadableObject } from './item.ts'
 /** Objects that one message names. */
 const MAX_NAMED = 5
 
-/** The stored object of this name, if it is one that cannot be read. */
+/** The unreadable stored object of this name, if there is one. */
 export function unreadableAt(
   { feed }: CacheReader,
   resource: Resource,
@@ -19,7 +19,7 @@ export function unreadableAt(
   return feed.cache(resource).unreadable.get(storageKey(resource, at.namespace, at.name))
 }
 
-/** Those of a resource in a namespace; empty: in all of them. */
+/** The unreadable objects of a resource in a namespace; empty: in all namespaces. */
 export function unreadableUnder(
   { feed }: CacheReader,
   resource: Resource,
@@ -42,7 +42,7 @@ export function warnOfUnreadable(
   if (all.length > 0) request.warn(unreadableSummary(all))
 }
 
-/** Keeps the lasting condition `unreadable-objects` as long as there is such an object. */
+/** Raises the lasting condition `unreadable-objects` while there is such an object. */
 export function reportUnreadable(conditions: Conditions, all: readonly UnreadableObject[]): void {
   const reason = 'unreadable-objects'
   if (all.length === 0) conditions.clear(reason)

@@ -18,13 +18,13 @@ export interface Limits {
   readonly watches: number
   /** Followed logs and connections to Pods at one time. */
   readonly streams: number
-  /** Milliseconds after which a connection to a Pod ends that carries nothing. */
+  /** Milliseconds after which an idle connection to a Pod is ended. */
   readonly idleStreamTimeout: number
-  /** Changes per resource that the cache keeps: a watch can start from them, or be behind by as many. */
+  /** Changes per resource that the cache keeps, for watches to start from or to lag behind. */
   readonly watchWindowChanges: number
   /** Bytes per resource of the changes that the cache keeps. */
   readonly watchWindowBytes: number
-  /** Milliseconds after which a client that takes nothing of its answer or watch is disconnected. */
+  /** Milliseconds after which a client that reads nothing of its answer or watch is disconnected. */
   readonly stalledClientTimeout: number
   /** Milliseconds between two bookmarks of a watch. */
   readonly bookmarkPeriod: number
@@ -32,7 +32,7 @@ export interface Limits {
   readonly watchDuration: number
   /** Milliseconds that a read waits for a revision that the caches do not show yet. */
   readonly futureRevisionTimeout: number
-  /** Milliseconds in which a request must arrive whole; as long, from then on, a write may wait and be tried again. */
+  /** Milliseconds in which a request must arrive; from then on a write may wait and be retried as long. */
   readonly requestTimeout: number
 }
 

@@ -15,10 +15,10 @@ import type { Limits } from './limits.ts'
 import type { WatchRegistry } from './watch-registry.ts'
 import type { WriteTurns } from './write-turns.ts'
 
-/** Receives what operators should know of, such as an address that the server moved. */
+/** Receives messages for operators, such as that the server moved a Service to another address. */
 export type OperatorLog = Pick<Logger, 'info' | 'warn'>
 
-/** What one server shares between all its verbs and watches. */
+/** The parts of a server that all verbs and watches share. */
 export interface ServerContext {
   readonly store: Store
   /** The caches of all resources. */
@@ -30,38 +30,38 @@ export interface ServerContext {
   readonly allocator: Allocator
   /** Decides what the user of a request may do. */
   readonly authorizer: Authorizer
-  /** False: every request is an administrator's, and Pods need no accounts. */
+  /** False: every request has the rights of an administrator, and Pods need no accounts. */
   readonly knowsUsers: boolean
-  /** Finds out whose token another server received. */
+  /** Reviews tokens that other servers received. */
   readonly tokens: TokenReviews
   /** Undefined: the server issues no tokens. */
   readonly issuance: TokenIssuance | undefined
   /** The running watches. */
   readonly watches: WatchRegistry
-  /** The logs that are followed, the connections to Pods, and the requests that nodes answer. */
+  /** The followed logs, the connections to Pods, and the requests to nodes. */
   readonly streams: WatchRegistry
-  /** The streams of the Pods of a node; undefined: no agent of that node is known here. */
+  /** The streams of the Pods of a node; undefined: this server has no agent of that node. */
   readonly nodeStreams: (node: string) => NodeStreams | undefined
-  /** What requests to nodes are sent with, as it is at the moment; undefined: nodes cannot be reached. */
+  /** The current credentials for requests to nodes; undefined: nodes cannot be reached. */
   readonly nodeCredentials: () => NodeCredentials | undefined
   /** Opens a connection to a node. */
   readonly connectNode: (address: IpAddress, port: number) => Socket
-  /** The addresses of this server, to which no Pod leads. */
+  /** The addresses of this server; connections to a Pod with such an address are refused. */
   readonly ownAddresses: () => readonly IpAddress[]
-  /** The ports that it serves on. */
+  /** The ports that this server listens on. */
   readonly ownPorts: () => readonly number[]
-  /** The queues of writers of one object. */
+  /** The queues of writers, one for each object. */
   readonly turns: WriteTurns
   readonly log: OperatorLog
   /** Lasting problems, which logs, metrics and health checks report. */
   readonly conditions: Conditions
 }
 
-/** By which this server and the nodes that it sends requests to verify each other. All PEM. */
+/** The certificates by which this server and nodes verify each other, for requests to nodes. All PEM. */
 interface NodeCredentials {
-  /** Of this server as a client. */
+  /** The client certificate of this server. */
   readonly cert: string
   readonly key: string
-  /** Sign the certificates of nodes. */
+  /** The authorities that sign the certificates of nodes. */
   readonly authority: string
 }

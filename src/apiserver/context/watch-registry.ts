@@ -20,14 +20,14 @@ export class WatchRegistry {
     return this.#ends.size >= this.#limit
   }
 
-  /** Whether the server stops. A watch that is added then ends at once. */
+  /** Whether the server is stopping. A watch that is added then is ended at once. */
   get isClosed(): boolean {
     return this.#isClosed
   }
 
   /**
-   * Adds a running watch. `end` must end it, and is called at once when the server stops already.
-   * @returns removes the watch, for when it has ended
+   * Adds a running watch. `end` must end it, and is called at once if the server is already stopping. @returns
+   * a function that removes the watch, to be called when it has ended
    */
   add(end: () => void): () => void {
     this.#ends.add(end)

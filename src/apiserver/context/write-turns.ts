@@ -5,7 +5,7 @@ import type { RequestDeadline } from '../request/request-deadline.ts'
 export interface Turn {
   /** The object as the last of the previous writers wrote it; undefined: none wrote. The caches may not show it yet. */
   readonly newest: Written | undefined
-  /** Gives the turn to the next writer, with the object as this one wrote it, if it did. */
+  /** Gives the turn to the next writer. `newest`: the object as this writer wrote it, if it did. */
   end(newest?: Written): void
 }
 
@@ -13,10 +13,10 @@ export interface Turn {
 type Queue = Set<(turn: Turn) => void>
 
 /**
- * The writers of one object take turns, first come, first served. Each decides on the object that the
- * writer before it left, so none fails because another request of this server wrote first. Writers of
- * other replicas are not in the queue. A writer whose deadline passes leaves it. A queue exists while its
- * object is written.
+ * The writers of one object take turns, first come, first served. Each starts from the object that the writer
+ * before it left, so none fails because another request of this server wrote first. Writers of other replicas
+ * are not in the queue. A writer whose deadline passes leaves the queue. A queue exists only while its object
+ * is being written.
  */
 export class WriteTurns {
   readonly #queues = new Map<string, Queue>()

@@ -8,13 +8,13 @@ const OPEN_BRACE = 0x7b
 const CLOSE_BRACE = 0x7d
 
 /**
- * Stored form: the object without kind, apiVersion and resourceVersion, its
- * metadata first. What a client reads is then a constant head, the revision
- * and a slice of the stored bytes: no object is parsed to be served.
+ * Stored form: the object without kind, apiVersion and resourceVersion, its metadata first. An object for a
+ * client then consists of a constant head, the revision and a slice of the stored bytes: objects are served
+ * without being parsed.
  */
 const OPEN = '{"metadata":{'
 
-/** Whether bytes begin as those of every stored object do. */
+/** Whether bytes begin like those of a stored object. */
 export function isInStoredForm(value: Buffer): boolean {
   return value.subarray(0, OPEN.length).toString('latin1') === OPEN
 }
@@ -40,7 +40,7 @@ export interface ObjectType {
   readonly apiVersion: string
 }
 
-/** How stored objects become wire bytes; without a resourceVersion at revision 0. */
+/** Converts stored objects to the bytes that are sent; at revision 0 without a resourceVersion. */
 export interface WireEncoder {
   /** An object by itself, with kind and apiVersion. */
   object(value: Buffer, revision: number): Buffer
@@ -66,7 +66,7 @@ export function createWireEncoder(served: ServedVersion): WireEncoder {
   }
 }
 
-/** Metadata alone, which are the same in every served version, under a type of their own. */
+/** Encodes only the metadata, which are the same in every served version, as objects of the given type. */
 export function createPartialEncoder(type: ObjectType): WireEncoder {
   const typed = typeHead(type)
   const write = (value: Buffer, revision: number): Buffer => {
@@ -91,7 +91,7 @@ function convert(fromStored: (object: JsonObject) => JsonObject, value: Buffer):
   return encodeStored(fromStored(JSON.parse(value.toString()) as JsonObject))
 }
 
-/** Where the JSON object ends whose opening brace is just before `from`: behind its closing one. */
+/** The offset after the closing brace of the JSON object whose opening brace is just before `from`. */
 export function endOfObject(bytes: Buffer, from: number): number {
   let at = from
   for (let depth = 1; depth > 0 && at < bytes.length; ) {

@@ -3,14 +3,14 @@ import type { StatusError } from '../status/status.ts'
 import { badRequest, tooLarge } from '../status/status-errors.ts'
 
 /**
- * Values in a document of a client: more than the largest objects in use have, and few
- * enough that work on each of them does not delay other requests.
+ * The limit of values in a client's document: more than the largest objects in use have, and few enough that
+ * processing all of them does not delay other requests.
  */
 export const MAX_VALUES = 50_000
 
 /**
- * The JSON document of a body: valid UTF-8, finite numbers, of a bounded number of
- * values, and no deeper than code that walks it recursively can bear.
+ * The JSON document of a body. It must be valid UTF-8 with finite numbers, and its number of values and its
+ * nesting are limited, because other code walks it recursively.
  */
 export function parseJson(body: Buffer, depth: number): Json | StatusError {
   const shape = jsonShape(body)
@@ -38,7 +38,7 @@ function everyNumberFinite(value: Json): boolean {
   return (Array.isArray(value) ? value : Object.values(value)).every(everyNumberFinite)
 }
 
-/** A copy without the fields whose value is null: to a typed API they are absent. */
+/** A copy without the fields whose value is null, which a typed API treats as absent. */
 export function dropNulls(value: Json): Json {
   if (Array.isArray(value)) return value.map(dropNulls)
   if (!isJsonObject(value)) return value
@@ -46,15 +46,15 @@ export function dropNulls(value: Json): Json {
   return Object.fromEntries(entries.map(([key, field]) => [key, dropNulls(field)]))
 }
 
-/** How large a JSON text is to code that walks it. */
+/** The size of a JSON text for code that walks it. */
 interface JsonShape {
   /** The deepest nesting of brackets outside strings. */
   readonly depth: number
-  /** How many values it can hold at the most. */
+  /** An upper bound of the number of values. */
   readonly values: number
 }
 
-/** The shape of a text, be it JSON or not, without parsing it. */
+/** The shape of a text, without parsing it; the text need not be valid JSON. */
 export function jsonShape(text: Uint8Array): JsonShape {
   let depth = 0
   let deepest = 0

@@ -6,26 +6,29 @@ import { StatusError } from '../status/status.ts'
 import { badRequest, tooLarge } from '../status/status-errors.ts'
 import { parseJson } from './parse-json.ts'
 
-/** YAML 1.1, whose readers take `on` for true and `12:30` for a number, so that such texts are quoted. */
+/** Texts are quoted for readers of YAML 1.1, which read `on` as true and `12:30` as a number. */
 const READ_AS = { version: '1.1', aliasDuplicateObjects: false } as const
 const STYLE = { lineWidth: 0, indentSeq: false } as const
 
-/** Bytes of JSON that are rewritten within some milliseconds. */
+/** Bytes of JSON that can be converted to YAML within some milliseconds. */
 const LONG = 32 << 10
 
-/** How much longer than its JSON a text may be; deep nesting indents every line. */
+/** How many times longer than its JSON a YAML text may be; deep nesting indents every line. */
 const MAX_GROWTH = 8
 
-/** Bytes of YAML, and what its aliases may make of them. JSON, which is YAML too, may be larger. */
+/** The limit of bytes of YAML, also after its aliases are expanded. JSON, which is also YAML, may be larger. */
 const LARGEST = 1 << 20
 const MAX_LEXEMES = 20_000
 const MAX_ALIASES = 100
-/** Open collections of the parser: it has two for each level. */
+/** The limit of open collections in the parser, which has two for each level of nesting. */
 const DEEPEST_STACK = 200
 
 const OPTIONS = { ...UNRESOLVED, stringKeys: true } as const
 
-/** One YAML document as JSON, its scalars read as kube-apiserver reads them. Bounded before it is understood: no text takes long or grows. */
+/**
+ * One YAML document as JSON, its scalars read as kube-apiserver reads them. Limits are checked before the text
+ * is parsed completely, so no text takes long or expands.
+ */
 export function parseYaml(body: Buffer, depth: number): Json | StatusError {
   const json = parseJson(body, depth)
   if (!(json instanceof StatusError)) return json
@@ -73,8 +76,8 @@ function notYaml(error: Error): StatusError {
 }
 
 /**
- * A document in YAML, from JSON. What is long or nested very deep stays JSON,
- * which is YAML too: no answer takes long to write, or outgrows what is stored.
+ * A JSON document as YAML. Long or very deeply nested documents stay JSON, which is also valid YAML, so that no
+ * answer takes long to write or grows far beyond the stored size.
  */
 export function writeYaml(json: string): string {
   if (json.length > LONG) return `${json}\n`
@@ -84,7 +87,7 @@ export function writeYaml(json: string): string {
   return text.length > MAX_GROWTH * json.length ? `${json}\n` : text
 }
 
-/** The same as an item of a list. */
+/** As `writeYaml`, for an item of a list. */
 export function writeYamlItem(json: string): string {
   const lines = writeYaml(json).slice(0, -1)
   return `- ${lines.replaceAll('\n', '\n  ')}\n`

@@ -17,15 +17,15 @@ interface DocumentType {
 export interface SentFields {
   /** The new object, in the request's version. */
   readonly object: JsonObject
-  /** The object before; problems that it has already are not reported. */
+  /** The old object; problems that it already has are not reported. */
   readonly before?: JsonObject
-  /** Of the object, where that is not the requested one, as for some subresources. */
+  /** The type of `object`, if it is not the requested one, as for some subresources. */
   readonly type?: DocumentType
-  /** The body where it is JSON, to be searched for names that come twice. */
+  /** The body, if it is JSON, in which duplicate names are searched. */
   readonly body?: Buffer
 }
 
-/** The fields that one answer names. */
+/** The maximum number of fields that one answer names. */
 const MAX_PROBLEMS = 100
 const MAX_MISTYPED = 10
 const MAX_PATH_LENGTH = 200
@@ -33,10 +33,9 @@ const MAX_PATH_LENGTH = 200
 const DIRECTIVES = ['', 'Ignore', 'Warn', 'Strict']
 
 /**
- * Refuses values of the wrong type: typed clients read a list as a whole, and
- * one such value would hide all other objects from them. Of fields that the kind
- * does not have or that come twice, `?fieldValidation=` decides: Strict refuses
- * them, Warn (the default) answers with a warning for each, Ignore is silent.
+ * Refuses values of the wrong type: typed clients decode a list as a whole, so one such value would make the
+ * whole list unreadable for them. For unknown and duplicate fields `?fieldValidation=` decides: Strict refuses
+ * them, Warn (the default) answers with a warning for each, Ignore does nothing.
  */
 export function checkFields(request: ApiRequest, sent: SentFields): StatusError | undefined {
   const directive = request.query.get('fieldValidation') ?? ''
@@ -96,9 +95,9 @@ function wrongDirective(directive: string): string {
 /** An object or array that the scan is inside of. */
 interface Frame {
   readonly path: string
-  /** Names so far; undefined in an array. */
+  /** The names so far; undefined in an array. */
   readonly names: Set<string> | undefined
-  /** Of the member or element that is being read. */
+  /** The path of the member or element that is being read. */
   at: string
   /** Whether the next string is a name. */
   expectsName: boolean
@@ -106,8 +105,8 @@ interface Frame {
 }
 
 /**
- * The paths of names that come twice in one object of a JSON text, which must
- * be valid: parsers keep the last value and drop the earlier ones silently.
+ * The paths of duplicate names in the objects of a valid JSON text. Parsers keep the last value and silently
+ * drop the earlier ones.
  */
 export function duplicateFields(text: string): readonly string[] {
   const found: string[] = []

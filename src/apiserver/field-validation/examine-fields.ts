@@ -9,7 +9,7 @@ const QUANTITY = 'a quantity such as "500m" or "1Gi"'
 const TIME = 'a time such as "2006-01-02T15:04:05Z"'
 const MICRO_TIME = 'a time such as "2006-01-02T15:04:05.000000Z"'
 
-/** What of an object does not fit the message of its kind. */
+/** The fields of an object that do not fit the message of its kind. */
 export interface FieldFindings {
   /** Paths of fields that the message does not have: `spec.ports[0].prot`. */
   readonly unknown: readonly string[]
@@ -17,21 +17,21 @@ export interface FieldFindings {
   readonly mistyped: readonly string[]
 }
 
-/** The findings so far and the way to where the walk is. */
+/** The findings so far, and the path to the current position. */
 interface Walk {
   readonly path: (string | number)[]
   readonly unknown: string[]
   readonly mistyped: string[]
 }
 
-/** Every object carries these two beside the fields of its message. */
+/** The fields that every object has in addition to those of its message. */
 const TYPE_FIELDS = ['apiVersion', 'kind']
 
 const MAX_PATH_LENGTH = 200
 
 /**
- * Holds an object against the schema, in one walk that makes nothing where all
- * is well. Null is an absent value, whatever the type.
+ * Compares an object with the schema, in one walk that allocates nothing if everything fits. Null counts as an
+ * absent value for every type.
  */
 export function examineFields(message: string, object: Json): FieldFindings {
   const walk: Walk = { path: [], unknown: [], mistyped: [] }
@@ -147,7 +147,7 @@ function isInt32(value: Json): boolean {
   return typeof value === 'number' && value === (value | 0)
 }
 
-/** The largest double below 2^63 is still in range when it is written in decimal. */
+/** Whether a value is a 64-bit integer. The decimal form of the largest double below 2^63 is still in range. */
 function isInt64(value: Json): boolean {
   return Number.isInteger(value) && Math.abs(value as number) < 2 ** 63
 }
@@ -157,9 +157,8 @@ function isStrings(value: Json): boolean {
 }
 
 /**
- * Says what a value must be and what it is: `must be a string, not a number`.
- * The value itself is shown only where it has the right type of JSON and is
- * wrong all the same: no refusal shows what is in a Secret.
+ * The message for a wrong value: `must be a string, not a number`. The value itself is shown only if it has the
+ * JSON type `almost` but is still wrong, so that no refusal shows the content of a Secret.
  */
 function mustBe(wanted: string, value: Json, almost?: 'number' | 'string'): string {
   return `must be ${wanted}, not ${typeof value === almost ? quote(value) : typeOf(value)}`

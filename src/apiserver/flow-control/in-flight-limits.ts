@@ -1,7 +1,7 @@
 import type { Clock } from '../../lib/clock.ts'
 import type { Requester } from './requester.ts'
 
-/** A waiting request: what starts it, and what rejects it when the queue is full. */
+/** A waiting request: the function that starts it, and the one that rejects it when the queue is full. */
 export interface Waiting {
   readonly start: () => void
   readonly reject: () => void
@@ -24,7 +24,7 @@ export interface InFlightOptions {
 /** Requests that may wait for each concurrency slot. */
 const QUEUED_PER_SLOT = 10
 
-/** The part of the slots that only components of the cluster take. */
+/** The share of the slots that is reserved for components of the cluster. */
 const SYSTEM_SHARE = 0.25
 
 interface Levels {
@@ -33,9 +33,8 @@ interface Levels {
 }
 
 /**
- * Bounds how many requests run at one time, reads and writes apart. Components of the
- * cluster have slots of their own and take none of the other clients', so neither
- * starves whatever the other does.
+ * Limits how many requests run at one time, separately for reads and writes. Components of the cluster and
+ * other clients have separate slots, so neither can starve the other.
  */
 export class InFlightLimits {
   readonly #levels: Readonly<Record<RequestKind, Levels>>
@@ -138,9 +137,8 @@ class ConcurrencyLimit {
 }
 
 /**
- * Waiting requests, served client by client in turn: a client that sends a thousand requests
- * delays mostly its own. When the queue is full, the client with the most waiting requests
- * loses its newest one.
+ * Waiting requests, served client by client in turn: a client that sends a thousand requests mostly delays its
+ * own. When the queue is full, the newest request of the client with the most waiting requests is rejected.
  */
 export class FairQueue {
   readonly #byClient = new Map<string, Waiting[]>()
@@ -163,7 +161,7 @@ export class FairQueue {
     if (this.#size > this.#capacity) this.#rejectNewestOfLargest()
   }
 
-  /** Takes the next request out of the queue; its client then comes after all other clients. */
+  /** Takes the next request out of the queue; its client then moves behind all other clients. */
   shift(): Waiting | undefined {
     for (const [client, waiting] of this.#byClient) {
       this.#byClient.delete(client)
@@ -176,7 +174,7 @@ export class FairQueue {
     return undefined
   }
 
-  /** Removes a request that waits no longer. */
+  /** Removes a request that no longer waits. */
   remove(client: string, waiting: Waiting): void {
     const mine = this.#byClient.get(client) ?? []
     const index = mine.indexOf(waiting)

@@ -18,9 +18,9 @@ export interface RejectionMetrics {
 }
 
 /**
- * Serves a request when it has a concurrency slot, or answers 429. The request keeps the
- * slot until its answer is sent, or until a watch has begun. An answer that waits behind
- * another one of its connection (pipelining) keeps none: that one may be a watch.
+ * Serves a request when it has a concurrency slot, or answers 429. The request keeps the slot until its answer
+ * is sent, or until a watch has begun. An answer that waits for an earlier one on the same connection
+ * (pipelining) does not keep a slot, because the earlier one may be a watch.
  */
 export async function limitInFlight(
   limits: InFlightLimits,

@@ -14,13 +14,13 @@ export interface Requester {
 const SYSTEM_PROGRAM =
   /^(?:orch-[a-z]+|node-(?:agent|proxy)|kube-(?:controller-manager|proxy|scheduler)|kubelet)\//
 
-/** Namespaces whose accounts are those of components. */
+/** Namespaces whose accounts count as components of the cluster. */
 const SYSTEM_NAMESPACES = ['kube-system', 'orch-system']
 
 /** The node agents. */
 const NODES = 'system:nodes'
 
-/** The user, or address and User-Agent where a server has no users. */
+/** The requester: identified by user, or by address and User-Agent if the server has no users. */
 export function requesterOf({ socket, headers }: IncomingMessage, user: User): Requester {
   if (user.name !== UNSECURED) return requesterOfUser(user)
   const program = headers['user-agent'] ?? ''
@@ -28,7 +28,7 @@ export function requesterOf({ socket, headers }: IncomingMessage, user: User): R
   return { client, isSystem: SYSTEM_PROGRAM.test(program) }
 }
 
-/** By the user, who sends many requests. */
+/** Cached by user, because a user sends many requests. */
 const REQUESTERS = new WeakMap<User, Requester>()
 
 function requesterOfUser(user: User): Requester {

@@ -40,7 +40,7 @@ test('without its store the server is alive but not ready, and says why', async 
   const answer = await api.call('GET', '/readyz')
   expect([answer.status, answer.text]).toEqual([
     503,
-    '[+]ping ok\n[-]store failed: etcd cannot be reached\n[-]caches failed: how far the store is cannot be learned\n[+]shutdown ok\n[+]conditions ok\nreadyz check failed\n',
+    '[+]ping ok\n[-]store failed: etcd cannot be reached\n[-]caches failed: the newest revision of the store cannot be read\n[+]shutdown ok\n[+]conditions ok\nreadyz check failed\n',
   ])
   const excluded = await api.call('GET', '/readyz?exclude=store&exclude=caches&verbose')
   expect([excluded.status, excluded.text]).toEqual([

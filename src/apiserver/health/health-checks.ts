@@ -6,13 +6,13 @@ export type HealthEndpoint = 'healthz' | 'livez' | 'readyz'
 
 export interface HealthCheck {
   readonly name: string
-  /** What is wrong, in words that any client may read; undefined: nothing. */
+  /** The problem, in words that any client may read; undefined: none. */
   fault(): string | undefined | Promise<string | undefined>
-  /** What an operator has to know although the check passes. */
+  /** What an operator should know even though the check passes. */
   readonly warning?: () => string | undefined
 }
 
-/** What is looked at. */
+/** The parts of the server that are checked. */
 export interface HealthSubjects {
   readonly store: Pick<StoreHealth, 'newest' | 'readFault' | 'writeFault'>
   readonly feed: Pick<Feed, 'until'>
@@ -20,15 +20,14 @@ export interface HealthSubjects {
   readonly conditions: Pick<Conditions, 'current'>
 }
 
-/** How long the caches have to show what the store holds. */
+/** Milliseconds that the caches may take to show the newest revision of the store. */
 const CACHES_MS = 1000
 
 /**
- * What must be true. A failing `livez` restarts the server, so it checks nothing
- * that a restart would not repair; a failing `readyz` takes its traffic away, so it checks
- * nothing that leaves most requests served: the watches of
- * nodes go on while nothing can be written. Lasting conditions, such as objects that cannot be
- * read, are warnings: everything else is served.
+ * The health checks. A failing `livez` restarts the server, so it only checks what a restart can repair. A
+ * failing `readyz` takes traffic away from the server, so it only checks what most requests need: the watches
+ * of nodes continue while nothing can be written. Lasting conditions, such as unreadable objects, are warnings,
+ * because everything else is served.
  */
 export function healthChecks({
   store,
@@ -47,7 +46,7 @@ export function healthChecks({
     fault: async () => {
       if (!lifecycle.isLoaded) return 'they are being loaded'
       const newest = await store.newest()
-      if (newest === undefined) return 'how far the store is cannot be learned'
+      if (newest === undefined) return 'the newest revision of the store cannot be read'
       return (await feed.until(newest, CACHES_MS)) ? undefined : 'they lag behind the store'
     },
   }
@@ -72,7 +71,7 @@ export function healthChecks({
   }
 }
 
-/** How far the life of a server has come, as `/readyz` reports it to load balancers. */
+/** The state of a server between start and end, as `/readyz` reports it to load balancers. */
 export class Lifecycle {
   #isLoaded = false
   #isClosing = false

@@ -1,7 +1,10 @@
 import type { Reply } from '../request/api-request.ts'
 import type { HealthCheck, HealthEndpoint } from './health-checks.ts'
 
-/** Runs the checks but for those that `?exclude=` names; lists them on `?verbose` and when one fails or warns. */
+/**
+ * Runs the checks except those that `?exclude=` names. The answer lists them if `?verbose` is given, or if one
+ * fails or warns.
+ */
 export async function healthReply(
   endpoint: HealthEndpoint,
   checks: readonly HealthCheck[],

@@ -2,25 +2,24 @@ import type { Clock } from '../../lib/clock.ts'
 import type { Store, Transaction, TxnResult } from '../../storage/store.ts'
 import { storeFailure } from '../persist/store-failure.ts'
 
-/** Milliseconds for the store to return its newest revision. */
+/** Milliseconds within which the store must return its newest revision. */
 const ANSWER_MS = 1000
 
 /** Milliseconds between two attempts to write, after a write failed. */
 const PROBE_MS = 5000
 
-/** No object: written only to learn whether writing works again. */
+/** The probe that finds out whether writing works again. Its key is not that of an object. */
 const PROBE: Transaction = {
   compare: [],
   operations: [{ op: 'put', key: '/probe/write', value: Buffer.from('{}') }],
 }
 
 /**
- * Whether the store can be read and written, by its last answers to any caller.
- * After a write that failed, it writes a probe until one succeeds, because
- * no other write may come for long.
+ * Whether the store can be read and written, by its last answers to any caller. After a failed write it writes
+ * a probe until one succeeds, because it may take long until the next other write.
  */
 export class StoreHealth {
-  /** The same store; its answers are recorded. */
+  /** The store to use in place of the original one: its answers are recorded. */
   readonly store: Store
   readonly #clock: Clock
   readonly #inner: Store
@@ -55,8 +54,8 @@ export class StoreHealth {
   }
 
   /**
-   * The newest revision; undefined when the store cannot be read. It returns at once
-   * when that is known already; concurrent calls share one call to the store.
+   * The newest revision; undefined when the store cannot be read. It returns at once if the last read has
+   * already failed; concurrent calls share one call to the store.
    */
   async newest(): Promise<number | undefined> {
     this.#pending ??= this.#revision()
@@ -71,7 +70,7 @@ export class StoreHealth {
     return newest
   }
 
-  /** Ends the probes. */
+  /** Stops the probes. */
   stop(): void {
     this.#isStopped = true
     this.#cancelProbe?.()
@@ -119,7 +118,7 @@ export class StoreHealth {
   }
 }
 
-/** Deletions may find nothing to delete, and then nothing is written. */
+/** Whether a transaction puts anything. One that only deletes may write nothing, and proves nothing. */
 function puts({ operations }: Transaction): boolean {
   return operations.some(({ op }) => op === 'put')
 }

@@ -44,27 +44,30 @@ import { storedResources } from '../kinds/catalogue.ts'
 import type { Allocator } from '../resource/allocation.ts'
 import { refusalOf } from '../status/not-permitted.ts'
 
-/** The context of the verbs, with what decides before them whether a request is served: lifecycle and concurrency limits. */
+/**
+ * The context of the verbs, with the parts that decide before a verb runs whether a request is served:
+ * lifecycle, identity and concurrency limits.
+ */
 export interface HttpContext extends ServerContext {
   readonly audit: Pick<AuditLog, 'begin'>
   readonly identifier: Identifier
-  /** Undefined: the server has no keys for tokens. */
+  /** The OpenID provider; undefined: the server has no keys for tokens. */
   readonly openid: OpenidProvider | undefined
   readonly inFlight: InFlightLimits
   readonly lifecycle: Lifecycle
 }
 
-/** A policy that follows the roles and bindings of the store. */
+/** A policy that is kept up to date with the roles and bindings in the store. */
 export interface FollowedPolicy {
   readonly policy: Policy
-  /** By the first part of the keys that each follows. */
+  /** The followers of the store, by the first part of the keys that each follows. */
   readonly followers: Readonly<Record<string, Follower>>
 }
 
-/** How the objects that tokens depend on are found in the caches. */
+/** Looks up the objects that tokens depend on in the caches. */
 export interface AccountLookup {
   readonly accounts: (caches: CacheReader) => AccountObjects
-  /** The Pods that the permissions of node agents follow from. */
+  /** The Pods from which the permissions of node agents are derived. */
   readonly nodePods: (caches: CacheReader) => NodePods
 }
 
@@ -74,11 +77,11 @@ export interface HttpContextOptions {
   readonly clock?: Clock
   /** Default: the system's source of randomness. */
   readonly random?: Random
-  /** Replaces single limits of `defaultLimits`. */
+  /** Overrides of `defaultLimits`. */
   readonly limits?: Partial<Limits>
   /** Absent: no node has streams. */
   readonly nodeStreams?: ServerContext['nodeStreams']
-  /** Absent: no node is sent requests. */
+  /** Absent: no requests are sent to nodes. */
   readonly nodeCredentials?: ServerContext['nodeCredentials']
   /** Default: over the network. */
   readonly connectNode?: ServerContext['connectNode']
@@ -88,19 +91,19 @@ export interface HttpContextOptions {
   readonly ownAddresses?: ServerContext['ownAddresses']
   /** Absent: nothing is audited. */
   readonly audit?: Pick<AuditLog, 'begin'> | undefined
-  /** Undefined: every request is an administrator's, so only this machine may reach the server. */
+  /** Undefined: every request has the rights of an administrator, so only this machine may reach the server. */
   readonly identity: (IdentityOptions & AccountLookup) | undefined
-  /** Receives the id of the key of each token of an account that a request was accepted with. */
+  /** Called for each request that is accepted with the token of an account, with the id of the key that signed it. */
   readonly onAccountToken?: (keyId: string) => void
   /** The roles and bindings of the store. */
   readonly policy: FollowedPolicy
   readonly log: OperatorLog
   readonly conditions: Conditions
-  /** Receives failures of the feed, which fills the caches; it starts again. */
+  /** Receives failures of the feed that fills the caches; the feed restarts. */
   readonly onError: (error: unknown) => void
 }
 
-/** The part of the request timeout that a request may wait for a concurrency slot. */
+/** The share of the request timeout for which a request may wait for a concurrency slot. */
 const WAIT_SHARE = 1 / 4
 
 /** An allocator whose pool learns from the feed which addresses and ports other replicas allocated. */
@@ -152,7 +155,7 @@ interface IdentifierParts extends CacheReader {
 
 type Identity = Pick<HttpContext, 'identifier' | 'tokens' | 'issuance' | 'openid'>
 
-/** How the server knows its users, and what it publishes of them. */
+/** How the server authenticates users, and what it publishes for verifying its tokens. */
 function createIdentity(
   { clock, authorizer, feed, onAccepted }: IdentifierParts,
   identity: (IdentityOptions & AccountLookup) | undefined,

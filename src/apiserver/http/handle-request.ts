@@ -38,22 +38,25 @@ import type { RequestBodies } from './request-bodies.ts'
 import { parseRequestTarget, type RequestTarget } from './request-target.ts'
 import { send, sendStatusError } from './send.ts'
 
-/** No credentials were accepted, so nothing is done for this user. */
+/** Stands for the user of a request without accepted credentials; nothing is done for it. */
 const NO_USER: User = { name: '', groups: [] }
 
-/** Bytes of all warnings of one answer, as in kube-apiserver: clients limit the size of headers. */
+/**
+ * The limit of bytes of all warnings in one answer, as in kube-apiserver, because clients limit the size of
+ * headers.
+ */
 const MAX_BYTES = 4096
 
 const UNPRINTABLE = /[^\x20-\x7e]/gu
 
-/** What every request of a server is handled with. */
+/** The dependencies for handling requests. */
 export interface HandlerOptions {
   readonly context: HttpContext
   /** The route of a path, whatever the method; undefined: 404. */
   readonly route: (path: string) => FoundRoute | undefined
   readonly metrics: ServerMetrics
   readonly bodies: RequestBodies
-  /** Answers requests for files beside the API; undefined: there are none. */
+  /** Answers requests for files outside of the API; undefined: there are none. */
   readonly files: FileHandler | undefined
   /** The health checks of each endpoint. */
   readonly checks: Readonly<Record<HealthEndpoint, readonly HealthCheck[]>>
@@ -63,10 +66,10 @@ export interface HandlerOptions {
 
 const NO_BODY = Buffer.alloc(0)
 
-/** Headers whose repetition is 400: two parsers could choose different ones. */
+/** Headers that must not be repeated (400), because two parsers could use different ones. */
 const SINGLE_HEADERS = new Set(['content-type', 'host', 'authorization'])
 
-/** Answers one request. An exception goes to `onError` and is answered as a Status; it never leaves this function. */
+/** Answers one request. Never throws: an exception is passed to `onError` and answered as a Status. */
 export async function handleRequest(
   options: HandlerOptions,
   request: IncomingMessage,
@@ -97,12 +100,12 @@ export async function handleRequest(
 interface BegunRequest extends ParsedExchange {
   readonly found: FoundRoute | undefined
   readonly user: User
-  /** The answer, where it is known already. */
+  /** The refusal, if the request is already refused. */
   readonly refused: StatusError | undefined
   readonly record: AuditRecord
 }
 
-/** Checks target, headers, sender and permission, and begins the record of the audit log. */
+/** Checks target, headers, sender and permission, and begins the record in the audit log. */
 async function begin(options: HandlerOptions, exchange: Exchange): Promise<BegunRequest> {
   const { context } = options
   const { request } = exchange
@@ -187,7 +190,7 @@ function serveRoute(
   return verb(options.context, apiRequest(options.context, found, { ...exchange, route }))
 }
 
-/** Answers the paths that are no resources: documents, version, health and metrics. */
+/** Answers the paths of no resource: documents, version, health and metrics. */
 function serveServerPath(
   { context, metrics, checks }: HandlerOptions,
   { route, name }: ServerRoute,
@@ -202,7 +205,7 @@ function serveServerPath(
   return chosen.length === 0 ? noSuchPath() : healthReply(route.endpoint, chosen, exchange.query)
 }
 
-/** A found route that is no resource. */
+/** A found route that is not of a resource. */
 type ServerRoute = Pick<FoundRoute, 'name'> & {
   readonly route: Exclude<Route, { kind: 'resource' }>
 }
@@ -247,7 +250,7 @@ function apiRequest(
   }
 }
 
-/** The first of the single headers that the request has twice, in lower case. */
+/** The first of SINGLE_HEADERS that the request repeats, in lower case. */
 function repeatedHeader(request: IncomingMessage): string | undefined {
   const seen = new Set<string>()
   for (let index = 0; index < request.rawHeaders.length; index += 2) {
@@ -260,8 +263,9 @@ function repeatedHeader(request: IncomingMessage): string | undefined {
 }
 
 /**
- * Adds a `Warning` header with code 299, which kubectl and client-go show to their users. A text that the
- * answer already has, and one beyond 4096 bytes, is left out. Characters other than printable ASCII become `?`.
+ * Adds a `Warning` header with code 299, which kubectl and client-go show to their users. A text is left out if
+ * the answer already has it, or if all warnings together would exceed 4096 bytes. Characters other than
+ * printable ASCII become `?`.
  */
 export function addWarning(response: ServerResponse, text: string): void {
   const safe = text.replaceAll(UNPRINTABLE, '?').replaceAll(/["\\]/g, '\\$&')
@@ -272,26 +276,26 @@ export function addWarning(response: ServerResponse, text: string): void {
   response.setHeader('Warning', [...present, warning])
 }
 
-/** What authentication and authorization found out about a request. */
+/** The result of authentication and authorization. */
 interface Access {
   readonly action: Action
-  /** Who sends it; undefined: no credentials were accepted. */
+  /** The sender; undefined: no credentials were accepted. */
   readonly sender: User | undefined
-  /** As whom it acts; only the sender itself where `refused` is set. */
+  /** The user that the request acts as; if `refused` is set, the sender. */
   readonly user: User
-  /** What authorization decided; undefined: it came to no decision. */
+  /** The decision of authorization; undefined: there was none. */
   readonly decision: { readonly isAllowed: boolean; readonly reason: string } | undefined
-  /** The answer to a request that may not go on; undefined: it may. */
+  /** The answer to a refused request; undefined: it is permitted. */
   readonly refused: StatusError | undefined
 }
 
-/** What a request is for. */
+/** The target of a request and its route. */
 interface RoutedTarget extends Pick<RequestTarget, 'path' | 'query'> {
-  /** Undefined: it is not the path of an API. */
+  /** Undefined: no route has this path. */
   readonly found: FoundRoute | undefined
 }
 
-/** Authenticates the sender of a request and decides whether it may do what the request does. */
+/** Authenticates the sender of a request, and decides whether the action is permitted. */
 async function checkAccess(
   { identifier, authorizer, lifecycle }: HttpContext,
   request: IncomingMessage,
@@ -304,7 +308,7 @@ async function checkAccess(
   if ('refused' in identity) {
     const { refused, sender } = identity
     const { code, message } = refused.status
-    // The only permission that is checked so early is that to impersonate.
+    // The only permission that authentication checks is the one to impersonate.
     const decision = code === 403 ? { isAllowed: false, reason: message } : undefined
     const common = { action, sender, user: sender ?? NO_USER, decision }
     return { ...common, refused: orStarting(refused) }
@@ -318,7 +322,7 @@ async function checkAccess(
   return { action, sender, user, decision, refused: refused && orStarting(refused) }
 }
 
-/** 503 for what needs the caches before they are loaded. */
+/** 503 for requests that need the caches before those are loaded. */
 function starting(): StatusError {
   return serviceUnavailable('the server is starting')
 }

@@ -30,7 +30,7 @@ export interface ListenOptions {
   readonly socketPath?: string
   /** HTTPS when given. */
   readonly tls?: Certificate
-  /** PEM: clients may show a certificate that one of these authorities signed. Of HTTPS only. */
+  /** PEM: clients may present a certificate that one of these authorities signed. For HTTPS only. */
   readonly clientAuthorities?: string
 }
 
@@ -44,9 +44,9 @@ export interface Certificate {
 
 /** One address on which the server listens. */
 export interface Listener {
-  /** For a Unix socket `http://localhost`. */
+  /** The URL; for a Unix socket `http://localhost`. */
   readonly url: string
-  /** For a Unix socket 0. */
+  /** The port; for a Unix socket 0. */
   readonly port: number
   /**
    * Serves new connections with another certificate; open connections keep the one they have.
@@ -56,7 +56,7 @@ export interface Listener {
   /**
    * Accepts client certificates of other authorities, PEM, and ends the connections of clients whose
    * certificate none of them signed.
-   * @throws TypeError for a listener that was opened without any
+   * @throws TypeError for a listener that was opened without client authorities
    */
   replaceClientAuthorities(authorities: string): void
   /** Ends the watches, gives running requests two seconds to finish and closes the socket. */
@@ -90,7 +90,8 @@ export async function listen(handler: HandlerOptions, options: ListenOptions): P
       renew()
     },
     replaceClientAuthorities(next) {
-      if (authorities === undefined) throw new TypeError('clients show it no certificates')
+      if (authorities === undefined)
+        throw new TypeError('this listener does not request client certificates')
       authorities = next
       renew()
       certified?.endOthersThan(next)
@@ -138,7 +139,7 @@ function createServer(
   return withUpgrades(createHttpsServer(options, serve), handler)
 }
 
-/** A certificate that no authority signed does not end the handshake: it proves nothing. */
+/** The TLS options. A client certificate that no authority signed does not fail the handshake; it is ignored. */
 function secureContext(certificate: Certificate, clientAuthorities?: string): SecureContextOptions {
   const clients = clientAuthorities === undefined ? {} : { ca: clientAuthorities }
   return { ...certificate, ...clients, minVersion: 'TLSv1.2' }
@@ -155,12 +156,12 @@ function replaceContext(
   server.setSecureContext(secureContext(certificate, clientAuthorities))
 }
 
-/** How long requests that run may take to finish when the server closes. */
+/** How long running requests may take to finish when the server closes. */
 const CLOSE_MS = 2000
 
 /**
- * How long connections without a request stay when the server closes: a request that is on its
- * way is still answered, with Connection: close.
+ * How long idle connections stay open when the server closes, so that a request that is already on its way is
+ * still answered, with Connection: close.
  */
 const LINGER_MS = 250
 
@@ -178,7 +179,7 @@ function closeServer(server: Server, { clock, watches, streams }: HttpContext): 
   })
 }
 
-/** Accepts no more connections. `server.close` of HTTP would also close those without a request at once. */
+/** Stops accepting connections. The `close` of an HTTP server would also close idle connections at once. */
 function stopListening(server: Server, onClosed: () => void): void {
   NetServer.prototype.close.call(server, onClosed)
 }
@@ -195,8 +196,8 @@ function cannotListen(address: string, cause: Error): NodeProxyError {
 }
 
 /**
- * Whether a request is for another protocol at a path that has one. Every other request with the header Upgrade is
- * answered as if it had none, as HTTP permits.
+ * Whether a request upgrades to a protocol that its path supports. In any other request the header Upgrade is
+ * ignored, as HTTP permits.
  */
 function isUpgrade({ route }: Pick<HandlerOptions, 'route'>, request: IncomingMessage): boolean {
   if (!PROTOCOLS.has((request.headers.upgrade ?? '').toLowerCase())) return false
@@ -208,7 +209,7 @@ function isUpgrade({ route }: Pick<HandlerOptions, 'route'>, request: IncomingMe
   return streamed.some(({ name }) => name === found.subresource && name !== 'log')
 }
 
-/** Serves such requests like all others, with the connection for the handler that changes its protocol. */
+/** Serves upgrade requests like all others, and passes their connection to the handler that changes the protocol. */
 function withUpgrades<S extends Server>(server: S, handler: HandlerOptions): S {
   server.on('upgrade', (request: IncomingMessage, socket: Socket, head: Buffer) => {
     socket.on('error', () => socket.destroy())

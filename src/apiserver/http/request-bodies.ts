@@ -12,13 +12,13 @@ export interface BodyLimits {
 }
 
 /**
- * Receives the bodies of requests, each before its request takes a concurrency slot: a body that
- * arrives slowly takes none. When all bodies together exceed their limit, the requests that have
- * been sending the longest are rejected.
+ * Receives the bodies of requests before the requests take concurrency slots, so that a slow body occupies
+ * none. When all bodies together exceed their limit, the requests that have been sending the longest are
+ * rejected.
  */
 export class RequestBodies {
   readonly #limits: BodyLimits
-  /** Rejects the request of each body that has not arrived yet, the oldest first. */
+  /** Functions that reject the requests whose bodies have not arrived yet, the oldest first. */
   readonly #arriving = new Set<() => void>()
   #bytes = 0
 
@@ -27,9 +27,9 @@ export class RequestBodies {
   }
 
   /**
-   * The whole body of a request. 415: it is compressed; 413: it is longer than one body may be; 429: it
-   * was arriving the longest when all bodies exceeded their limit; 400: the client broke it off. Its bytes
-   * count until the answer is sent.
+   * The whole body of a request. 415: it is compressed; 413: it is longer than one body may be; 429: it was the
+   * longest in arriving when all bodies exceeded their limit; 400: the client aborted it. Its bytes count
+   * towards the limit until the answer is sent.
    */
   receive({ request, response }: Exchange): Promise<Buffer | StatusError> {
     const rejected = this.#checkHeaders(request)

@@ -16,16 +16,18 @@ interface Sending {
   readonly sink: Writable
 }
 
-/** Answers of up to as many bytes are sent whole, with Content-Length; longer ones in chunks and, on request, compressed. */
+/**
+ * Answers of at most this many bytes are sent whole, with Content-Length; longer ones in chunks and, on
+ * request, compressed.
+ */
 const MAX_WHOLE_BYTES = 128 << 10
 
-/** Bytes written before the event loop runs other work. */
+/** Bytes that are written before yielding to the event loop. */
 const BYTES_PER_TURN = 1 << 20
 
 /**
- * Writes an answer as fast as the client takes it; a client that takes nothing for
- * `stalledClientTimeout` is disconnected. An answer with an ETag is never indented, because the tag
- * stands for its exact bytes.
+ * Writes an answer as fast as the client reads it; a client that reads nothing for `stalledClientTimeout` is
+ * disconnected. An answer with an ETag is never indented, because the tag identifies its exact bytes.
  */
 export function send(context: HttpContext, { request, response }: Exchange, plain: Reply): void {
   if (response.destroyed) return
@@ -65,7 +67,7 @@ export function sendStatusError(
   send(context, exchange, { code: status.code, contentType: 'application/json', body })
 }
 
-/** The chunks until the answer is known to be short or long. */
+/** The first chunks: all of a short answer, or as many as show that it is long. */
 function takeHead(chunks: Chunks): { readonly head: Buffer; readonly isWhole: boolean } {
   const parts: Buffer[] = []
   for (let bytes = 0; bytes <= MAX_WHOLE_BYTES; ) {
@@ -110,7 +112,7 @@ function wantsPretty({ url = '' }: IncomingMessage): boolean {
   return parseFlag(new URLSearchParams(url.slice(url.indexOf('?') + 1)), 'pretty')
 }
 
-/** Indents a JSON object or Status by two spaces. Lists, which are made while they are sent, stay as they are. */
+/** Indents a JSON object or Status by two spaces. Lists are generated while they are sent, and are not indented. */
 function prettyPrinted(reply: Reply): Reply {
   const { body, contentType } = reply
   if (contentType !== JSON_TYPE || !Array.isArray(body) || body.length !== 1) return reply
@@ -126,8 +128,8 @@ export function acceptsGzip(header = ''): boolean {
 }
 
 /**
- * A stream that compresses what is written to it into the body of the answer. zlib's threads do
- * that at level 1, the fastest one.
+ * A stream that gzips the data written to it into the body of the answer, in zlib's threads and at level 1, the
+ * fastest.
  */
 function gzipInto(response: ServerResponse): Writable {
   const gzip = createGzip({ level: 1 })

@@ -57,13 +57,16 @@ function checkSubjectAccessReview(object: Reader): void {
   checkUser(spec)
 }
 
-/** Whether the user that is named may do it. */
+/** Answers whether the named user may do something. */
 function reviewNamedUser({ authorizer }: ReviewContext, question: JsonObject): JsonObject {
   const spec = objectAt(question, 'spec')
   return accessStatus(authorizer, reviewedUser(spec), spec)
 }
 
-/** It is about resources of its own namespace: who may create it learns nothing of another one. */
+/**
+ * Such a review may only be about resources of its own namespace, so that its author learns nothing about
+ * another one.
+ */
 function checkLocalSubjectAccessReview(object: Reader): void {
   const spec = object.object('spec')
   checkAccess(spec)
@@ -82,14 +85,14 @@ function checkSelfSubjectAccessReview(object: Reader): void {
   checkAccess(object.object('spec'))
 }
 
-/** Whether the user of the request may do it. */
+/** Answers whether the user of the request may do something. */
 function reviewOwnAccess({ authorizer, user }: ReviewContext, question: JsonObject): JsonObject {
   return accessStatus(authorizer, user, objectAt(question, 'spec'))
 }
 
 /**
- * Everything that the user of the request may do in a namespace. Paths are in none: only what is
- * granted for the whole cluster counts for them, as when a request for one is decided.
+ * Everything that the user of the request may do in a namespace. Paths are in no namespace: only grants for the
+ * whole cluster count for them, as in the authorization of a request.
  */
 function reviewOwnRules(
   { authorizer, user }: ReviewContext,
@@ -120,7 +123,7 @@ function resourceRule({ verbs, apiGroups, resources, resourceNames }: PolicyRule
   }
 }
 
-/** Of an access review: it is about a resource or about a path, never both. */
+/** An access review is about either a resource or a path. */
 function checkAccess(spec: Reader): void {
   const isAbout = (key: string): boolean => spec.value(key) !== undefined
   const isAboutResource = isAbout('resourceAttributes')
@@ -132,7 +135,7 @@ function checkAccess(spec: Reader): void {
   }
 }
 
-/** Of an access review about any user: it names a user, or groups. */
+/** An access review about any user must name a user or groups. */
 function checkUser(spec: Reader): void {
   const user = spec.text('user') ?? ''
   if (user === '' && spec.list('groups').length === 0) {
@@ -154,7 +157,7 @@ function reviewedUser(spec: JsonObject): User {
   }
 }
 
-/** `status` of an access review: what the authorizer decides, and why. */
+/** The `status` of an access review: the decision of the authorizer and its reason. */
 function accessStatus(authorizer: Authorizer, user: User, spec: JsonObject): JsonObject {
   const { isAllowed, reason } = authorizer.authorize(user, actionOf(spec))
   return { allowed: isAllowed, ...(reason !== '' && { reason }) }

@@ -24,8 +24,8 @@ import { serviceCidrs } from './service-cidr.ts'
 import { selfSubjectReviews, tokenReviews } from './user-reviews.ts'
 
 /**
- * Every resource that this server has, in the order of discovery and of emptying
- * a namespace: what limits pods goes after them (CVE-2024-7598).
+ * Every resource of this server, in the order of discovery and in which a namespace is emptied: NetworkPolicies
+ * are deleted after the Pods that they limit (CVE-2024-7598).
  */
 export const catalogue: readonly Resource[] = [
   configMaps,
@@ -54,10 +54,10 @@ export const catalogue: readonly Resource[] = [
   subjectAccessReviews,
 ]
 
-/** Those whose objects are stored; the others are questions, which are answered. */
+/** The resources whose objects are stored. The others, such as reviews, are only answered. */
 export const storedResources: readonly Resource[] = catalogue.filter(
   ({ review }) => review === undefined,
 )
 
-/** The kind whose objects contain the namespaced objects of all kinds. */
+/** The kind whose objects contain all namespaced objects. */
 export const container = namespaces

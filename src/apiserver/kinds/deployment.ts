@@ -97,7 +97,7 @@ function defaultStrategy(given: Raw): Raw {
 
 /**
  * The rules of apps/v1. A Deployment is only stored: this project has no controller that creates its Pods.
- * Reading a field, such as `spec.flag`, reports a value of the wrong type.
+ * Accessors such as `spec.flag` report values of the wrong type.
  */
 function checkDeployment(object: Reader): void {
   readMetadata(object, { namespaced: true, name: 'subdomain' })

@@ -115,7 +115,7 @@ export function sliceToV1beta1(slice: JsonObject): JsonObject {
   })
 }
 
-/** The inverse: what v1beta1 clients send, as v1. */
+/** The inverse: converts an object of a v1beta1 client to v1. */
 export function sliceFromV1beta1(slice: JsonObject): JsonObject {
   return mapEndpoints(slice, (endpoint) => {
     const topology = objectAt(endpoint, 'topology')
@@ -139,7 +139,7 @@ function mapEndpoints(
   return { ...slice, endpoints }
 }
 
-/** An EndpointSlice that may be written, whether or not it is for proxies. */
+/** The rules for an EndpointSlice, whether or not service proxies use it. */
 function checkEndpointSlice(object: Reader): void {
   const metadata = readMetadata(object, SLICE_NAMES)
   if (metadata === undefined) return
@@ -160,7 +160,7 @@ function checkEndpointSlice(object: Reader): void {
   }
 }
 
-/** A node uses only the first address, but a slice must not smuggle in another. */
+/** All addresses are checked, although nodes use only the first one. */
 function checkAddresses(endpoint: Reader, family: Family | undefined): void {
   const addresses = endpoint.list('addresses')
   checkItemCount(endpoint, 'addresses', MAX_ADDRESSES)
@@ -183,7 +183,7 @@ function checkAddress(address: unknown, family: Family | undefined, note: Note):
   if (ip !== undefined && familyOf(ip) !== family) note(`must be an IPv${family} address`, '')
 }
 
-/** The type of the addresses is fixed. */
+/** The address type is immutable. */
 function checkEndpointSliceUpdate(next: Reader, old: Reader): void {
   checkUnchanged(next, old, 'addressType')
 }

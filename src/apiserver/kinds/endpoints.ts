@@ -12,7 +12,7 @@ import { checkLabel, checkSubdomain } from './shared/checks.ts'
 import { changeEach, defaultProtocol } from './shared/edit.ts'
 import { checkEndpointPorts } from './shared/endpoint-ports.ts'
 
-/** How many addresses a table cell names before it only counts. */
+/** How many addresses a table cell lists; further ones are only counted. */
 const SHOWN = 3
 
 const columns: readonly Column[] = [
@@ -43,7 +43,7 @@ function defaultEndpoints(endpoints: Raw): Raw {
   return changeEach(endpoints, 'subsets', (subset) => changeEach(subset, 'ports', defaultProtocol))
 }
 
-/** A v1 Endpoints object that may be written, of a headless Service too. */
+/** The rules for a v1 Endpoints object, including that of a headless Service. */
 function checkEndpoints(object: Reader): void {
   const metadata = readMetadata(object, ENDPOINTS_NAMES)
   if (metadata === undefined) return

@@ -51,7 +51,7 @@ test('Secrets are selected by type, which may not change', async () => {
   const refused = await api.call('PATCH', `${CORE}/secrets/x`, { body: { type: 'c/d' }, ...MERGE })
   expect([refused.status, refused.body['message']]).toEqual([
     422,
-    'Secret "x" is invalid: type: Invalid value: "c/d": field is immutable; delete the object and create it anew',
+    'Secret "x" is invalid: type: Invalid value: "c/d": field is immutable; delete the object and create it again',
   ])
 })
 

@@ -38,8 +38,8 @@ export const leases: Resource = {
 }
 
 /**
- * The rules of coordination.k8s.io/v1; times are RFC 3339 texts. Reading a field, such as `spec.text`, reports a
- * value of the wrong type.
+ * The rules of coordination.k8s.io/v1; times are RFC 3339 texts. Accessors such as `spec.text` report values of
+ * the wrong type.
  */
 function checkLease(object: Reader): void {
   readMetadata(object, { namespaced: true, name: 'subdomain' })

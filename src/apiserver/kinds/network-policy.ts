@@ -120,7 +120,7 @@ function checkPeerBlock(block: Reader): void {
   }
 }
 
-/** The network that a value is. An address without a prefix and blanks are faults, as in Kubernetes. */
+/** Parses a network. An address without a prefix length, or with blanks, is a fault, as in Kubernetes. */
 function readNetwork(value: unknown, note: Note): Cidr | undefined {
   if (typeof value === 'string' && /^\S+\/\S+$/.test(value)) return readCidr(value, note)
   note(CIDR_FAULT, '')

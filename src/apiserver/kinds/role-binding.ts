@@ -14,8 +14,8 @@ import { escalation, grantsSame } from './shared/escalation.ts'
 const GROUP_FAULT = `must be ${RBAC_GROUP} or rbac.authorization.orch.io`
 
 /**
- * 403 for who would bind a role without having its rules where the binding grants them; 404 when
- * there is no such role. Who may `bind` the role need not have them.
+ * 403 for a user who binds a role without holding its rules where the binding grants them; 404 when the role
+ * does not exist. A user who may `bind` the role need not hold its rules.
  */
 export const checkBindingWriter: WriterCheck = (writer, next, old) => {
   if (old !== undefined && grantsSame(next, old)) {
@@ -94,7 +94,7 @@ function subjects(object: JsonObject, kind: string): string {
   return names.join(', ')
 }
 
-/** A binding whose role and subjects name the RBAC group as it is stored, whichever name was sent. */
+/** A binding whose role and subjects name the RBAC group by its stored name, whichever name was sent. */
 function canonicalBinding(binding: JsonObject): JsonObject {
   return renameGroups(binding, canonicalGroup)
 }
@@ -176,7 +176,7 @@ function checkSubject(subject: Reader): void {
   if (group !== RBAC_GROUP) subject.refuse('apiGroup', GROUP_FAULT)
 }
 
-/** The role of a binding, so that who may change its subjects cannot raise what they get. */
+/** The role of a binding is immutable, so that a user who may change its subjects cannot grant them more. */
 function checkBindingUpdate(next: Reader, old: Reader): void {
   checkUnchanged(next, old, 'roleRef')
 }

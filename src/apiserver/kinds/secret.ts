@@ -8,7 +8,7 @@ import { checkImmutableData, checkUnchanged } from './shared/checks.ts'
 import { checkData, checkDataSize, isReadable, joinBase64Lines } from './shared/data-map.ts'
 import { changePresent, fill, without } from './shared/edit.ts'
 
-/** The types with rules, of both brands; any other type is the user's own affair. */
+/** The types with rules, under both prefixes; any other type may hold anything. */
 const SECRET_TYPES: ReadonlyMap<string, SecretType> = new Map<string, SecretType>([
   ['orch.io/registryconfigjson', { keys: ['.registryconfigjson'], json: true }],
   ['orch.io/registrycfg', { keys: ['.registrycfg'], json: true }],
@@ -49,7 +49,7 @@ export const secrets: Resource = {
   defaults: defaultSecret,
 }
 
-/** A Secret whose `stringData`, which is for writing only, stands encoded in `data`. */
+/** A Secret whose write-only `stringData` was encoded and moved to `data`. */
 function defaultSecret(given: Raw): Raw {
   const secret = changePresent(fill(given, { type: 'Opaque' }), 'data', joinBase64Lines)
   const texts = ownField(secret, 'stringData')
@@ -62,7 +62,7 @@ function defaultSecret(given: Raw): Raw {
   return { ...without(secret, 'stringData'), data: { ...data, ...Object.fromEntries(encoded) } }
 }
 
-/** A Secret in stored form. No problem with it shows any of its values. */
+/** The rules for a Secret in stored form. No message contains any of its values. */
 function checkSecret(object: Reader): void {
   const metadata = readMetadata(object, { namespaced: true, name: 'subdomain' })
   object.flag('immutable')
@@ -77,8 +77,8 @@ function checkSecret(object: Reader): void {
 }
 
 /**
- * Two annotations with different names would let each program take the token for another account's. A missing
- * one is named in the brand of the type.
+ * If the annotations of both prefixes exist, they must name the same account; otherwise programs could disagree
+ * about whose token it is. A message about a missing one names the annotation with the prefix of the type.
  */
 function checkAccountName(annotations: Reader, type: string): void {
   const present = NAMES.serviceAccount.filter((name) => annotations.value(name) !== undefined)
@@ -93,7 +93,7 @@ function checkAccountName(annotations: Reader, type: string): void {
   }
 }
 
-/** Such as `kubernetes.io`. */
+/** The prefix of a name, such as `kubernetes.io`. */
 function brandOf(name: string): string {
   return name.slice(0, name.indexOf('/'))
 }
@@ -118,13 +118,13 @@ function isJsonText(value: unknown): boolean {
   }
 }
 
-/** The type is fixed, and the data of a Secret that was declared immutable. */
+/** The type is immutable, as is the data of a Secret with `immutable: true`. */
 function checkSecretUpdate(next: Reader, old: Reader): void {
   checkUnchanged(next, old, 'type')
   checkImmutableData(next, old)
 }
 
-/** What a type of Secret demands of its data. */
+/** The rules of a Secret type for its data. */
 interface SecretType {
   readonly keys: readonly string[]
   /** One of the keys is enough. */

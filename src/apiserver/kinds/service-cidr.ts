@@ -13,7 +13,7 @@ const columns: readonly Column[] = [
   ageColumn,
 ]
 
-/** The ranges that ClusterIPs are taken from; the server alone writes the one object that there is. */
+/** The ranges that ClusterIPs are taken from. There is one object, which only the server writes. */
 export const serviceCidrs: Resource = {
   plural: 'servicecidrs',
   singular: 'servicecidr',

@@ -8,7 +8,7 @@ import { secrets } from './secret.ts'
 import { serviceAccounts } from './service-account/resource.ts'
 import { BINDABLE } from './shared/escalation.ts'
 
-/** The objects that tokens depend on, as the caches show them; each state is read once. */
+/** The objects that tokens depend on, read from the caches; each version of an object is decoded once. */
 export function storedAccounts({ feed }: CacheReader): AccountObjects {
   const live = readOnce(liveObject)
   const token = readOnce(tokenOf)
@@ -21,7 +21,7 @@ export function storedAccounts({ feed }: CacheReader): AccountObjects {
   }
 }
 
-/** Remembers what was read of a state of an object as long as the cache has it. */
+/** Caches the result of reading a version of an object for as long as the object cache has that version. */
 function readOnce<T>(read: (object: JsonObject) => T): (item: Item | undefined) => T | undefined {
   const known = new WeakMap<Item, { readonly value: T }>()
   return (item) => {
@@ -42,7 +42,10 @@ function liveObject(object: JsonObject): LiveObject {
   }
 }
 
-/** None of a Secret that is being deleted: whatever still keeps it, its token was revoked. */
+/**
+ * The token in a Secret; undefined if the Secret is being deleted: its token is then revoked, even if a
+ * finalizer keeps the Secret.
+ */
 function tokenOf(secret: JsonObject): string | undefined {
   if (stringAt(secret, 'metadata', 'deletionTimestamp') !== '') return undefined
   if (!TOKEN_SECRET_TYPES.includes(stringAt(secret, 'type'))) return undefined

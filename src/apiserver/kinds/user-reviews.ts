@@ -17,7 +17,7 @@ export const tokenReviews = reviewResource({
   review: reviewToken,
 })
 
-/** In every version that Kubernetes has had since 1.26; they differ in nothing. */
+/** In every version that Kubernetes has had since 1.26; the versions are identical. */
 export const selfSubjectReviews = reviewResource({
   plural: 'selfsubjectreviews',
   singular: 'selfsubjectreview',
@@ -27,7 +27,7 @@ export const selfSubjectReviews = reviewResource({
   review: reviewSelf,
 })
 
-/** Whose token it is. Why one is rejected is not said: it would help to forge another. */
+/** Answers whose token it is. The reason of a rejection is not told, because it would help to forge a token. */
 async function reviewToken(
   { tokens }: ReviewContext,
   question: JsonObject,
@@ -40,7 +40,7 @@ async function reviewToken(
   return { authenticated: true, user: userInfo(found.user), audiences: [...found.audiences] }
 }
 
-/** Who the user of the request is. */
+/** Answers who the user of the request is. */
 function reviewSelf({ user }: ReviewContext): JsonObject {
   return { userInfo: userInfo(user) }
 }

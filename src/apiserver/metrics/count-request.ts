@@ -3,10 +3,10 @@ import { parseFlag } from '../request/list-options.ts'
 import type { FoundRoute } from '../routing/routes.ts'
 import type { ServerMetrics } from './server-metrics.ts'
 
-/** Methods by their own names; whatever else a client invents is one label. */
+/** The methods that have their own label; all others share one. */
 const METHODS = new Set(['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'])
 
-/** Counts a request when its answer has ended, or its client has gone. */
+/** Counts a request when its answer has ended or its client has disconnected. */
 export function countRequest(
   metrics: ServerMetrics,
   exchange: Exchange & { readonly query: URLSearchParams },

@@ -40,7 +40,7 @@ export const SERVER_METRICS = {
     name: 'account_token_requests_total',
     type: 'counter',
     labels: ['key_id'],
-    help: 'Requests with a token of an account that was accepted, by the key that signed it; a key that nothing comes with any more can be removed.',
+    help: 'Requests that were accepted with a token of an account, by the key that signed it; a key whose count no longer grows can be removed.',
   },
   watches: {
     name: 'longrunning_requests',
@@ -64,7 +64,7 @@ export const SERVER_METRICS = {
     name: 'conditions',
     type: 'gauge',
     labels: ['reason'],
-    help: '1 while a condition holds that an operator has to know of; /healthz and /readyz list them.',
+    help: '1 while a condition holds that an operator should know about; /healthz and /readyz list them.',
   },
   feedLag: {
     name: 'cache_lag_revisions',
@@ -76,13 +76,13 @@ export const SERVER_METRICS = {
     name: 'clusterip_repair_ip_errors_total',
     type: 'counter',
     labels: ['type'],
-    help: 'ClusterIPs of which Services and allocations disagreed: leak (freed), repair (allocated again), duplicate, outOfRange (of ranges that were changed).',
+    help: 'ClusterIPs for which Services and allocations disagreed: leak (freed), repair (allocated again), duplicate, outOfRange (a range was changed).',
   },
   portRepairs: {
     name: 'nodeport_repair_port_errors_total',
     type: 'counter',
     labels: ['type'],
-    help: 'The same of node ports.',
+    help: 'The same for node ports.',
   },
   outsideRange: {
     name: 'services_outside_range',

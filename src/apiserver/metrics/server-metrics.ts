@@ -6,19 +6,19 @@ import { SERVER_METRICS, SERVER_PREFIX } from './server-metric-table.ts'
 
 export type ServerMetrics = MetricsOf<typeof SERVER_METRICS>
 
-/** The metrics of one API server, followed by `more` of its process. */
+/** The metrics of one API server, followed by the text of `more` about its process. */
 export function createServerMetrics(more?: () => Promise<string>): ServerMetrics {
   const own = createRegistry(SERVER_METRICS, SERVER_PREFIX)
   if (more === undefined) return own
   return { ...own, text: async () => (await own.text()) + (await more()) }
 }
 
-/** What the gauges show. */
+/** The state that the gauges show. */
 export interface MeasuredState extends Pick<ServerContext, 'store' | 'feed' | 'watches'> {
   readonly inFlight: Pick<InFlightLimits, 'load'>
 }
 
-/** What GET /metrics answers: the counters, and the gauges as of now. */
+/** The answer to GET /metrics: the counters, and the current values of the gauges. */
 export async function metricsReply(metrics: ServerMetrics, state: MeasuredState): Promise<Reply> {
   const { store, feed, inFlight, watches } = state
   for (const kind of REQUEST_KINDS) {

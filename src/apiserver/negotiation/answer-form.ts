@@ -1,6 +1,6 @@
 import type { ListMeta } from './list-metadata.ts'
 
-/** Bytes of an object and the revision to show with it; 0: none yet. */
+/** The bytes of an object, and the revision to show with it; 0: the object has none yet. */
 export interface Shown {
   readonly value: Buffer
   readonly revision: number
@@ -10,15 +10,15 @@ export interface Shown {
 export interface AnswerForm {
   readonly contentType: string
   object(shown: Shown): Buffer
-  /** Made while it is sent. */
+  /** The list is generated while it is sent. */
   list(items: readonly Shown[], meta: ListMeta): Iterable<Buffer>
 }
 
-/** A form that watches have, too: whole objects, their metadata, or the rows of a table. */
+/** A form that watches can also use: whole objects, their metadata, or rows of a table. */
 export interface Representation extends AnswerForm {
-  /** Distinguishes memoised frames: the same id means the same bytes. */
+  /** The key of cached frames: forms with the same id produce the same bytes. */
   readonly id: string
-  /** The object of a watch event; the first of a watch may say more. */
+  /** The object of a watch event; the first event of a watch may contain more. */
   event(shown: Shown, first: boolean): Buffer
   /** Whether the first event of a watch differs from later ones. */
   readonly firstDiffers: boolean

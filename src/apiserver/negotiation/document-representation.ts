@@ -12,13 +12,13 @@ import { listMetadata } from './list-metadata.ts'
 
 export const PARTIAL_OBJECT = 'PartialObjectMetadata'
 
-/** Objects as they are. */
+/** Whole objects. */
 export function plainRepresentation(served: ServedVersion): Representation {
   const type = { kind: served.resource.kind, apiVersion: apiVersionOf(served) }
   return documents(type.apiVersion, type, createWireEncoder(served))
 }
 
-/** Objects by their metadata alone, of a version of meta.k8s.io: all that a garbage collector reads. */
+/** Only the metadata of objects, in a version of meta.k8s.io; garbage collectors read no more. */
 export function partialRepresentation(version: string): Representation {
   const type = { kind: PARTIAL_OBJECT, apiVersion: `meta.k8s.io/${version}` }
   return documents(`partial/${version}`, type, createPartialEncoder(type))
@@ -39,13 +39,13 @@ function documents(id: string, type: ObjectType, wire: WireEncoder): Representat
   }
 }
 
-/** Bytes per buffer of a long list, more or less. */
+/** The approximate number of bytes of each buffer of a long list. */
 const CHUNK_BYTES = 128 << 10
 
 const COMMA = Buffer.from(',')
 const LIST_END = Buffer.from(']}\n')
 
-/** A list, made while it is sent: a client that does not read costs one chunk. */
+/** A list that is generated while it is sent, so that a client that does not read costs the memory of one chunk. */
 function* writeList(
   head: JsonObject,
   items: readonly Shown[],

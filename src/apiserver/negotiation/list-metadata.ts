@@ -1,11 +1,11 @@
 import type { JsonObject } from '../../lib/json.ts'
 
-/** What a list says about itself. */
+/** The metadata of a list. */
 export interface ListMeta {
   readonly revision: number
-  /** Where the next page starts; absent on the last one. */
+  /** The token for the next page; absent on the last page. */
   readonly continueToken?: string
-  /** Items on later pages; absent when a selector makes it unknown. */
+  /** The number of items on later pages; absent if a selector makes it unknown. */
   readonly remaining?: number
 }
 

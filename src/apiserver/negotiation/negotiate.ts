@@ -24,15 +24,15 @@ import {
 import { listMetadata } from './list-metadata.ts'
 import { parseIncluded, tableRepresentation } from './table-representation.ts'
 
-/** What writing answers needs of the server: the time, for the ages in tables. */
+/** The part of the server that writing answers uses: the clock, for the ages in tables. */
 export interface NegotiationContext {
   readonly clock: Clock
 }
 
-/** What the answer holds: it decides which partial form there is. */
+/** Whether the answer is an object or a list; it determines the kind of the metadata-only form. */
 type Shape = 'object' | 'list'
 
-/** The form of answer that the client prefers among those that there are. */
+/** The form of answer that the client prefers among the available ones. */
 export function negotiate(
   context: NegotiationContext,
   request: ApiRequest,
@@ -46,7 +46,7 @@ export function negotiate(
   return notAcceptable([JSON_TYPE, YAML])
 }
 
-/** The same for the events of a watch, which are JSON. */
+/** The same for the events of a watch, which are always JSON. */
 export function negotiateEvents(
   context: NegotiationContext,
   request: ApiRequest,
@@ -73,7 +73,7 @@ function inJson(
   return allowsJson(alternative) ? transformed(context, request, preference) : undefined
 }
 
-/** Objects as another kind; undefined when there is no such form. */
+/** The form that converts objects to another kind (`as`); undefined: there is no such form. */
 function transformed(
   { clock }: NegotiationContext,
   { served, query }: ApiRequest,
@@ -106,7 +106,7 @@ export function objectReply(
   return { code, contentType, body: [representation.object(shown)] }
 }
 
-/** Objects as they are, for people: in YAML. */
+/** Whole objects in YAML, for people. */
 function yamlRepresentation(served: ServedVersion): AnswerForm {
   const wire = createWireEncoder(served)
   const type = { apiVersion: apiVersionOf(served), kind: served.resource.kind }
@@ -124,7 +124,7 @@ function yamlRepresentation(served: ServedVersion): AnswerForm {
   }
 }
 
-/** A list, made while it is sent. */
+/** A list that is generated while it is sent. */
 function* writeList(
   head: string,
   items: readonly Shown[],

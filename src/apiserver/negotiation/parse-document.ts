@@ -6,7 +6,7 @@ import { decodeProtobuf, type ExpectedType, PROTOBUF } from '../protobuf/decode-
 import { StatusError } from '../status/status.ts'
 import { unsupportedMediaType } from '../status/status-errors.ts'
 
-/** Whether a body of this type is JSON; without a type it is. */
+/** Whether a body of this content type is JSON; a body without a type is. */
 export function isJson(contentType: string): boolean {
   return contentType === '' || contentType === JSON_TYPE
 }
@@ -14,9 +14,9 @@ export function isJson(contentType: string): boolean {
 export interface DocumentForm {
   /** Empty: JSON. */
   readonly contentType: string
-  /** Nesting of a JSON or YAML document. */
+  /** The limit of nesting of a JSON or YAML document. */
   readonly depth: number
-  /** What a protobuf body holds that does not say so. */
+  /** The type of a protobuf body that does not name its type. */
   readonly expected: ExpectedType
 }
 

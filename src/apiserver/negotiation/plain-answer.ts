@@ -11,7 +11,7 @@ import type { ApiRequest, Reply } from '../request/api-request.ts'
 import type { StatusError } from '../status/status.ts'
 import { notAcceptable } from '../status/status-errors.ts'
 
-/** A document that is no stored object, with 201, in JSON or YAML. */
+/** The answer (201) with a document that is not a stored object, in JSON or YAML. */
 export function plainAnswer({ accept }: ApiRequest, document: JsonObject): Reply | StatusError {
   const text = JSON.stringify(document)
   for (const alternative of parseAccept(accept)) {

@@ -3,16 +3,16 @@ import { allowsPlainJson, type MediaType, parseAccept } from '../encoding/media-
 import { type Exchange, type HandlerResult, type Reply, STREAMING } from '../request/api-request.ts'
 import { notAcceptable } from '../status/status-errors.ts'
 
-/** One form of a document: what it matches, and what is sent. */
+/** One form of a document: the media types that it matches, and its content. */
 export interface DocumentForm {
-  /** Whether this alternative of an Accept header admits it. */
+  /** Whether an alternative of an Accept header allows this form. */
   readonly matches: (alternative: MediaType) => boolean
   readonly contentType: string
-  /** Made at its first request, then kept. */
+  /** The content, generated at the first request and then cached. */
   readonly content: () => Content
 }
 
-/** What the server says about itself, in one or several forms. */
+/** A document about the server, in one or several forms. */
 export type ServedDocument = readonly DocumentForm[]
 
 interface Content {
@@ -20,7 +20,7 @@ interface Content {
   readonly etag: string
 }
 
-/** A form whose bytes are made once, when they are first needed. */
+/** A form whose bytes are generated once, when they are first needed. */
 export function documentForm(
   matches: DocumentForm['matches'],
   contentType: string,
@@ -43,7 +43,7 @@ export function jsonForm(make: () => unknown): DocumentForm {
   return documentForm(allowsPlainJson, 'application/json', bytes)
 }
 
-/** The first form that the client's Accept header admits; 304 when the client has it. */
+/** The answer in the first form that the client's Accept header allows; 304 if the client already has it. */
 export function documentReply(document: ServedDocument, exchange: Exchange): HandlerResult {
   for (const alternative of parseAccept(exchange.request.headers.accept ?? '*/*')) {
     const form = document.find(({ matches }) => matches(alternative))

@@ -10,7 +10,7 @@ import { badRequest } from '../status/status-errors.ts'
 import type { Representation, Shown } from './answer-form.ts'
 import { listMetadata } from './list-metadata.ts'
 
-/** What each row carries. */
+/** What each row contains of its object. */
 export type Included = (typeof INCLUDED)[number]
 
 const INCLUDED = ['Metadata', 'Object', 'None'] as const
@@ -56,10 +56,10 @@ export function parseIncluded(query: URLSearchParams): Included | StatusError {
   return badRequest(`Unable to convert to Table as requested: includeObject: ${wrong}`)
 }
 
-/** Rows per buffer of a long table: one or two milliseconds. */
+/** Rows per buffer of a long table; they take one or two milliseconds. */
 const CHUNK_ROWS = 100
 
-/** Rows are made while they are sent, so that a long table does not block other requests. */
+/** Rows are generated while they are sent, so that a long table does not block other requests. */
 function* writeRows(
   head: string,
   items: readonly Shown[],

@@ -10,29 +10,32 @@ import { StatusError } from '../status/status.ts'
 import { badRequest, notFound } from '../status/status-errors.ts'
 import { readNewest } from '../verbs/read-newest.ts'
 
-/** Where a request to a node goes. */
+/** The destination of a request to a node. */
 export interface NodeEndpoint {
-  /** Of the Node object. */
+  /** The name of the Node object. */
   readonly node: string
-  /** Those that are tried, in this order; at least one. */
+  /** The addresses to try, in this order; at least one. */
   readonly addresses: readonly IpAddress[]
   readonly port: number
   /** Path and query, encoded. */
   readonly path: string
 }
 
-/** The port of node-proxy for readers on other machines. */
+/** The default port at which node-proxy serves other machines. */
 const DEFAULT_PORT = 10_246
 
 const PORT = /^[1-9]\d{0,4}$/
 
-/** The only paths that are forwarded: who may read node-proxy may not therefore read what else listens on a node. */
+/**
+ * Only paths with this prefix are forwarded, so that permission to read node-proxy does not give access to
+ * other servers on a node.
+ */
 const PREFIX = 'inspection/v1/'
 
-/** Printable ASCII, as a URL has it. */
+/** A query string of printable ASCII. */
 const SEARCH = /^[!-~]*$/
 
-/** Where the request of a client goes, from the newest state of the Node; or why it goes nowhere. */
+/** The destination of a client's request, from the newest state of the Node, or why there is none. */
 export async function findEndpoint(
   context: ServerContext,
   request: StreamRequest,
@@ -63,7 +66,7 @@ function pathOf({ name, forwarded, search }: StreamRequest): string | StatusErro
       details: {},
     })
   }
-  if (!SEARCH.test(search)) return badRequest('the query holds a character that is not encoded')
+  if (!SEARCH.test(search)) return badRequest('the query contains a character that must be encoded')
   const encoded = path.split('/').map(encodeURIComponent).join('/')
   return `/${encoded}${search === '' ? '' : `?${search}`}`
 }
@@ -78,19 +81,20 @@ function portOf({ name, forwarded }: StreamRequest): number | StatusError {
   if (port === '') return DEFAULT_PORT
   if (PORT.test(port) && Number(port) <= 65_535) return Number(port)
   return badRequest(
-    `port ${quote(port)} of the node is none; write a number of 1 to 65535, or none for ${DEFAULT_PORT}`,
+    `port ${quote(port)} of the node is invalid; write a number from 1 to 65535, or leave it out for ${DEFAULT_PORT}`,
   )
 }
 
-/** Where this server itself listens. */
+/** The addresses and ports at which this server itself listens. */
 interface OwnEndpoints {
   readonly addresses: readonly IpAddress[]
   readonly ports: readonly number[]
 }
 
 /**
- * The InternalIPs of a Node to which requests may go, at least one, in their order. A node writes its addresses itself, so one
- * that is the loopback, of the link, of a group, or this server is left out; the status is of the first, where none is left.
+ * The InternalIPs of a Node to which requests may be sent, in their order; at least one. Because a node writes
+ * its addresses itself, loopback, link-local and multicast addresses and those of this server are left out. If
+ * none is left, the status names the reason of the first.
  */
 export function nodeAddresses(
   node: JsonObject,
@@ -127,7 +131,8 @@ function usableAddress(
 }
 
 function withoutAddress(name: string, text: string): StatusError {
-  const what = text === '' ? 'no InternalIP' : `the InternalIP ${quote(text)}, which is no address`
+  const what =
+    text === '' ? 'no InternalIP' : `the InternalIP ${quote(text)}, which is not an address`
   return new StatusError({
     code: 503,
     reason: 'ServiceUnavailable',

@@ -66,9 +66,9 @@ test.each([
 
 test.each([
   ['http:n1:10246', 400, 'scheme "http" is not served by nodes; write https:n1:10246'],
-  ['n1:0', 400, 'port "0" of the node is none'],
-  ['n1:65536', 400, 'port "65536" of the node is none'],
-  ['n1:0x50', 400, 'port "0x50" of the node is none'],
+  ['n1:0', 400, 'port "0" of the node is invalid'],
+  ['n1:65536', 400, 'port "65536" of the node is invalid'],
+  ['n1:0x50', 400, 'port "0x50" of the node is invalid'],
   ['n1:80:', 400, 'scheme "n1" is not served by nodes'],
   ['https:n1:1:2', 404, 'nodes "https:n1:1:2" not found'],
   ['n2', 404, 'nodes "n2" not found'],

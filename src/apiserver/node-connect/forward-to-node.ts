@@ -20,7 +20,7 @@ import { StatusError } from '../status/status.ts'
 import { serviceUnavailable, tooManyRequests } from '../status/status-errors.ts'
 import { findEndpoint, type NodeEndpoint } from './find-endpoint.ts'
 
-/** Code of an answer that did not come in time. */
+/** The error code of an answer that did not arrive in time. */
 const LATE_ANSWER = 'ANSWER_LATE'
 
 const LISTEN =
@@ -37,11 +37,11 @@ const unsigned = {
 }
 const noRoute = { why: 'no route leads there', remedy: ROUTE }
 
-/** By the code of an error. */
+/** Faults by error code. */
 const FAULTS: Readonly<Record<string, Fault>> = {
   ECONNREFUSED: { why: 'the connection was refused', remedy: LISTEN },
   ETIMEDOUT: { why: 'the connection timed out', remedy: ROUTE },
-  [LATE_ANSWER]: { why: 'its answer did not come in time', remedy: LOG },
+  [LATE_ANSWER]: { why: 'its answer did not arrive in time', remedy: LOG },
   [LATE_CONNECTION]: { why: 'there was no TLS connection within 5 s', remedy: ROUTE },
   EHOSTUNREACH: noRoute,
   ENETUNREACH: noRoute,
@@ -51,7 +51,7 @@ const FAULTS: Readonly<Record<string, Fault>> = {
   UNABLE_TO_GET_ISSUER_CERT_LOCALLY: unsigned,
   UNABLE_TO_VERIFY_LEAF_SIGNATURE: unsigned,
   CERT_SIGNATURE_FAILURE: unsigned,
-  INVALID_PURPOSE: { why: 'its certificate is not one of a server', remedy: CERTIFY },
+  INVALID_PURPOSE: { why: 'its certificate is not for servers', remedy: CERTIFY },
   ERR_TLS_CERT_ALTNAME_INVALID: {
     why: 'its certificate does not name this address',
     remedy: CERTIFY,
@@ -65,16 +65,16 @@ const FAULTS: Readonly<Record<string, Fault>> = {
   ECONNRESET: { why: 'it ended the connection without an answer', remedy: LOG },
 }
 
-/** Bytes of an error that is understood; a longer answer is passed on as it is. */
+/** The maximum size of an error that is parsed; a longer answer is passed on unchanged. */
 const MAX_BYTES = 65_536
 
 /** The code of an error of node-proxy. */
 const CODE = /^NP_[A-Z0-9_]{1,60}$/
 
-/** Characters that could rewrite the screen of a terminal. */
+/** Characters that could control a terminal. */
 const CONTROL = /[\p{C}\p{Zl}\p{Zp}]/gu
 
-/** The reasons that the API has for what node-proxies answer. */
+/** The Status reasons for the codes that node-proxies answer with. */
 const REASONS: Readonly<Record<number, string>> = {
   400: 'BadRequest',
   404: 'NotFound',
@@ -82,7 +82,7 @@ const REASONS: Readonly<Record<number, string>> = {
   503: 'ServiceUnavailable',
 }
 
-/** A browser that is led to an answer shows it as what it is said to be, runs nothing in it and keeps nothing of it. */
+/** Headers that make a browser use the declared type of the answer, run nothing in it and not store it. */
 const HEADERS = {
   'Cache-Control': 'no-store',
   'Content-Security-Policy': "default-src 'none'; frame-ancestors 'none'; sandbox",
@@ -90,7 +90,7 @@ const HEADERS = {
   'X-Content-Type-Options': 'nosniff',
 }
 
-/** Of an answer that names none. */
+/** The Content-Type of an answer that names none. */
 const BYTES = 'application/octet-stream'
 
 /**
@@ -147,15 +147,16 @@ export async function forwardToNode(
   return STREAMING
 }
 
-/** `body`: where that of the answer was read already. */
+/** `body`: the body of the answer, if it was already read. */
 interface NodeAnswer {
   readonly answer: IncomingMessage
   readonly body?: AsyncIterable<Buffer> | Iterable<Buffer>
 }
 
 /**
- * Passes on status, Content-Type and body as fast as the client takes them. An answer that the node does not finish is
- * cut, so that no part of a list passes for all of it; so is one that carries nothing for `idleStreamTimeout`.
+ * Passes on status, Content-Type and body as fast as the client takes them. If the node does not finish its
+ * answer, or sends nothing for `idleStreamTimeout`, the connection to the client is broken off, so that a
+ * partial answer is not taken for a complete one.
  */
 async function sendNodeAnswer(
   response: ServerResponse,
@@ -182,8 +183,8 @@ function mayBeNodeError({ statusCode = 0, headers }: IncomingMessage): boolean {
 }
 
 /**
- * An error of node-proxy as a Status with its code as the cause, because Kubernetes clients show the message of a Status and
- * of no other JSON; or the body, where it is something else; or why it broke off.
+ * An error of node-proxy as a Status with its code as the cause, because Kubernetes clients show the message of
+ * a Status but not of other JSON. Otherwise the body, or why it broke off.
  */
 async function readNodeError(
   node: string,
@@ -213,21 +214,22 @@ function parsed(body: Buffer): Json | undefined {
   }
 }
 
-/** What went wrong with a node, and what to do about it. */
+/** A problem with a node, and its remedy. */
 interface Fault {
   readonly why: string
   readonly remedy: string
 }
 
-/** 503, or 504 for an answer that did not come in time. */
+/** 503, or 504 if an answer did not arrive in time. */
 function unansweredStatus(endpoint: NodeEndpoint, attempts: readonly FailedAttempt[]): StatusError {
   const isLate = attempts.some(({ error }) => codeOf(error) === LATE_ANSWER)
   return nodeStatus(isLate ? 504 : 503, endpoint, attempts.map(attemptFault))
 }
 
 /**
- * 503 for an answer by which the node refuses this server. Passed on as it is, a 401 would look as if the client had to
- * prove who it is. `failed`: the addresses before. Undefined: the answer is for the client.
+ * 503 for an answer with which the node refuses this server: if a 401 were passed on, it would look as if the
+ * client had to authenticate. `failed`: the addresses that were tried before. Undefined: the answer is for the
+ * client.
  */
 function answeredRefusal(
   endpoint: NodeEndpoint,
@@ -257,11 +259,11 @@ function refusalFault(statusCode: number): Fault | undefined {
   return { why: `it answers with status ${statusCode}`, remedy: LOG }
 }
 
-/** 503 where this server has no certificate for nodes. */
+/** 503 when this server has no certificate for nodes. */
 function noCredentials(endpoint: NodeEndpoint): StatusError {
   const fault = {
     why: 'this server has no certificate for requests to nodes',
-    remedy: 'run it by orch-server, which makes one',
+    remedy: 'run orch-server, which creates one',
   }
   return nodeStatus(
     503,
@@ -270,7 +272,7 @@ function noCredentials(endpoint: NodeEndpoint): StatusError {
   )
 }
 
-/** What went wrong at one address. */
+/** The problem at one address. */
 interface AddressFault extends Fault {
   readonly address: IpAddress
 }
@@ -286,7 +288,10 @@ function codeOf(error: Error): string {
   return 'code' in error ? String(error.code) : ''
 }
 
-/** Names every address that was tried with what is wrong there, in the order of the Node, and then each remedy once. */
+/**
+ * A Status that names every address that was tried and its problem, in the order of the Node, and then each
+ * remedy once.
+ */
 function nodeStatus(
   code: 503 | 504,
   { node, port, addresses }: NodeEndpoint,
@@ -309,15 +314,15 @@ interface NodeRequest extends Pick<NodeEndpoint, 'port' | 'path'> {
 
 interface Waiting {
   readonly clock: Pick<Clock, 'after'>
-  /** Ends the request, and its answer. */
+  /** Aborts the request and its answer. */
   readonly signal: AbortSignal
-  /** Milliseconds until the head of the answer. */
+  /** Milliseconds within which the head of the answer must arrive. */
   readonly answerMs: number
 }
 
 /**
- * The head of the answer, whose body is still to be read; or why there is none, with a `code`. Each request has a connection
- * of its own, so that a replaced certificate counts at once.
+ * Resolves to the head of the answer, whose body is still to be read. Rejects with an error that has a `code`.
+ * Each request has its own connection, so that a replaced certificate is used at once.
  */
 function requestNode(
   { address, socket }: Pick<FirstConnection, 'address' | 'socket'>,

@@ -25,7 +25,10 @@ test.each(['2130706433', 'localhost', '192.0.2.7:1', '192.0.2.7/metrics'])(
   (address) => {
     const refused = nodeAddresses(nodeObject('n1', address), 1, { addresses: [], ports: [] })
     expect(refused).toMatchObject({
-      status: { code: 503, message: expect.stringContaining(`${address}", which is no address`) },
+      status: {
+        code: 503,
+        message: expect.stringContaining(`${address}", which is not an address`),
+      },
     })
   },
 )
@@ -91,7 +94,7 @@ test('a client certificate of the authority is not one of a node', async () => {
     authority,
     issuer: { ...authority, server: async () => client },
   })
-  expect((await get()).body).toMatchObject(unavailable('its certificate is not one of a server'))
+  expect((await get()).body).toMatchObject(unavailable('its certificate is not for servers'))
 })
 
 const YEAR = 365 * 86_400_000
@@ -201,7 +204,7 @@ test('a node that does not answer in time', async () => {
   await arrived.promise
   await clock.advance(60_000)
   expect((await answer).body).toMatchObject({
-    ...unavailable('its answer did not come in time', 504),
+    ...unavailable('its answer did not arrive in time', 504),
     reason: 'Timeout',
   })
 })

@@ -1,4 +1,4 @@
-/** Fields without which a message is refused, whatever the server fills in. */
+/** The fields that are required in a message even though the server fills in defaults. */
 export const REQUIRED: Readonly<Record<string, readonly string[]>> = {
   'apps.v1.DeploymentCondition': ['type', 'status'],
   'apps.v1.DeploymentSpec': ['selector', 'template'],
@@ -52,7 +52,7 @@ const PROTOCOLS = ['SCTP', 'TCP', 'UDP']
 const TRAFFIC_POLICIES = ['Cluster', 'Local']
 const ADDRESS_TYPES = ['FQDN', 'IPv4', 'IPv6']
 
-/** By `message.field`: the values of texts that have only these. */
+/** The allowed values of enumerations, by `message.field`. */
 export const ENUMS: Readonly<Record<string, readonly string[]>> = {
   'core.v1.ContainerPort.protocol': PROTOCOLS,
   'core.v1.EndpointPort.protocol': PROTOCOLS,

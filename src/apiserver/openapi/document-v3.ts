@@ -43,7 +43,10 @@ function rootsOf(paths: readonly ApiPath[]): Set<string> {
   return new Set(messages.filter((one) => one !== undefined && one !== 'patch') as string[])
 }
 
-/** In version 3 nothing may stand beside a reference, such as a description. */
+/**
+ * A reference to a schema, wrapped because version 3 allows nothing else, such as a description, in the same
+ * object.
+ */
 function within(name: string): JsonObject {
   return { allOf: [reference(name)] }
 }
@@ -94,7 +97,7 @@ function content(message: string, types: readonly string[]): JsonObject {
   return Object.fromEntries(types.map((type) => [type, { schema }]))
 }
 
-/** The messages themselves and all that their fields lead to, in alphabetical order. */
+/** The messages themselves and all that their fields refer to, in alphabetical order. */
 export function reachableMessages(roots: Iterable<string>): readonly string[] {
   const found = new Set<string>()
   const open = [...roots]

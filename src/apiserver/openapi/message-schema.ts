@@ -30,7 +30,7 @@ const alternatives: ReadonlyMap<string, JsonObject> = new Map<string, JsonObject
   ['quantity', { oneOf: [{ type: 'string' }, { type: 'number' }] }],
 ])
 
-/** The prefixes that Kubernetes' documents give to packages; clients know the names. */
+/** The prefixes of packages in Kubernetes' documents; clients depend on these names. */
 const prefixes: ReadonlyMap<string, string> = new Map([
   ['meta', 'io.k8s.apimachinery.pkg.apis.meta'],
   ['resource', 'io.k8s.apimachinery.pkg.api.resource'],
@@ -38,7 +38,7 @@ const prefixes: ReadonlyMap<string, string> = new Map([
   ['runtime', 'io.k8s.apimachinery.pkg.runtime'],
 ])
 
-/** By message, then by field; the message itself stands under the empty name. */
+/** Descriptions by message, then by field; that of the message itself is under the empty name. */
 const table: ReadonlyMap<string, ReadonlyMap<string, string>> = new Map(
   Object.entries(descriptions as Descriptions).map(([message, fields]) => [
     message,
@@ -46,7 +46,7 @@ const table: ReadonlyMap<string, ReadonlyMap<string, string>> = new Map(
   ]),
 )
 
-/** Every object has these. */
+/** The descriptions of fields that every object has. */
 const everywhere: ReadonlyMap<string, string> = new Map([
   ['apiVersion', 'The group and version in which this object is written.'],
   ['kind', 'What sort of object this is.'],
@@ -58,7 +58,7 @@ export interface SchemaStyle {
   readonly kinds: ServedKinds
   /** A reference to the schema of that name. */
   readonly refer: (name: string) => JsonObject
-  /** Whether a value of several types can be described as such. */
+  /** Whether a value can be described as having one of several types. */
   readonly hasAlternatives: boolean
 }
 
@@ -115,12 +115,15 @@ function typeSchema(style: SchemaStyle, type: string): JsonObject {
   return isScalar(type) ? (scalarSchema(type, style) ?? {}) : style.refer(schemaName(type))
 }
 
-/** A map or message that server-side apply takes as one value. */
+/** A map or message that server-side apply treats as one value. */
 function atomicMap(name: string): JsonObject {
   return isAtomic(name) ? { 'x-kubernetes-map-type': 'atomic' } : {}
 }
 
-/** How lists are merged: by server-side apply, and by strategic patches, which know one key. */
+/**
+ * The extensions that say how lists are merged: by server-side apply, and by strategic merge patches, which use
+ * a single key.
+ */
 function listExtensions(message: string, field: string): JsonObject {
   const rule = mergeRuleOf(message, field)
   return {
@@ -160,7 +163,7 @@ export function isScalar(type: string): boolean {
   return scalars.has(type)
 }
 
-/** The schema of a scalar, or of a message that is no object in JSON; undefined for the others. */
+/** The schema of a scalar, or of a message that is not an object in JSON; undefined for the others. */
 function scalarSchema(
   type: string,
   { hasAlternatives }: { readonly hasAlternatives: boolean },

@@ -13,13 +13,13 @@ import { encodeV2 } from './protobuf-v2.ts'
 import { servedKinds } from './served-kinds.ts'
 
 /**
- * The media type that clients accept. Older ones write an at sign, which is not allowed in a
- * media type: they fail to parse an answer that has it.
+ * The media type that clients accept. Older clients write an at sign, which is not allowed in a media type;
+ * they fail to parse an answer with it.
  */
 const ACCEPTED = /^application\/com\.github\.proto-openapi\.spec\.v2[.@]v1\.0\+protobuf$/
 const ANSWERED = 'application/com.github.proto-openapi.spec.v2.v1.0+protobuf'
 
-/** The descriptions of the API by path; each is made at its first request. */
+/** The descriptions of the API by path; each is generated at its first request. */
 export function openapiDocuments(
   resources: readonly Resource[],
   version: string,
@@ -56,7 +56,7 @@ function nameOf(served: ServedVersion): string {
   return `${served.group === '' ? 'api' : 'apis'}/${apiVersionOf(served)}`
 }
 
-/** Where each document is; the hash in the address changes with what it says. */
+/** The index of documents with their URLs; the hash in a URL changes with the content of the document. */
 function index(versions: ReadonlyMap<string, ServedDocument>): JsonObject {
   const paths = [...versions].map(([name, [form]]) => {
     const hash = form?.content().etag.replaceAll('"', '') ?? ''

@@ -17,7 +17,7 @@ const VALIDATION = text(
   'fieldValidation',
   'What to do about unknown and duplicate fields: Ignore, Warn or Strict.',
 )
-/** Of every write. */
+/** The parameters of every write. */
 const WRITE: readonly QueryParameter[] = [DRY_RUN, MANAGER, VALIDATION]
 const FORCE: QueryParameter = {
   name: 'force',
@@ -32,25 +32,33 @@ const LIST: readonly QueryParameter[] = [
   ...SELECT,
   text('resourceVersion', 'Not older than this state.'),
   text('resourceVersionMatch', 'Exact, or NotOlderThan.'),
-  text('continue', 'The next page, as the page before says.'),
+  text('continue', 'The token of the next page, from the page before.'),
   { name: 'limit', type: 'integer', description: 'At most this many objects.' },
   { name: 'timeoutSeconds', type: 'integer', description: 'How long a watch lasts.' },
   { name: 'watch', type: 'boolean', description: 'Stream changes instead of listing.' },
   {
     name: 'allowWatchBookmarks',
     type: 'boolean',
-    description: 'Also say how far a watch has come.',
+    description: 'Also send bookmarks with the revision that the watch has reached.',
   },
-  { name: 'sendInitialEvents', type: 'boolean', description: 'Begin a watch with what there is.' },
+  {
+    name: 'sendInitialEvents',
+    type: 'boolean',
+    description: 'Begin a watch with the existing objects.',
+  },
 ]
 const DELETE: readonly QueryParameter[] = [
   DRY_RUN,
-  { name: 'gracePeriodSeconds', type: 'integer', description: 'Seconds to end.' },
+  {
+    name: 'gracePeriodSeconds',
+    type: 'integer',
+    description: 'Seconds that the object has to end.',
+  },
   text('propagationPolicy', 'Background, Foreground or Orphan.'),
   { name: 'orphanDependents', type: 'boolean', description: 'The older propagationPolicy.' },
 ]
 
-/** One thing that clients can do at a path, before it is written in one version of OpenAPI. */
+/** One operation at a path, independent of the version of OpenAPI. */
 export interface Operation {
   readonly method: 'get' | 'post' | 'put' | 'patch' | 'delete'
   /** In Kubernetes' words: `list`, `post`, `deletecollection`, … */
@@ -60,19 +68,19 @@ export interface Operation {
   /** The message of the body; `patch`: any of the patch formats. */
   readonly body: string | undefined
   readonly answer: string | undefined
-  /** Media types of both, but for patches. */
+  /** The media types of body and answer, except for patches. */
   readonly types: readonly string[]
   readonly kind: GroupVersionKind
 }
 
 export interface ApiPath {
   readonly path: string
-  /** The names in braces. */
+  /** The names of the path parameters. */
   readonly parameters: readonly string[]
   readonly operations: readonly Operation[]
 }
 
-/** Every path of a served version, with what can be done there. */
+/** Every path of a served version, with its operations. */
 export function apiPaths(served: ServedVersion): readonly ApiPath[] {
   const { namespaced, status, reserved, derived = [], answered = [], review } = served.resource
   const paths = resourcePaths(served, groupVersionPath(served), (name) => `{${name}}`)
@@ -175,12 +183,12 @@ function capitalised(word: string): string {
   return word.charAt(0).toUpperCase() + word.slice(1)
 }
 
-/** What marks an operation for clients. */
+/** The extensions that identify an operation for clients. */
 export function operationExtensions({ action, kind }: Operation): JsonObject {
   return { 'x-kubernetes-action': action, 'x-kubernetes-group-version-kind': { ...kind } }
 }
 
-/** A parameter of a request that stands behind the question mark. */
+/** A query parameter. */
 interface QueryParameter {
   readonly name: string
   readonly type: 'string' | 'integer' | 'boolean'

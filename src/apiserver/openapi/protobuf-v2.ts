@@ -2,13 +2,12 @@ import { isJsonObject, type Json, type JsonObject, stringAt } from '../../lib/js
 
 const text: Encoder = (value) => [Buffer.from(typeof value === 'string' ? value : '')]
 
-/** Any value, as the YAML text that it is. */
+/** Any value, as YAML text. */
 const any: Encoder = (value) => [field(2, Buffer.from(`${JSON.stringify(value)}\n`))]
 
 /**
- * A document of version 2 in protobuf, the form that clients in Go read. The
- * numbers are those of `openapi.v2` (github.com/google/gnostic, OpenAPIv2.proto);
- * only what our documents hold is here.
+ * A document of version 2 in protobuf, the form that clients in Go read. The numbers are those of `openapi.v2`
+ * (github.com/google/gnostic, OpenAPIv2.proto); only those that our documents use are here.
  */
 export function encodeV2(document: JsonObject): Buffer {
   return Buffer.concat(documentMessage(document))
@@ -44,7 +43,7 @@ const pathParameter = message(() => ({ in: [2, text], name: [4, text], type: [5,
   flags: { required: 1 },
 })
 
-/** A parameter is a choice within a choice within a choice. */
+/** A parameter is encoded as three nested `oneof` messages. */
 const parameter: Encoder = (value: Json) => {
   const location = stringAt(value, 'in')
   if (location === 'body') return wrapped(1, wrapped(1, bodyParameter))(value)
@@ -88,7 +87,7 @@ type Encoder = (value: Json) => readonly Buffer[]
 /** The fields of a message by their name in JSON: number on the wire, and how the value is written. */
 type MessageShape = Readonly<Record<string, readonly [number: number, encode: Encoder]>>
 
-/** A field whose payload has a length: all that these documents need but for booleans. */
+/** A length-delimited field. These documents need no other wire type except for booleans. */
 function field(number: number, payload: Buffer): Buffer {
   return Buffer.concat([varint(number * 8 + 2), varint(payload.length), payload])
 }

@@ -12,7 +12,7 @@ export interface GroupVersionKind {
   readonly kind: string
 }
 
-/** The kinds that a message stands for: the same under every name of its group. */
+/** The kinds of each message: one for each name of its group. */
 export type ServedKinds = ReadonlyMap<string, readonly GroupVersionKind[]>
 
 /** Every kind that clients exchange with the server, its lists included, by message. */

@@ -53,7 +53,7 @@ export function applyJsonPatch(
   return isTooDeep ? `the result is nested deeper than ${limits.jsonDepth} levels` : patched.value
 }
 
-/** What is nested deeper than the stack goes fails like any other operation. */
+/** Performs an operation. If nesting exhausts the stack, the operation fails like any other. */
 function tryPerform(
   patched: PatchedDocument,
   operation: Json,
@@ -76,7 +76,7 @@ function isDeeper(value: Json, depth: number): boolean {
   })
 }
 
-/** Does one operation; says what is wrong where it does not fit. */
+/** Performs one operation; returns the problem if it cannot be applied. */
 function perform(
   patched: PatchedDocument,
   operation: JsonObject,
@@ -125,9 +125,8 @@ function copy(
 }
 
 /**
- * A copy of a document that a JSON patch changes step by step. Every step returns
- * what is wrong with it, or undefined, and costs no more than what it names; what
- * costs more is counted.
+ * A copy of a document that a JSON patch changes step by step. Every step returns its problem, or undefined.
+ * Its cost is limited by the values that it names, except for copies and shifted list items, which are counted.
  */
 class PatchedDocument {
   #value: Json
@@ -147,7 +146,7 @@ class PatchedDocument {
     return this.#copiedBytes
   }
 
-  /** Items of lists that moved because one before them was added or removed. */
+  /** The number of list items that moved because an item before them was added or removed. */
   get shifted(): number {
     return this.#shifted
   }
@@ -202,7 +201,7 @@ class PatchedDocument {
     return undefined
   }
 
-  /** Takes a value out; undefined when there is none, or it is the whole document. */
+  /** Removes and returns a value; undefined when there is none, or when it is the whole document. */
   #take(path: string): Json | undefined {
     const location = locationOf(this.#value, path)
     if (location === undefined) return undefined
@@ -242,7 +241,7 @@ function valueAtPointer(document: Json, pointer: string): Json | undefined {
   return keysOf(pointer)?.reduce<Json | undefined>(valueOf, document)
 }
 
-/** Where a pointer leads, whether or not there is a value; undefined where it cannot. */
+/** The location that a pointer names, whether or not it has a value; undefined: the pointer cannot be resolved. */
 function locationOf(document: Json, pointer: string): Location | undefined {
   const keys = keysOf(pointer)
   const key = keys?.pop()
@@ -250,7 +249,7 @@ function locationOf(document: Json, pointer: string): Location | undefined {
   return key === undefined || parent === undefined ? undefined : { parent, key }
 }
 
-/** The index that a key names; undefined: none. */
+/** The index that a key stands for; undefined: it is not an index. */
 function indexOf(key: string): number | undefined {
   return /^(?:0|[1-9][0-9]{0,9})$/.test(key) ? Number(key) : undefined
 }

@@ -7,9 +7,8 @@ export interface ListRule {
 }
 
 /**
- * The merge keys that Kubernetes' types declare, by message and field: a
- * list is merged alike wherever its message stands, in a Pod or in the template
- * of one.
+ * The merge keys that Kubernetes' types declare, by message and field: a list is merged in the same way
+ * wherever its message is used, in a Pod or in a Pod template.
  */
 const rules: ReadonlyMap<string, ListRule> = new Map<string, ListRule>([
   ['meta.v1.ObjectMeta.finalizers', {}],
@@ -36,7 +35,7 @@ const rules: ReadonlyMap<string, ListRule> = new Map<string, ListRule>([
   ...containerRules('core.v1.EphemeralContainer'),
 ])
 
-/** The messages of objects by kind; those of one kind in several versions have the same lists. */
+/** The messages of objects by kind. All versions of a kind have the same lists. */
 const messages: ReadonlyMap<string, string> = new Map(
   [...messageNames()]
     .filter((message) => fieldsOf(message)?.get('metadata')?.type === 'meta.v1.ObjectMeta')
@@ -49,8 +48,8 @@ export function mergeRuleOf(message: string, field: string): ListRule | undefine
 }
 
 /**
- * The rule of the list at the dotted `path`, without indexes, of a kind;
- * undefined: it is replaced as a whole.
+ * The rule of the list at the dotted `path`, without indexes, of a kind; undefined: the list is replaced as a
+ * whole.
  */
 export function listRule(kind: string, path: string): ListRule | undefined {
   const names = path.split('.')

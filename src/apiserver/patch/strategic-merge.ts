@@ -12,13 +12,12 @@ const ORDER = '$setElementOrder/'
 const DELETE_VALUES = '$deleteFromPrimitiveList/'
 const RETAIN = '$retainKeys'
 
-/** A merged document, or in words why the patch does not fit. */
+/** A merged document, or the problem of the patch. */
 export type Merged<T> = { readonly value: T } | { readonly problem: string }
 
 /**
- * A strategic merge patch: like RFC 7396, but lists that have a merge key are
- * merged element by element, and directives (`$patch`, `$retainKeys`,
- * `$setElementOrder/…`, `$deleteFromPrimitiveList/…`) steer it.
+ * A strategic merge patch: like RFC 7396, but lists that have a merge key are merged element by element, and
+ * directives (`$patch`, `$retainKeys`, `$setElementOrder/…`, `$deleteFromPrimitiveList/…`) control the merge.
  */
 export function strategicMerge(
   kind: string,
@@ -28,7 +27,7 @@ export function strategicMerge(
   return mergeObject({ kind, path: '' }, target, patch)
 }
 
-/** Where a value stands: the kind of the object, and the path of fields in it. */
+/** The location of a value: the kind of the object, and the path of fields in it. */
 interface FieldLocation {
   readonly kind: string
   readonly path: string
@@ -104,7 +103,7 @@ function mergeList(
   return { value: elements.list() }
 }
 
-/** Elements that an order names come in that order; the other elements keep their order after them. */
+/** Sorts elements by the given order; elements that it does not name follow in their present order. */
 function applyOrders(
   location: FieldLocation,
   object: JsonObject,
@@ -154,12 +153,12 @@ function unknown(directive: string, value: Json): { readonly problem: string } {
   return { problem: `unknown value of ${directive}: ${JSON.stringify(value).slice(0, 80)}` }
 }
 
-/** A list whose elements are identified by one of their fields; of equal ones the first counts. */
+/** A list whose elements are identified by one of their fields; of elements with the same id only the first is used. */
 export class KeyedElements {
   /** Undefined: deleted. */
   readonly #elements: (Json | undefined)[]
   readonly #key: string
-  /** Of the first element of each id. */
+  /** The index of the first element with each id. */
   readonly #indexes = new Map<Json, number>()
 
   constructor(elements: readonly Json[], key: string) {
@@ -173,7 +172,7 @@ export class KeyedElements {
     return isJsonObject(element) ? element : undefined
   }
 
-  /** Replaces the element at its position; a new one comes last. */
+  /** Replaces the element with this id at its position; a new element is appended. */
   set(id: Json, element: JsonObject): void {
     const index = this.#indexes.get(id) ?? this.#elements.length
     this.#elements[index] = element

@@ -12,10 +12,13 @@ import type { AllocationPlan, Allocator } from '../resource/allocation.ts'
 import type { StatusCause, StatusError } from '../status/status.ts'
 import { tooLarge } from '../status/status-errors.ts'
 
-/** What etcd takes in one request by default is 1.5 MiB; the rest is for keys and allocations. */
+/**
+ * The size limit of an object. etcd by default accepts 1.5 MiB in one request; the difference is for keys and
+ * allocations.
+ */
 const MAX_BYTES = 1_500_000
 
-/** What a write needs of the server. */
+/** The parts of the server that a write uses. */
 export interface PersistContext {
   readonly store: Pick<Store, 'txn'>
   readonly limits: StorableLimits
@@ -27,7 +30,7 @@ export interface Write {
   readonly key: string
   /** The entry that is replaced; undefined: the key must be absent. */
   readonly before: Written | undefined
-  /** What `before` holds, decoded. */
+  /** The object in `before`, decoded. */
   readonly old: JsonObject | undefined
   readonly next: JsonObject
   /** Further conditions of the transaction. */
@@ -35,17 +38,17 @@ export interface Write {
   readonly dryRun: boolean
 }
 
-/** The bytes and revision that the object has now; revision 0: it was never stored. */
+/** The current bytes and revision of an object; revision 0: it was never stored. */
 export type Written = Pick<StoredEntry, 'value' | 'modRevision'>
 
 export interface Persisted extends Written {
-  /** False where nothing was written: in a dry run, and of what was there already. */
+  /** False if nothing was written: in a dry run, or because the object is unchanged. */
   readonly isCommitted: boolean
 }
 
-/** Another writer was first: nothing was written, and the write is decided again. */
+/** Nothing was written, because another writer was first. The write must be computed again. */
 export class Stale {
-  /** What the object was when the compare failed; undefined: there was none. */
+  /** The object at the time when the compare failed; undefined: it did not exist. */
   readonly newest: Written | undefined
 
   constructor(newest: Written | undefined) {
@@ -53,12 +56,12 @@ export class Stale {
   }
 }
 
-/** How often another free address or port is tried. */
+/** The maximum number of attempts with another free address or port. */
 const MAX_ATTEMPTS = 100
 
 /**
- * Stores an object, with the addresses and ports that it needs, in one
- * transaction. Writing what is already there does nothing.
+ * Stores an object, with the addresses and ports that it needs, in one transaction. Does nothing if the object
+ * is unchanged.
  */
 export async function persist(
   context: PersistContext,
@@ -114,13 +117,13 @@ function comparable(object: JsonObject): JsonObject {
 }
 
 interface StorableLimits {
-  /** Levels that the JSON of a request may be nested. */
+  /** The limit of nesting of the JSON in a request. */
   readonly jsonDepth: number
 }
 
 /**
- * 413 for an object that grew beyond what both stores take and all code can walk,
- * perhaps patch by patch. The owners of its fields nest as deep as the fields do.
+ * 413 for an object that became too large for a store or too deeply nested for recursive code, perhaps by a
+ * series of patches. Twice the depth is allowed, because managedFields are nested as deeply as the fields.
  */
 function checkStorable(value: Buffer, { jsonDepth }: StorableLimits): StatusError | undefined {
   if (value.length > MAX_BYTES) {
@@ -132,7 +135,7 @@ function checkStorable(value: Buffer, { jsonDepth }: StorableLimits): StatusErro
   return tooLarge(`the object would be nested deeper than ${2 * jsonDepth} levels`)
 }
 
-/** Deletes a key whose entry is still of this revision; false when it was written since. */
+/** Deletes a key if its entry still has this revision; returns false if it was written since. */
 export async function deleteUnchanged(
   store: Store,
   key: string,
@@ -144,8 +147,8 @@ export async function deleteUnchanged(
 }
 
 /**
- * Why the server cannot use what is stored under a key, as its caches would find
- * when they load it; undefined: it can, or the key is of a kind that is not known here.
+ * Why the server cannot use the entry of a key, by the same checks as its caches make on loading; undefined: it
+ * can, or the kind of the key is not known here.
  */
 export function examineStored(entry: StoredEntry): string | undefined {
   const root = entry.key.slice(1, entry.key.indexOf('/', 1))

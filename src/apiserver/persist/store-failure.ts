@@ -3,14 +3,14 @@ import { StatusError } from '../status/status.ts'
 import { internalError, serviceUnavailable } from '../status/status-errors.ts'
 
 /**
- * What a failure of the store did to the request. `nothing`: it was not done, and
- * will not be until an operator repairs the store. `later`: it was not done, and may be
- * repeated. `unknown`: it may have been done. `broken`: nothing more can be said.
+ * The effect of a failure of the store on the request. `nothing`: it was not executed, and cannot be until an
+ * operator repairs the store. `later`: it was not executed, and may be repeated. `unknown`: it may have been
+ * executed. `broken`: nothing more is known.
  */
 export type Effect = 'nothing' | 'later' | 'unknown' | 'broken'
 
 export interface StoreFailure {
-  /** In words for clients, without paths and addresses. */
+  /** The cause in words for clients, without paths and addresses. */
   readonly cause: string
   readonly effect: Effect
 }
@@ -30,17 +30,16 @@ const FAILURES: Readonly<Record<string, StoreFailure>> = {
   NP_STORAGE_CORRUPT: { cause: 'the store is damaged', effect: 'broken' },
 }
 
-/** What an error says about the store; undefined: nothing. */
+/** The failure of the store that an error reports; undefined: it reports none. */
 export function storeFailure(error: unknown): StoreFailure | undefined {
   if (!(error instanceof NodeProxyError) || !Object.hasOwn(FAILURES, error.code)) return undefined
   return FAILURES[error.code]
 }
 
 /**
- * The answer to a request that the store did not serve. Kubernetes clients repeat every
- * request that is answered with `Retry-After`, writes included: only a request that had
- * no effect, and may succeed without an operator, gets that header. Undefined when the
- * error is not one of the store.
+ * The answer to a request that the store did not serve. Kubernetes clients repeat every request that is
+ * answered with `Retry-After`, even writes. So only a request that had no effect, and may succeed without an
+ * operator, gets that header. Undefined when the error is not of the store.
  */
 export function storeStatusError(error: unknown): StatusError | undefined {
   const failure = storeFailure(error)

@@ -50,7 +50,7 @@ export async function exec(context: ServerContext, request: StreamRequest): Prom
   return STREAMING
 }
 
-/** Runs the command for its client, and kills it when the client is gone. */
+/** Runs the command, and kills it when the client has disconnected. */
 async function runFor(
   client: CommandConnection,
   { tty, stdin }: WantedStreams,
@@ -74,7 +74,7 @@ async function runFor(
   await client.finish({ exitCode })
 }
 
-/** Resolves when everything was passed on, or cannot be. Output that the client does not want is read and dropped. */
+/** Copies until the end or until copying fails. Output that the client does not want is read and dropped. */
 async function copied(from: Readable | undefined, to: Writable | undefined): Promise<void> {
   if (from === undefined) return
   if (to === undefined || to.destroyed) from.resume()
@@ -87,7 +87,7 @@ async function copied(from: Readable | undefined, to: Writable | undefined): Pro
     await finished(to, { readable: false }).catch(() => undefined)
 }
 
-/** 400 for a Pod that has ended for good; undefined: it has not. */
+/** 400 for a Pod that has ended for good; undefined for any other. */
 function isOver(pod: JsonObject): StatusError | undefined {
   const phase = stringAt(pod, 'status', 'phase')
   if (phase !== 'Succeeded' && phase !== 'Failed') return undefined

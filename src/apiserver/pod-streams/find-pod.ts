@@ -30,7 +30,7 @@ export async function findPod(
   const pod = decodeStored(found)
   const { namespace, name } = request
   const nodeName = stringAt(pod, 'spec', 'nodeName')
-  if (nodeName === '') return badRequest(`pod ${JSON.stringify(name)} runs on no node yet`)
+  if (nodeName === '') return badRequest(`pod ${JSON.stringify(name)} is not on a node yet`)
   const node = context.nodeStreams(nodeName)
   if (node === undefined) {
     const where = `node ${JSON.stringify(nodeName)}`
@@ -39,7 +39,7 @@ export async function findPod(
   return { pod, target: { namespace, name, uid: stringAt(pod, 'metadata', 'uid') }, node }
 }
 
-/** The container that a query names; it may be left out where there is one. */
+/** The container that a query names; the name may be left out if the Pod has only one container. */
 export function containerOf(
   { pod, target }: FoundPod,
   query: URLSearchParams,
@@ -56,7 +56,7 @@ export function containerOf(
   )
 }
 
-/** The answer to what a node refused. */
+/** The answer for a stream that a node refused. */
 export function refusalStatus({ kind, why }: StreamRefusal): StatusError {
   return kind === 'failed' ? internalError(why) : badRequest(why)
 }

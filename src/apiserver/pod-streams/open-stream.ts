@@ -10,7 +10,7 @@ import { refusalOf } from '../status/not-permitted.ts'
 import type { StatusError } from '../status/status.ts'
 import { badRequest, serviceUnavailable, tooManyRequests } from '../status/status-errors.ts'
 
-/** The names of the protocols that a subresource has, the best one first. */
+/** The names of the protocols that a subresource supports, the preferred one first. */
 export interface StreamProtocols {
   readonly webSocket: readonly string[]
   readonly spdy: string
@@ -19,15 +19,18 @@ export interface StreamProtocols {
 /** A protocol that client and server have in common; `open` answers 101. */
 export interface StreamOffer {
   readonly kind: 'websocket' | 'spdy'
-  /** The messages of the WebSocket, or the connection that is SPDY from now on; it ends when the server stops. */
+  /**
+   * Returns the messages of the WebSocket, or the connection, which now carries SPDY; it ends when the server
+   * stops.
+   */
   open(): Duplex
 }
 
 const PROTOCOL_HEADER = 'x-stream-protocol-version'
 
 /**
- * What the client of a request can be answered with. A WebSocket is opened by GET, which roles that
- * only read permit, so its user needs the permission to create as well, as since Kubernetes 1.35.
+ * The protocol for a request, or the error to answer. A WebSocket is opened by GET, which read-only roles
+ * permit, so its user also needs the permission to create, as in Kubernetes since 1.35.
  */
 export function offerStream(
   context: ServerContext,
@@ -91,9 +94,9 @@ function spdyHeaders(
 interface SwitchOptions {
   readonly response: ServerResponse
   readonly upgrade: Upgrade
-  /** Of the answer 101. */
+  /** The headers of the answer 101. */
   readonly headers: OutgoingHttpHeaders
-  /** Milliseconds after which a connection ends that carries nothing. */
+  /** Milliseconds after which an idle connection is ended. */
   readonly idleMs: number
 }
 

@@ -25,7 +25,7 @@ const PROTOCOLS = { webSocket: [TUNNELLED_PORT_FORWARD], spdy: PORT_FORWARD }
 
 type Verb = (context: ServerContext, request: StreamRequest) => Promise<HandlerResult>
 
-/** What serves each stream of a Pod. */
+/** The verb of each stream of a Pod. */
 export const podStreamVerbs: Readonly<Record<StreamedSubresource['name'], Verb>> = {
   log,
   exec,
@@ -106,7 +106,7 @@ async function* limited(
   }
 }
 
-/** Which part of a log a query names. */
+/** The part of a log that a query requests. */
 interface LogQuery extends LogOptions {
   /** Undefined: all bytes. */
   readonly limitBytes: number | undefined
@@ -149,9 +149,9 @@ function numberOf(query: URLSearchParams, name: string): number | undefined | St
 }
 
 /**
- * 400 for a Pod that connections must not lead to: one in the network of its node, or whose
- * addresses are malformed, loopback, link-local or those of this server. A status is what a client wrote, so it is
- * looked at for each connection.
+ * 400 for a Pod to which no connection may be opened: one in the network of its node, or one whose addresses
+ * are malformed, loopback, link-local or those of this server. Clients write the status of Pods, so this is
+ * checked for each connection.
  */
 export function undialable(
   pod: JsonObject,

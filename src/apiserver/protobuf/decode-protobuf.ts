@@ -6,7 +6,7 @@ import { StatusError } from '../status/status.ts'
 import { badRequest, unsupportedMediaType } from '../status/status-errors.ts'
 import { BYTES, VARINT, WireFault, WireReader } from './wire-reader.ts'
 
-/** Nesting of JSON inside a message. */
+/** The limit of nesting of JSON inside a message. */
 const DEPTH = 100
 
 const readers: Readonly<Record<JsonForm, (reader: WireReader) => Json | undefined>> = {
@@ -18,7 +18,7 @@ const readers: Readonly<Record<JsonForm, (reader: WireReader) => Json | undefine
   strings: decodeStrings,
 }
 
-/** The seconds that RFC 3339 can write. */
+/** The range of seconds that RFC 3339 can represent. */
 const FIRST = Date.parse('0001-01-01T00:00:00Z') / 1000
 const LAST = Date.parse('9999-12-31T23:59:59Z') / 1000
 
@@ -26,15 +26,15 @@ const MAGIC = Buffer.from([0x6b, 0x38, 0x73, 0x00])
 
 export const PROTOBUF = 'application/vnd.kubernetes.protobuf'
 
-/** What a body is taken for that does not name its type. */
+/** The type that is assumed for a body that does not name its type. */
 export interface ExpectedType {
   readonly apiVersion: string
   readonly kind: string
 }
 
 /**
- * The object of a protobuf body, as JSON would have given it. 400 for bytes that
- * are no such body, 415 for a kind that the schema does not know.
+ * The object of a protobuf body, equal to that of the corresponding JSON. 400 for bytes that are not a valid
+ * body, 415 for a kind that is not in the schema.
  */
 export function decodeProtobuf(body: Buffer, expected: ExpectedType): JsonObject | StatusError {
   try {
@@ -52,7 +52,7 @@ export function decodeProtobuf(body: Buffer, expected: ExpectedType): JsonObject
   }
 }
 
-/** What stands around every object: its type and how its bytes are encoded. */
+/** The envelope of every object: its type and the encoding of its bytes. */
 interface Envelope {
   readonly apiVersion: string
   readonly kind: string
@@ -61,7 +61,7 @@ interface Envelope {
   readonly object: WireReader
 }
 
-/** Reads the magic bytes and the `runtime.Unknown` behind them. */
+/** Reads the magic bytes and the `runtime.Unknown` that follows them. */
 function readEnvelope(body: Buffer): Envelope {
   if (!body.subarray(0, MAGIC.length).equals(MAGIC)) {
     throw new WireFault(0, 'it does not start with 6b 38 73 00')
@@ -91,9 +91,9 @@ function readTypeMeta(reader: WireReader, type: { apiVersion: string; kind: stri
 }
 
 /**
- * Reads one message into the object that its JSON would have given. Fields that
- * the schema does not know are skipped; of a field that comes twice the last
- * counts, and messages are merged. The schema has no cycles: it bounds the depth.
+ * Reads one message into the object that its JSON would contain. Unknown fields are skipped. If a field occurs
+ * twice, the last value is used, and messages are merged. The depth is bounded, because the schema has no
+ * cycles.
  */
 function decodeMessage(reader: WireReader, message: string, object: JsonObject = {}): JsonObject {
   const fields = wireFieldsOf(message)
@@ -121,14 +121,14 @@ function decodeField(reader: WireReader, field: Field, wireType: number, object:
   else setOne(object, field, decodeValue(reader, type, ownValue(object, name)))
 }
 
-/** The value of a type; undefined for a null. A message continues the one that is there. */
+/** The value of a type; undefined for null. A message is merged into the existing one. */
 function decodeValue(reader: WireReader, type: string, before?: Json): Json | undefined {
   if (jsonFormOf(type) !== undefined) return decodeForm(reader.message(), type)
   if (wireFieldsOf(type) === undefined) return decodeScalar(reader, type)
   return decodeMessage(reader.message(), type, isJsonObject(before) ? before : {})
 }
 
-/** As a typed client writes JSON: a zero that means nothing is left out. */
+/** Sets a field as typed clients write JSON: a zero that means "absent" is left out. */
 function setOne(object: JsonObject, field: Field, value: Json | undefined): void {
   const isZero = value === '' || value === 0 || value === false
   if (value !== undefined && !(isZero && field.presence === 'implicit')) object[field.name] = value
@@ -146,7 +146,7 @@ function decodePacked(reader: WireReader, { name, type }: Field, object: JsonObj
   while (!reader.isAtEnd) append(object, name, decodeScalar(reader, type))
 }
 
-/** An entry of a map: a message of key and value; an absent one of them is its zero. */
+/** Reads an entry of a map: a message of key and value. If one of them is absent, it is zero. */
 function decodeEntry(reader: WireReader, { name, type }: Field, object: JsonObject): void {
   let key = ''
   let value: Json | undefined = zeroOf(type)
@@ -180,7 +180,7 @@ function decodeScalar(reader: WireReader, type: string): Json {
   return value
 }
 
-/** What a value is that the wire leaves out of an entry of a map. */
+/** The value that is assumed when an entry of a map omits it. */
 function zeroOf(type: string): Json {
   const form = jsonFormOf(type)
   if (form === 'strings') return []
@@ -188,7 +188,7 @@ function zeroOf(type: string): Json {
   return ''
 }
 
-/** Reads a message that is no object in JSON; undefined when it stands for null. */
+/** Reads a message that is not an object in JSON; undefined when it stands for null. */
 function decodeForm(reader: WireReader, type: string): Json | undefined {
   return readers[jsonFormOf(type)!](reader)
 }
@@ -214,7 +214,7 @@ function decodeTime(
   return write(text, String(Math.floor(nanos / 1000)).padStart(6, '0'))
 }
 
-/** Which of the two it is stands in field 1: 0 for the number, 1 for the text. */
+/** Reads an IntOrString. Field 1 says which it is: 0 the number, 1 the text. */
 function decodeIntOrString(reader: WireReader): Json {
   let isText = false
   let number = 0

@@ -70,13 +70,13 @@ export class WireReader {
     return exact
   }
 
-  /** The bytes behind a length. */
+  /** Reads a length and the bytes after it. */
   bytes(): Buffer {
     const start = this.#take(this.varint())
     return this.#bytes.subarray(start, this.#at)
   }
 
-  /** A reader of the message behind a length. */
+  /** Reads a length and returns a reader of the message after it. */
   message(): WireReader {
     const start = this.#take(this.varint())
     return new WireReader(this.#bytes, start, this.#at, this.#shared)
@@ -138,7 +138,7 @@ function cutOff(offset: number, announced: number, left: number): WireFault {
   return new WireFault(offset, `${announced} bytes are announced, ${left} follow`)
 }
 
-/** Bytes that are no message, found while reading them; never leaves `decodeProtobuf`. */
+/** Thrown for invalid bytes; never leaves `decodeProtobuf`. */
 export class WireFault extends Error {
   readonly offset: number
 

@@ -12,34 +12,35 @@ import type { RequestDeadline } from './request-deadline.ts'
 export interface Exchange {
   readonly request: IncomingMessage
   readonly response: ServerResponse
-  /** Present: the client requests another protocol, and the connection can be had. */
+  /** Present: the client requests another protocol, and the connection can be taken over. */
   readonly upgrade?: Upgrade | undefined
 }
 
 /**
- * Answers a request for a file beside the API, which needs no credentials, has no slot and is in no log.
- * @returns false: it is for something else, and nothing is answered
+ * Answers a request for a file outside of the API. Such requests need no credentials, take no concurrency slot,
+ * and are not audited.
+ * @returns false: the request is for something else and was not answered
  */
 export type FileHandler = (exchange: Pick<Exchange, 'request' | 'response'>) => boolean
 
-/** A connection whose client waits for another protocol. */
+/** A connection whose client has requested another protocol. */
 export interface Upgrade {
   readonly socket: Socket
-  /** What the client has sent already. */
+  /** The bytes that the client has already sent. */
   readonly head: Buffer
 }
 
-/** One request for a resource, as the router understood it. */
+/** One request for a resource, as parsed by the router. */
 export interface ApiRequest {
   readonly method: string
-  /** As whom the request acts. */
+  /** The user that the request acts as. */
   readonly user: User
   readonly served: ServedVersion
   /** Empty: all namespaces, or a cluster-scoped resource. */
   readonly namespace: string
   /** Empty: the collection. */
   readonly name: string
-  /** `status`, or one that is derived; empty: the object itself. */
+  /** The subresource, such as `status`; empty: the object itself. */
   readonly subresource: string
   readonly query: URLSearchParams
   /** The Accept header. */
@@ -50,7 +51,7 @@ export interface ApiRequest {
   readonly userAgent: string
   /** The bytes of the body; empty: none. */
   readonly body: Buffer
-  /** Until when a write waits and is tried again. */
+  /** The deadline until which a write waits and is retried. */
   readonly deadline: RequestDeadline
   /** Adds a warning to the answer, which clients show to their users. */
   warn(text: string): void
@@ -62,7 +63,7 @@ export interface StreamRequest extends ApiRequest {
   readonly headers: IncomingHttpHeaders
   /** Present: the client requests another protocol. */
   readonly upgrade: Upgrade | undefined
-  /** Where the request is forwarded to; undefined: it is answered here. */
+  /** The target that the request is forwarded to; undefined: it is answered here. */
   readonly forwarded: ForwardedTarget | undefined
   /** The query as it was sent, without the question mark. */
   readonly search: string
@@ -72,11 +73,11 @@ export interface StreamRequest extends ApiRequest {
 export interface Reply {
   readonly code: number
   readonly contentType: string
-  /** The chunks of the body in order; those of a long list are made while it is sent. */
+  /** The chunks of the body in order; those of a long list are generated while it is sent. */
   readonly body: Iterable<Buffer>
 }
 
-/** The handler answers the request itself, by a stream that already runs. */
+/** The result of a handler that has already begun to answer by a stream. */
 export const STREAMING = 'streaming'
 
 /** The result of a handler. */

@@ -1,4 +1,7 @@
-/** Where a request is forwarded to, beside the object that its path names. All texts are what the client sent, decoded. */
+/**
+ * The target of a forwarded request, in addition to the object that its path names. All texts are as the client
+ * sent them, decoded.
+ */
 export interface ForwardedTarget {
   /** Empty: the default one. */
   readonly scheme: string

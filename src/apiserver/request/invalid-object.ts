@@ -3,7 +3,7 @@ import type { StatusCause, StatusError } from '../status/status.ts'
 import { invalid } from '../status/status-errors.ts'
 import { type ApiRequest, subjectOf } from './api-request.ts'
 
-/** 422 for the object of a request, by its own name: a create has none in its path. */
+/** 422 for the object of a request, with the name from the object, because the path of a create has none. */
 export function invalidObject(
   request: ApiRequest,
   object: JsonObject,

@@ -5,13 +5,13 @@ import { invalidText } from '../status/causes.ts'
 import { StatusError } from '../status/status.ts'
 import { badRequest, invalidOptions } from '../status/status-errors.ts'
 
-/** What selectors look at. */
+/** The properties that selectors use. */
 export interface Selectable {
   readonly labels: Labels
   readonly fields: Fields
 }
 
-/** Which objects a list, watch or deletecollection concerns. */
+/** The objects that a list, watch or deletecollection selects. */
 export interface Selection {
   matches(item: Selectable): boolean
   /** Whether everything matches. */
@@ -27,7 +27,7 @@ export interface ListOptions {
   readonly continueToken: string
 }
 
-/** The list options of a query, refused where the protocol refuses them. */
+/** The list options of a query, or an error for combinations that the protocol forbids. */
 export function parseListOptions(
   served: ServedVersion,
   query: URLSearchParams,

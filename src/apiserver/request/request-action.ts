@@ -4,7 +4,7 @@ import type { ServedVersion } from '../resource/resource.ts'
 import { requiredValue } from '../selector/field-selector.ts'
 import { parseFlag } from './list-options.ts'
 
-/** A request for a resource, as its route was understood; the names are decoded. */
+/** A request for a resource, as parsed from its path; the names are decoded. */
 export interface RequestedResource {
   readonly method: string
   readonly served: ServedVersion
@@ -14,12 +14,12 @@ export interface RequestedResource {
   readonly namespace: string
   /** Empty: the collection. */
   readonly name: string
-  /** Whether GET is a watch also without `?watch`. */
+  /** Whether GET is a watch even without `?watch`. */
   readonly isWatch: boolean
   readonly query: URLSearchParams
 }
 
-/** What a request for a resource does, under the canonical name of its group. */
+/** The action of a request for a resource, with the canonical name of its group. */
 export function resourceAction(requested: RequestedResource): ResourceAction {
   const { served, subresource } = requested
   const verb = verbOf(requested)
@@ -33,12 +33,15 @@ export function resourceAction(requested: RequestedResource): ResourceAction {
   }
 }
 
-/** A namespace is its own: who has rights in it has them on it, too. */
+/**
+ * The namespace of the action. A Namespace object counts as in itself, so that rights in a namespace also apply
+ * to the object.
+ */
 function namespaceOf({ served, namespace, name }: RequestedResource): string {
   return served.resource.container === undefined ? namespace : name
 }
 
-/** What a request for another path does. `path`: decoded. */
+/** The action of a request for any other path. `path`: decoded. */
 export function pathAction(method: string, path: string): Action {
   return { verb: method.toLowerCase(), path }
 }

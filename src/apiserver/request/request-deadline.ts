@@ -5,14 +5,13 @@ export interface RequestDeadlineOptions {
   readonly clock: Clock
   /** Milliseconds from now. */
   readonly timeoutMs: number
-  /** Where the answer goes; absent: the server makes the request of itself. */
+  /** The response to the request; absent: the server itself makes the request. */
   readonly response?: ServerResponse
 }
 
 /**
- * Until when the server works on one request: its timeout has passed, or its
- * client has disconnected. Costs two numbers until its signal is read: most requests never
- * wait for anything.
+ * The end of the work on one request: when its timeout has passed or its client has disconnected. It costs only
+ * two numbers until its signal is read, because most requests never wait.
  */
 export class RequestDeadline {
   readonly #options: RequestDeadlineOptions
@@ -24,7 +23,7 @@ export class RequestDeadline {
     this.#startedAt = options.clock.now()
   }
 
-  /** Aborted when nothing more must be done for the request. */
+  /** Aborted when work on the request must stop. */
   get signal(): AbortSignal {
     this.#signal ??= this.#watch()
     return this.#signal

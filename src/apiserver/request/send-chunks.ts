@@ -4,11 +4,14 @@ import { endResponse } from './end-response.ts'
 
 export interface ChunkOptions {
   readonly clock: Pick<Clock, 'after'>
-  /** Milliseconds after which a client that takes nothing is disconnected. */
+  /** Milliseconds after which a client that reads nothing is disconnected. */
   readonly stalledMs: number
 }
 
-/** Sends the body of a response whose head is sent, as fast as the client takes it, and ends it. Throws what `chunks` throws. */
+/**
+ * Sends the body of a response whose head was already sent, as fast as the client reads it, and ends the
+ * response. Throws what `chunks` throws.
+ */
 export async function sendChunks(
   response: ServerResponse,
   chunks: AsyncIterable<Buffer> | Iterable<Buffer>,
@@ -21,7 +24,7 @@ export async function sendChunks(
   endResponse(response, options)
 }
 
-/** Resolves when the client has taken what was written, or is gone. */
+/** Resolves when the client has read what was written, or has disconnected. */
 function drained(response: ServerResponse, { clock, stalledMs }: ChunkOptions): Promise<void> {
   const { promise, resolve } = Promise.withResolvers<void>()
   const cancel = clock.after(stalledMs, () => response.destroy())

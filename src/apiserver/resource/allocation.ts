@@ -2,14 +2,14 @@ import type { JsonObject } from '../../lib/json.ts'
 import type { Compare, Operation, Store } from '../../storage/store.ts'
 import type { StatusCause } from '../status/status.ts'
 
-/** An object with everything that it holds, and what its transaction must add. */
+/** An object with all its allocations, and the operations that they add to its transaction. */
 export interface AllocationPlan {
   readonly object: JsonObject
   readonly compare: readonly Compare[]
   readonly operations: readonly Operation[]
 }
 
-/** Gives objects what only one object can hold. Each allocation is a key of the store. */
+/** Allocates values, such as addresses, that only one object may have. Each allocation is a key of the store. */
 export interface Allocator {
   /** Plans the write of `next`, which replaces `old` under the storage key `owner`. */
   plan(owner: string, next: JsonObject, old: JsonObject | undefined): AllocationPlan | StatusCause
@@ -20,14 +20,17 @@ export interface Allocator {
   taken(key: string, requested: JsonObject): StatusCause | undefined
 }
 
-/** How the allocations of a kind end with its objects. */
+/** How the allocations of a kind are released with its objects. */
 export interface AllocationRules {
-  /** What the deletion of the object under the storage key `owner` must add to its transaction. */
+  /**
+   * The operations that release the allocations of the object with the storage key `owner`, for the transaction
+   * that deletes it.
+   */
   readonly release: (
     store: Pick<Store, 'get'>,
     owner: string,
     object: JsonObject,
   ) => Promise<readonly Operation[]>
-  /** The keys in the name of `owner`, for an object that cannot be read. */
+  /** The keys of the allocations that name `owner`, for an unreadable object. */
   readonly keysOf: (store: Pick<Store, 'list'>, owner: string) => Promise<readonly string[]>
 }

@@ -1,7 +1,7 @@
 import { shortDuration } from '../../lib/duration.ts'
 import { type JsonObject, stringAt } from '../../lib/json.ts'
 
-/** One column of what a client prints: its definition and an object's cell. */
+/** One column of the table that a client prints: its definition and the cell of an object. */
 export interface Column {
   readonly name: string
   readonly type: 'string' | 'integer'

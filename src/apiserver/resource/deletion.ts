@@ -3,7 +3,7 @@ import type { JsonObject } from '../../lib/json.ts'
 /** Fields by which objects of a resource can be selected, apart from metadata. */
 export type SelectableFields = Readonly<Record<string, string>>
 
-/** What is special about the deletion of a kind's objects. */
+/** The rules for deleting objects of a kind. */
 export interface DeletionRules {
   /**
    * Seconds between the deletion request and the removal, when the request names `requested`.
@@ -14,15 +14,15 @@ export interface DeletionRules {
   readonly returnsMarked?: true
   /** The object that is marked for deletion, as it is stored; absent: unchanged. */
   readonly marked?: (object: JsonObject) => JsonObject
-  /** What keeps a marked object beside `metadata.finalizers`; absent: nothing. */
+  /** Further finalizers of a marked object, in addition to `metadata.finalizers`; absent: none. */
   readonly finalizers?: (object: JsonObject) => readonly string[]
   /** Names of objects that are never deleted; absent: none. */
   readonly protectedNames?: readonly string[]
-  /** The object that takes the place of one that cannot be read; absent: it is removed. */
+  /** The object that replaces an unreadable one when that is deleted; absent: it is removed. */
   readonly renewed?: (identity: NewIdentity) => JsonObject
 }
 
-/** Of an object that the server creates. */
+/** The identity of an object that the server creates. */
 export interface NewIdentity {
   readonly name: string
   readonly uid: string
@@ -30,11 +30,11 @@ export interface NewIdentity {
   readonly now: string
 }
 
-/** Of the one kind whose objects contain the namespaced objects of all kinds. */
+/** The rules of the one kind whose objects contain all namespaced objects. */
 export interface ContainerRules {
-  /** Whether nothing may be created in the object with these fields any more. */
+  /** Whether the object with these fields no longer accepts new objects in it. */
   readonly isClosed: (fields: SelectableFields) => boolean
-  /** Whether only its content keeps an object that is marked for deletion. */
+  /** Whether an object that is marked for deletion only waits for its content to be deleted. */
   readonly waitsForContent: (object: JsonObject) => boolean
   /** Whether an update reports that the object is empty. */
   readonly reportsEmpty: (next: JsonObject, old: JsonObject) => boolean

@@ -1,11 +1,11 @@
 import type { Random } from '../../lib/random.ts'
 
-/** In characters. */
+/** The length in characters. */
 const LENGTH = 5
-/** These characters make no words. */
+/** Characters without vowels, so that no words appear. */
 const ALPHABET = 'bcdfghjklmnpqrstvwxz2456789'
 
-/** The random end of a generated name, as Kubernetes makes it: `x7k2m`. */
+/** The random suffix of a generated name, in the form of Kubernetes: `x7k2m`. */
 export function nameSuffix(random: Pick<Random, 'below'>): string {
   let suffix = ''
   for (let index = 0; index < LENGTH; index++) {

@@ -16,9 +16,9 @@ export interface ObjectRules {
 }
 
 /**
- * Why an object may not be written; empty when it may. Stricter than decoding: whatever a node
- * would leave out with a warning is refused, and so is what contradicts itself.
- * `old`: the stored object that it replaces; addresses with leading zeros may stay.
+ * Why an object may not be written; empty when it may. Stricter than decoding: values that a node would skip
+ * with a warning are refused, as are contradictory ones. `old`: the stored object that it replaces; addresses
+ * with leading zeros may stay.
  */
 export function validateObject(rules: ObjectRules, raw: Raw, old?: Raw): readonly Problem[] {
   return old === undefined
@@ -26,7 +26,7 @@ export function validateObject(rules: ObjectRules, raw: Raw, old?: Raw): readonl
     : validateSuccessor(raw, old, rules.validate)
 }
 
-/** Why a stored object may not become another one; each of them is valid. */
+/** Why a stored object may not be changed into `next`; both are valid by themselves. */
 export function validateUpdate(rules: ObjectRules, next: Raw, old: Raw): readonly Problem[] {
   const check = rules.validateUpdate
   if (check === 'none') return []

@@ -1,15 +1,15 @@
 import { apiVersionOf, type ServedVersion } from './resource.ts'
 
-/** Where the resources of one group and version are: `/api/v1`, `/apis/apps/v1`. */
+/** The path of the resources of one group and version: `/api/v1`, `/apis/apps/v1`. */
 export function groupVersionPath(of: { readonly group: string; readonly version: string }): string {
   return `${of.group === '' ? '/api' : '/apis'}/${apiVersionOf(of)}`
 }
 
-/** Paths of a resource, with parameters as their reader writes them. */
+/** The paths of a resource; the caller chooses how parameters are written. */
 export interface ResourcePaths {
-  /** All objects. */
+  /** The path of all objects. */
   readonly everywhere: string
-  /** Those of one namespace, where there are namespaces. */
+  /** The path of the objects of one namespace, if the resource is namespaced. */
   readonly collection: string
   readonly one: string
 }

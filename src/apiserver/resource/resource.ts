@@ -12,16 +12,16 @@ import type { Column } from './column.ts'
 import type { ContainerRules, DeletionRules, ExpiryRules, SelectableFields } from './deletion.ts'
 import type { ObjectRules } from './object-rules.ts'
 
-/** What a review is answered from. */
+/** The dependencies for answering a review. */
 export interface ReviewContext {
-  /** As whom the request acts. */
+  /** The user that the request acts as. */
   readonly user: User
   readonly authorizer: Authorizer
   readonly tokens: TokenReviews
 }
 
 /**
- * Answers a question about users or permissions, which is sent as an object and stored nowhere.
+ * Answers a review: a question about users or permissions that is sent as an object and not stored.
  * @returns the `status` of the answer, or why there is none
  */
 export type Review = (
@@ -29,7 +29,7 @@ export type Review = (
   question: JsonObject,
 ) => JsonObject | StatusError | Promise<JsonObject | StatusError>
 
-/** One resource: a kind of object, how it is stored and what is special about it. */
+/** One resource: a kind of object, how it is stored, and its rules. */
 export interface Resource extends ObjectRules {
   readonly plural: string
   readonly singular: string
@@ -37,27 +37,27 @@ export interface Resource extends ObjectRules {
   readonly shortNames: readonly string[]
   readonly categories: readonly string[]
   readonly namespaced: boolean
-  /** The versions that it is served under; the first one is how objects are stored. */
+  /** The versions in which it is served; objects are stored in the first one. */
   readonly versions: readonly ResourceVersion[]
-  /** Absent: the resource has no status subresource and nothing is special about `status`. */
+  /** Absent: the resource has no status subresource, and `status` is an ordinary field. */
   readonly status?: StatusRules
-  /** Absent: clients may write everything but metadata and status of the server. */
+  /** Absent: clients may write all fields except the metadata and status that the server writes. */
   readonly reserved?: ReservedFields
-  /** What else can be read of an object; absent: nothing. */
+  /** Subresources that can be read; absent: none. */
   readonly derived?: readonly DerivedSubresource[]
-  /** What can be requested of an object by POST; absent: nothing. */
+  /** Subresources that answer POST; absent: none. */
   readonly answered?: readonly AnsweredSubresource[]
-  /** What of an object is a stream of bytes; absent: nothing. */
+  /** Subresources that are streams of bytes; absent: none. */
   readonly streamed?: readonly StreamedSubresource[]
   /** Present: an object stands for a machine, and requests below this subresource are forwarded to it. */
   readonly proxied?: ProxiedSubresource
-  /** Present: its objects are questions, which are answered and never stored. */
+  /** Present: its objects are answered and never stored. */
   readonly review?: Review
-  /** Present: the number of its replicas can be read and written through the subresource `scale`. */
+  /** Present: its number of replicas can be read and written through the subresource `scale`. */
   readonly scale?: ScaledResource
   /** Present: the audit log never shows its objects. */
   readonly isConfidential?: true
-  /** Present: clients may get, list and watch, and the server alone writes. */
+  /** Present: clients may get, list and watch; only the server writes. */
   readonly isReadOnly?: true
   /** Present: a collection of them cannot be deleted in one request. */
   readonly deletedOneByOne?: true
@@ -65,30 +65,30 @@ export interface Resource extends ObjectRules {
   readonly returnsDeleted?: true
   /** Present: its objects hold addresses or ports that no other object may hold. */
   readonly allocation?: AllocationRules
-  /** What an object must satisfy beside the other objects of the cluster; absent: nothing. */
+  /** The rules between an object and other objects of the cluster; absent: none. */
   readonly checkAmong?: AmongOthers
-  /** What the verb alone does not permit: why this user may not write `next`; absent: nothing. */
+  /** A check of the writer beyond the permission for the verb: why this user may not write `next`; absent: none. */
   readonly checkWriter?: WriterCheck
   /**
-   * What a new object gets from other objects before it is validated, where the server knows
-   * users; absent: nothing.
+   * Completes a new object from other objects before it is validated, if the server knows users; absent:
+   * nothing is added.
    */
   readonly complete?: Completion
-  /** What the server warns the writer of an accepted object about; absent: nothing. */
+  /** The warnings to the writer of an accepted object; absent: none. */
   readonly warnings?: (next: JsonObject, old: JsonObject | undefined) => readonly string[]
-  /** Absent: objects are removed when no finalizer keeps them. */
+  /** Absent: an object without finalizers is removed at once. */
   readonly deletion?: DeletionRules
   /** Present: its objects contain the namespaced objects of all kinds. */
   readonly container?: ContainerRules
-  /** Present: its objects never keep their namespace, and the server removes them with it. */
+  /** Present: its objects do not delay the deletion of their namespace; the server removes them with it. */
   readonly goesWithNamespace?: true
   /** Present: its objects own no others, and a deletion has no dependents to consider. */
   readonly ownsNothing?: true
-  /** Absent: objects stay until a client deletes them. */
+  /** Absent: objects do not expire. */
   readonly expiry?: ExpiryRules
   /** Whether PUT of a missing object creates it. */
   readonly createOnUpdate: boolean
-  /** Whether an update must name the version that it replaces; one of a subresource need not. */
+  /** Whether an update must name the version that it replaces; an update of a subresource need not. */
   readonly updateNeedsVersion: boolean
   /** Whether `metadata.generation` counts the changes outside metadata and status. */
   readonly countsGenerations: boolean
@@ -106,17 +106,17 @@ export interface StatusRules {
   readonly initial: (sent: Json | undefined) => Json | undefined
 }
 
-/** Fields that are written through a subresource of their own, or by the server alone. */
+/** Fields that are written only through their own subresource, or only by the server. */
 export interface ReservedFields {
-  /** Takes PUT and PATCH of the object with these fields. */
+  /** The subresource that accepts PUT and PATCH of the object with these fields. */
   readonly subresource: string
-  /** The next state with these fields as they stay; `old` undefined: as a new object has them. */
+  /** The next state with these fields as in `old`; `old` undefined: as in a new object. */
   readonly keep: (next: JsonObject, old: JsonObject | undefined) => JsonObject
 }
 
-/** The other objects that a kind may read, as the caches show them. */
+/** Reads other objects from the caches, for the code of a kind. */
 export interface ObjectReader {
-  /** Undefined: there is none. `namespace` is empty for a cluster-scoped resource. */
+  /** Undefined: the object does not exist. `namespace` is empty for a cluster-scoped resource. */
   get(resource: StoredResource, namespace: string, name: string): JsonObject | undefined
   /** In key order, each decoded when it is reached; an empty namespace means all. */
   list(resource: Resource, namespace: string): Iterable<JsonObject>
@@ -124,7 +124,7 @@ export interface ObjectReader {
   unreadable(resource: Resource): Iterable<string>
 }
 
-/** Why `next` may not stand beside the other objects; undefined: it may. `old` is what it replaces. */
+/** Why `next` conflicts with other objects; undefined: it does not. `old`: the object that it replaces. */
 export type AmongOthers = (
   objects: ObjectReader,
   next: JsonObject,
@@ -132,25 +132,25 @@ export type AmongOthers = (
 ) => StatusCause | undefined
 
 /**
- * Why a user may not write an object, as 403 or as what it needs; undefined: it may. `old` is what
- * it replaces; undefined: it is new. Who removes an object writes it as it is: `next` is `old`.
+ * Why a user may not write an object; undefined: it may. `old`: the object that `next` replaces; undefined: it
+ * is new. For a deletion `next` is `old`.
  */
 export type WriterCheck = (
   writer: WriterAccess,
   next: JsonObject,
   old: JsonObject | undefined,
 ) => StatusError | undefined
-/** What the completion of an object may use. */
+/** The inputs for completing an object. */
 export interface CompletionInput {
   readonly objects: ObjectReader
-  /** Of the new object, which may not say it itself. */
+  /** The namespace of the new object, which may not contain it. */
   readonly namespace: string
   readonly random: Random
 }
 
 /**
- * The new object as it is to be validated, or the reason of a 403. `next`
- * has its defaults, but fields of wrong types, too, which validation rejects.
+ * Returns the completed object, which is then validated, or the reason of a 403. `next` has its defaults, but
+ * may still have fields of wrong types, which validation rejects.
  */
 export type Completion = (input: CompletionInput, next: JsonObject) => JsonObject | CreationRefusal
 
@@ -171,7 +171,7 @@ export interface MissingObject {
   readonly resource: Resource
   readonly namespace: string
   readonly name: string
-  /** Whether a controller creates it by itself, so that it is worth waiting for. */
+  /** Whether a controller is expected to create it, so that waiting for it makes sense. */
   readonly isExpected: boolean
 }
 
@@ -179,21 +179,21 @@ export interface MissingObject {
 export interface DerivedSubresource {
   readonly name: string
   readonly kind: string
-  /** The fields of the answer, beside its type and the object's metadata. */
+  /** The fields of the answer other than its type and the object's metadata. */
   readonly derive: (objects: ObjectReader, object: JsonObject) => Promise<JsonObject>
 }
 
-/** What the server answers such a request from. */
+/** The dependencies for answering such a request. */
 export interface AnswerContext {
-  /** Who requests it. */
+  /** The user of the request. */
   readonly user: User
-  /** As the newest revision has them. */
+  /** The objects at the newest revision. */
   readonly objects: ObjectReader
   /** Undefined: the server issues no tokens. */
   readonly issuance: TokenIssuance | undefined
 }
 
-/** A subresource that takes POST of a document of its own, which is answered and stored nowhere. */
+/** A subresource that accepts POST of its own kind of document, which is answered and not stored. */
 export interface AnsweredSubresource {
   readonly name: string
   readonly type: { readonly group: string; readonly version: string; readonly kind: string }
@@ -207,7 +207,7 @@ export interface AnsweredSubresource {
   ) => Promise<JsonObject | StatusError>
 }
 
-/** A subresource whose answer is a stream: the route table knows what serves it. */
+/** A subresource whose answer is a stream; the route table has its handler. */
 export interface StreamedSubresource {
   readonly name: 'log' | 'exec' | 'attach' | 'portforward'
   /** The kind of its options, or of the object. */
@@ -215,7 +215,7 @@ export interface StreamedSubresource {
   readonly methods: readonly ('GET' | 'POST')[]
 }
 
-/** A subresource whose paths are those of the machine that the object stands for. */
+/** A subresource below which requests are forwarded to the machine that the object stands for. */
 export interface ProxiedSubresource {
   readonly name: 'proxy'
   /** The kind of its options. */
@@ -237,7 +237,7 @@ export interface ResourceVersion {
   readonly toStored?: (object: JsonObject) => JsonObject
 }
 
-/** One resource under one group and version: what a URL names. */
+/** One resource in one group and version, as a URL names it. */
 export interface ServedVersion extends ResourceVersion {
   readonly resource: Resource
 }
@@ -252,10 +252,10 @@ export function servedVersionsOf(resource: Resource): readonly ServedVersion[] {
   return resource.versions.map((version) => ({ ...version, resource }))
 }
 
-/** What the key of an object depends on. */
+/** The properties that determine the storage keys of objects. */
 export type StoredResource = Pick<Resource, 'plural' | 'namespaced'>
 
-/** Where all objects of a resource are stored, and those of one namespace. */
+/** The prefix of the storage keys of a resource, or of its objects in one namespace. */
 export function storagePrefix(resource: StoredResource, namespace = ''): string {
   return namespace === '' ? `/${resource.plural}/` : `/${resource.plural}/${namespace}/`
 }

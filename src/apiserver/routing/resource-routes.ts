@@ -50,13 +50,13 @@ type Verb = (context: ServerContext, request: StreamRequest) => Promise<HandlerR
 
 type Verbs = Readonly<Record<string, Verb>>
 
-/** What can be done at a path of a resource. */
+/** The verbs at a path of a resource. */
 export interface ResourceRoute {
   readonly kind: 'resource'
   readonly served: ServedVersion
   readonly subresource: string
   readonly verbs: Verbs
-  /** Whether GET is a watch also without `?watch`. */
+  /** Whether GET is a watch even without `?watch`. */
   readonly isWatch: boolean
   /** Whether requests are forwarded to the machine that the object stands for. */
   readonly isProxied: boolean
@@ -122,7 +122,10 @@ function objectRoutes(served: ServedVersion): Paths {
   return paths
 }
 
-/** The paths that are watches by themselves: deprecated, but old clients still use them. */
+/**
+ * The paths below `watch/`, which are watches without `?watch`. They are deprecated, but old clients still use
+ * them.
+ */
 function watchRoutes(served: ServedVersion): Paths {
   const root = `${groupVersionPath(served)}/watch`
   const { everywhere, collection, one } = resourcePaths(served, root, parameter)
@@ -134,7 +137,7 @@ function routeOf(served: ServedVersion, verbs: Verbs, subresource = ''): Resourc
   return { kind: 'resource', served, subresource, verbs, isWatch: false, isProxied: false }
 }
 
-/** As the router writes it. */
+/** A path parameter in the router's syntax. */
 function parameter(name: string): string {
   return `:${name}`
 }
@@ -158,8 +161,8 @@ function listOrWatch(context: ServerContext, request: StreamRequest): Promise<Ha
 }
 
 /**
- * DELETE of a collection: every object that the selectors match, one by one. Without selectors
- * those go as well that cannot be read.
+ * DELETE of a collection: deletes every object that the selectors match, one by one. Without selectors,
+ * unreadable objects are also deleted.
  */
 async function removeCollection(
   context: ServerContext,
@@ -208,7 +211,7 @@ async function deleteEach(
   return deleted
 }
 
-/** POST to a subresource of an object, which is answered and stored nowhere. */
+/** POST to a subresource whose document is answered and not stored. */
 async function postAnswered(
   subresource: AnsweredSubresource,
   context: ServerContext,

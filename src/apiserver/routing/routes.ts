@@ -18,7 +18,7 @@ const GROUP_VERSION = 'apiextensions.k8s.io/v1'
  */
 const CUSTOM_RESOURCES_PATH = `/apis/${GROUP_VERSION}/customresourcedefinitions`
 
-/** What a path stands for. */
+/** The handler of a path. */
 export type Route =
   | { readonly kind: 'document'; readonly document: ServedDocument }
   | { readonly kind: 'health'; readonly endpoint: HealthEndpoint }
@@ -31,7 +31,7 @@ export interface FoundRoute {
   readonly route: Route
   readonly namespace: string
   readonly name: string
-  /** Where the request is forwarded to; undefined: it is answered here. */
+  /** The target that the request is forwarded to; undefined: it is answered here. */
   readonly forwarded: ForwardedTarget | undefined
 }
 
@@ -41,7 +41,7 @@ const MAX_PARAMETER_LENGTH = 253 + 'https::65535'.length
 const HEALTH = ['healthz', 'livez', 'readyz'] as const
 const PLAIN = ['/metrics', '/version'] as const
 
-/** Maps paths to what they stand for; methods are the route's own affair. */
+/** Maps paths to routes. Methods are checked by the route. */
 export function createRoutes(
   resources: readonly Resource[],
 ): (path: string) => FoundRoute | undefined {
@@ -85,7 +85,7 @@ export function createRoutes(
   }
 }
 
-/** The paths that are no resources, by which people find the rest. */
+/** The document of `/`: all paths that are not of resources, from which people find the rest. */
 function pathsDocument(paths: readonly string[]): ServedDocument {
   return [jsonForm(() => ({ paths: paths.toSorted() }))]
 }
@@ -94,7 +94,7 @@ function documents(resources: readonly Resource[]): ReadonlyMap<string, ServedDo
   return new Map([...discoveryDocuments(resources), ...openapiDocuments(resources, GIT_VERSION)])
 }
 
-/** The answer there: an empty list. */
+/** The answer at `CUSTOM_RESOURCES_PATH`: an empty list. */
 function noCustomResources(): ServedDocument {
   const list: JsonObject = {
     kind: 'CustomResourceDefinitionList',

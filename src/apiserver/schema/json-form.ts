@@ -1,4 +1,4 @@
-/** How a message that is no object in JSON is written there. */
+/** The JSON form of a message that is not an object in JSON. */
 export type JsonForm =
   /** RFC 3339 in seconds, in UTC. */
   | 'time'

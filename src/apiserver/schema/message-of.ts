@@ -1,6 +1,6 @@
 import { messages } from './messages.ts'
 
-/** The package of the messages of each API group, without its brand. */
+/** The package of the messages of each API group; the group is without the suffix of Kubernetes or ours. */
 const packages: ReadonlyMap<string, string> = new Map([
   ['', 'core'],
   ['apps', 'apps'],
@@ -18,7 +18,7 @@ const packages: ReadonlyMap<string, string> = new Map([
 /** The kinds that clients send under the group and version of the resource that they act on. */
 const common = new Set(['DeleteOptions', 'CreateOptions', 'UpdateOptions', 'PatchOptions'])
 
-/** The message of a kind, the same under both brands; undefined when the schema has none. */
+/** The message of a kind, the same for both suffixes of its group; undefined: the schema has none. */
 export function messageOf(apiVersion: string, kind: string): string | undefined {
   if (common.has(kind)) return `meta.v1.${kind}`
   if (apiVersion === 'v1' && kind === 'Status') return 'meta.v1.Status'

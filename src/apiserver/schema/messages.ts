@@ -4,18 +4,18 @@ import table from './table.json' with { type: 'json' }
 export interface Field {
   /** Its name in JSON. */
   readonly name: string
-  /** Its number on the wire, within the message that holds it there. */
+  /** Its field number in the message that contains it on the wire. */
   readonly number: number
   /**
-   * `string`, `bool`, `int32`, `int64`, `bytes` (base64 in JSON), or the name of a message; of the
-   * elements or values where there are several.
+   * `string`, `bool`, `int32`, `int64`, `bytes` (base64 in JSON), or the name of a message; for lists and maps
+   * the type of the elements or values.
    */
   readonly type: string
-  /** `inline`: a message on the wire whose fields stand beside the others in JSON. */
+  /** `inline`: a message on the wire whose fields are on the same level as the others in JSON. */
   readonly shape: 'one' | 'repeated' | 'map' | 'inline'
   /**
-   * What a zero scalar means: `implicit`, the same as none; `optional`, itself;
-   * `always`, itself, and every typed client writes the field.
+   * The meaning of a zero scalar. `implicit`: the same as absent. `optional`: zero. `always`: zero, and typed
+   * clients always write the field.
    */
   readonly presence: 'implicit' | 'optional' | 'always'
 }
@@ -24,8 +24,8 @@ export interface Field {
 export const messages = readTable(table as never)
 
 /**
- * How `table.json` is written: per message and field the number and the type.
- * Before the type may stand `repeated`, `map`, `inline`, `optional` or `always`.
+ * The form of `table.json`: for each message and field its number and type. The type may have the prefix
+ * `repeated`, `map`, `inline`, `optional` or `always`.
  */
 type Table = Readonly<Record<string, Readonly<Record<string, readonly [number, string]>>>>
 
@@ -62,7 +62,7 @@ function presenceOf(prefix: string): Field['presence'] {
   return prefix === 'optional' || prefix === 'always' ? prefix : 'implicit'
 }
 
-/** The fields with those of inline messages in their place. */
+/** The fields, with inline messages replaced by their fields. */
 function inJson(
   wire: ReadonlyMap<string, readonly Field[]>,
   fields: readonly Field[],

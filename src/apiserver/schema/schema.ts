@@ -4,8 +4,8 @@ export { messageOf } from './message-of.ts'
 export type { Field } from './messages.ts'
 
 /**
- * The fields of a message in JSON, by name; undefined for an unknown message
- * and for one that is no object in JSON (`jsonFormOf`).
+ * The fields of a message in JSON, by name; undefined for an unknown message and for one that is not an object
+ * in JSON (`jsonFormOf`).
  */
 export function fieldsOf(message: string): ReadonlyMap<string, Field> | undefined {
   return messages.get(message)?.byName

@@ -14,8 +14,8 @@ interface Requirement {
 const MAX_LENGTH = 16 * 1024
 
 /**
- * `a=b,c==d,e!=f` over the fields that `supported` names; undefined matches
- * everything. `\,`, `\=` and `\\` stand for themselves in values.
+ * `a=b,c==d,e!=f` over the fields that `supported` names; undefined matches everything. In values, `\,`, `\=`
+ * and `\\` are escapes.
  */
 export function parseFieldSelector(
   text: string,
@@ -39,7 +39,7 @@ export function parseFieldSelector(
     requirements.every(({ field, equal, value }) => (ownField(fields, field) === value) === equal)
 }
 
-/** The value that the selector requires of a field, if it does; undefined: others may match, too. */
+/** The single value that the selector requires of a field; undefined: it requires none. */
 export function requiredValue(text: string, field: string): string | undefined {
   return partsOf(text.slice(0, MAX_LENGTH))
     .map(parseRequirement)

@@ -6,7 +6,7 @@ export type Labels = Readonly<Record<string, string>>
 
 export type LabelSelector = (labels: Labels) => boolean
 
-/** Longer selectors are refused before any of them is read. */
+/** Longer selectors are refused before they are parsed. */
 const MAX_LENGTH = 16 * 1024
 
 const SET = /^([^\s!=<>(),]+)\s+(in|notin)\s*\(([^()]*)\)$/
@@ -44,7 +44,7 @@ function parseRequirement(text: string): LabelSelector | StatusError {
   return (labels) => Object.hasOwn(labels, key) === wanted
 }
 
-/** Only labels that are whole numbers of 64 bits are more or less than another. */
+/** A requirement with `>` or `<`. Only labels that are 64-bit integers can match. */
 function orderRequirement(
   text: string,
   key: string,
@@ -62,14 +62,17 @@ function orderRequirement(
   }
 }
 
-/** Signs are no part of a label: there are no negative ones. */
+/** Parses a whole number. Label values cannot have a sign, so there are no negative numbers. */
 function wholeNumber(text: string): bigint | undefined {
   if (!/^\d{1,63}$/.test(text)) return undefined
   const value = BigInt(text)
   return value < 2n ** 63n ? value : undefined
 }
 
-/** `in` also stands for `=`, and `notin` for `!=`: one value. An absent key is not in any set. */
+/**
+ * A requirement with a set of values; `=` is `in` with one value, and `!=` is `notin`. An absent key is not in
+ * any set.
+ */
 function setRequirement(
   text: string,
   key: string,

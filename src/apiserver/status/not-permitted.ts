@@ -3,7 +3,7 @@ import type { Authorizer } from '../../auth/rbac/authorizer.ts'
 import type { User } from '../../auth/user.ts'
 import { type StatusDetails, StatusError } from './status.ts'
 
-/** Undefined when the user may do it; else 403. */
+/** 403 if the user may not perform the action; undefined: it may. */
 export function refusalOf(
   authorizer: Pick<Authorizer, 'authorize'>,
   user: User,
@@ -13,7 +13,7 @@ export function refusalOf(
   return isAllowed ? undefined : notPermitted(user, action, reason)
 }
 
-/** 403 for what a user may not do; `reason`: what the authorizer says of it, may be empty. */
+/** 403 for an action that a user may not perform; `reason`: the reason of the authorizer, which may be empty. */
 export function notPermitted(user: User, action: Action, reason: string): StatusError {
   const because = reason === '' ? '' : `: ${reason}`
   const who = `User ${JSON.stringify(user.name)}`

@@ -140,7 +140,7 @@ export function tooManyRequests(message: string, retryAfterSeconds: number): Sta
   return new StatusError({ code: 429, reason: 'TooManyRequests', message, details })
 }
 
-/** 503 with Retry-After of a second, for a state that passes soon. */
+/** 503 with Retry-After of one second, for a temporary state. */
 export function serviceUnavailable(message: string): StatusError {
   const details = { retryAfterSeconds: 1 }
   return new StatusError({ code: 503, reason: 'ServiceUnavailable', message, details })

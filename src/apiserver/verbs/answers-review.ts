@@ -12,7 +12,7 @@ import { wrongNamespace } from './create.ts'
 import { parseDryRun } from './dry-run.ts'
 import { awaitRevision } from './read-newest.ts'
 
-/** POST of a review: the answer knows every write that was answered before, and is stored nowhere. */
+/** POST of a review. The answer takes into account every write that was answered before; the review is not stored. */
 export async function review(
   answer: Review,
   context: ServerContext,

@@ -35,13 +35,13 @@ import { createObject } from './create.ts'
 import { requiredVersion } from './required-version.ts'
 import { checkIdentity, updateObject, updateOrCreate } from './update.ts'
 
-/** The name under which kubectl applies on the server. */
+/** The field manager of kubectl for server-side apply. */
 const KUBECTL = 'kubectl'
 
-/** Problems of an applied object that one answer names. */
+/** The maximum number of problems that one answer names. */
 const MAX_PROBLEMS = 10
 
-/** PATCH by server-side apply: makes the object when there is none. */
+/** PATCH by server-side apply; creates the object if it does not exist. */
 export async function apply(
   context: ServerContext,
   request: ApiRequest,
@@ -82,7 +82,7 @@ function readApplied(context: ServerContext, request: ApiRequest): JsonObject | 
   return checkFields(request, { object }) ?? object
 }
 
-/** What the object says of fields that can be owned, in the version of ownership. */
+/** The part of an object that can be owned, in the version in which fields are owned. */
 function appliedPart(request: ApiRequest, object: JsonObject): JsonObject {
   const { metadata, ...rest } = ownedPart(request, storedForm(request, object))
   return Object.keys(objectAt(metadata)).length === 0 ? rest : { metadata: metadata!, ...rest }
@@ -117,7 +117,7 @@ function unknownOwner(request: ApiRequest, writer: Writer, live: JsonObject): Ow
   return { ...writer, name: 'before-first-apply', operation: 'Update', time: '', fields }
 }
 
-/** An applied uid or resourceVersion is a condition on the live object. */
+/** Adds the uid and resourceVersion of the applied object, which are preconditions on the live object. */
 function withPreconditions(object: JsonObject, applied: JsonObject): JsonObject {
   const uid = stringAt(applied, 'metadata', 'uid')
   const resourceVersion = requiredVersion(applied)
@@ -129,7 +129,7 @@ function withPreconditions(object: JsonObject, applied: JsonObject): JsonObject 
   return { ...object, metadata }
 }
 
-/** The object that an apply makes: its writer is its only owner. */
+/** The object that an apply creates; its writer is its only owner. */
 function firstOf(
   request: ApiRequest,
   writer: Writer,
@@ -235,8 +235,8 @@ function missingKeys(structure: Structure, item: Json): string {
 }
 
 /**
- * The fields that kubectl applied on the client's side and that are unchanged since: when
- * kubectl applies on the server for the first time, they are no conflict.
+ * The fields that kubectl applied on the client's side and that are unchanged since: when kubectl first uses
+ * server-side apply, they do not cause conflicts.
  */
 function lastAppliedFields(request: ApiRequest, name: string, live: JsonObject): FieldSet {
   if (name !== KUBECTL) return noFields
@@ -249,7 +249,7 @@ function lastAppliedFields(request: ApiRequest, name: string, live: JsonObject):
   return difference(difference(fields, since.changed), since.removed)
 }
 
-/** The object with kubectl's record of what it applied, if it keeps one, up to date. */
+/** The object with an updated annotation of what kubectl last applied, if it has that annotation. */
 function withLastApplied(name: string, object: JsonObject, applied: JsonObject): JsonObject {
   const metadata = objectAt(object, 'metadata')
   const annotations = objectAt(metadata, 'annotations')

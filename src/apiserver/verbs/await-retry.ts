@@ -4,13 +4,13 @@ import { type ApiRequest, subjectOf } from '../request/api-request.ts'
 import type { StatusError } from '../status/status.ts'
 import { tooManyRequests } from '../status/status-errors.ts'
 
-/** Milliseconds; with few replicas a longer pause would only let the other replicas win. */
+/** The longest pause in milliseconds. With few replicas a longer pause would only let the other replicas win. */
 const MAX_PAUSE_MS = 32
 
 /**
- * Before a write that lost against another replica is tried again: at once the
- * first time, later after a random pause that doubles. 429 when the request's
- * deadline has passed: nothing was written, so the client may repeat it.
+ * Waits before the retry of a write that lost against another replica. The first retry is immediate; later ones
+ * wait for a random pause whose limit doubles. 429 when the request's deadline has passed: nothing was written,
+ * so the client may repeat it.
  */
 export async function awaitRetry(
   context: ServerContext,

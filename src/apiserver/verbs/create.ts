@@ -23,7 +23,7 @@ import { awaitRetry, contended } from './await-retry.ts'
 import { parseDryRun } from './dry-run.ts'
 import { requiredVersion } from './required-version.ts'
 
-/** Of a generated name, before its suffix. */
+/** The maximum length of a generated name before its suffix. */
 const MAX_BASE_LENGTH = 58
 
 /** POST of a collection. */
@@ -40,7 +40,7 @@ export async function create(context: ServerContext, request: ApiRequest): Promi
 
 /**
  * Stores a new object under its name, or under one generated from `generateName`. With `dryRun` everything is
- * checked and nothing written.
+ * checked, but nothing is written.
  */
 export async function createObject(
   context: ServerContext,
@@ -69,8 +69,8 @@ export async function createObject(
 }
 
 /**
- * A create requires its namespace as it was seen. One that lost to a write of the
- * namespace takes turns with those, or it would lose again as long as they come.
+ * A create requires that its namespace has not changed since it was read. A create that lost against a write of
+ * the namespace takes turns with such writes; otherwise it could lose again and again.
  */
 async function inTurnOfNamespace<T>(
   context: ServerContext,
@@ -133,7 +133,7 @@ export function wrongNamespace(): StatusError {
   )
 }
 
-/** The object as a new one: the server's metadata replace whatever the client sent. */
+/** The object as a new one: metadata of the server replace those that the client sent. */
 function newObject(
   context: ServerContext,
   request: ApiRequest,

@@ -6,20 +6,19 @@ import { StatusError } from '../status/status.ts'
 import { awaitRetry, contended } from './await-retry.ts'
 import { readCached, readNewest } from './read-newest.ts'
 
-/** What becomes of an object, decided on one state of it. */
+/** A decision about an object, based on one state of it. */
 export interface Decision<T extends Persisted> {
-  /** The client names the version that it means: another one is refused at once. */
+  /** The client names a version: if the object has another one, the request is refused at once. */
   readonly isConditional: boolean
   readonly decide: (before: Written) => Promise<T | StatusError | Stale>
 }
 
 /**
- * What `decide` makes of the object as the newest revision has it; undefined
- * when there is none. It decides on what the cache shows first, because a write
- * proves that this was the newest; any other outcome is confirmed with the store.
- * A write that loses to another one is decided again on what that left, until the
- * request's deadline. Writers of one object take turns, except those that name a
- * version: the writers before them would only make them fail later.
+ * The result of `decide` for the newest state of an object; undefined: the object does not exist. `decide`
+ * first gets the state in the cache: if a write based on it succeeds, it was the newest; any other result is
+ * confirmed with the store. If another write comes first, `decide` is called again with the new state, until
+ * the deadline of the request. Writers of one object take turns, except those that name a version, for which
+ * waiting would only delay the failure.
  */
 export async function decideOnNewest<T extends Persisted>(
   context: ServerContext,
@@ -64,7 +63,10 @@ async function settle<T extends Persisted>(
   return outcome
 }
 
-/** A transaction that was committed required the revision that was decided on. */
+/**
+ * Whether an outcome proves that the decision was based on the newest state: a committed transaction was
+ * conditional on that revision.
+ */
 function isProof<T extends Persisted>(outcome: T | StatusError | Stale | undefined): outcome is T {
   if (outcome === undefined || outcome instanceof Stale || outcome instanceof StatusError)
     return false

@@ -9,7 +9,7 @@ import { conflict, forbidden } from '../status/status-errors.ts'
 import { discard } from './discard-unreadable.ts'
 import { parseDryRun } from './dry-run.ts'
 
-/** 403 for an object that is never deleted; a deletion renews one that cannot be read. */
+/** 403 for an object that is never deleted. If it is unreadable, a deletion is allowed and replaces it. */
 export function checkProtected(
   context: ServerContext,
   request: ApiRequest,
@@ -21,8 +21,8 @@ export function checkProtected(
 }
 
 /**
- * Whether a namespace that was closed can go at once, because nothing is in it.
- * A create compares the namespace's revision, so none slips in behind this look.
+ * Whether a closed namespace is empty and can be removed at once. No object can be created after this check,
+ * because a create is conditional on the revision of the namespace.
  */
 export async function isDeserted(
   context: ServerContext,
@@ -35,8 +35,8 @@ export async function isDeserted(
 }
 
 /**
- * 409 when a namespace that is being deleted is said to be empty, and is not. What cannot be
- * read in it goes with it: no client can see it, so none can delete it first.
+ * 409 when a client reports that a namespace is empty although it is not. Unreadable objects in it are removed
+ * with the namespace, because clients cannot see and delete them.
  */
 export async function checkEmptied(
   context: ServerContext,

@@ -8,14 +8,14 @@ import { badRequest, conflict, invalid } from '../status/status-errors.ts'
 import { parseDryRun } from './dry-run.ts'
 
 export interface DeleteOptions {
-  /** Only this very object may be deleted; empty: any. */
+  /** The object must have this uid; empty: any. */
   readonly uid: string
-  /** Only this version may be deleted; empty: any. */
+  /** The object must have this version; empty: any. */
   readonly resourceVersion: string
   readonly dryRun: boolean
   /** Seconds that a Pod has to end; undefined: as many as its spec names. */
   readonly graceSeconds: number | undefined
-  /** What becomes of its dependents; undefined: what its finalizers say, else Background. */
+  /** What happens to its dependents; undefined: as its finalizers say, else Background. */
   readonly propagation: Propagation | undefined
 }
 
@@ -62,7 +62,7 @@ function readOptions(context: ServerContext, request: ApiRequest): JsonObject | 
   return isJsonObject(document) ? document : badRequest('DeleteOptions must be a JSON object')
 }
 
-/** The policy, or what the older `orphanDependents` says of it. */
+/** The policy, or its equivalent in the older `orphanDependents`. */
 function readPropagation(policy: Json, orphans: Json): Propagation | StatusError | undefined {
   const known = POLICIES.find((one) => one === policy)
   if (known === undefined && policy !== '') {
@@ -78,7 +78,7 @@ function readPropagation(policy: Json, orphans: Json): Propagation | StatusError
   return badRequest('orphanDependents must be true or false')
 }
 
-/** One that cannot be read must not count as none: the wrong object would go. */
+/** Reads the preconditions. A malformed one is refused, because ignoring it could delete the wrong object. */
 function readPreconditions(
   given: Json | undefined,
 ): Pick<DeleteOptions, 'uid' | 'resourceVersion'> | StatusError {
@@ -101,7 +101,7 @@ function readGrace(value: Json): number | StatusError | undefined {
   return Number(seconds)
 }
 
-/** 409 when the object is not the one that the client meant. */
+/** 409 when the object does not meet the preconditions. */
 export function checkPreconditions(
   request: ApiRequest,
   options: DeleteOptions,

@@ -21,7 +21,7 @@ import { isOver, markedForDeletion } from './deletion.ts'
 import { removeUnreadable } from './discard-unreadable.ts'
 import { removeObject } from './remove-object.ts'
 
-/** The object after its deletion: removed, or marked and kept by its finalizers or its grace. */
+/** The object after its deletion: removed, or marked for deletion and kept by finalizers or its grace period. */
 export interface Deleted extends Persisted {
   readonly isGone: boolean
 }
@@ -56,7 +56,7 @@ export async function deleteObject(
   const key = storageKey(resource, request.namespace, request.name)
   const decide = async (before: Written): Promise<Deleted | StatusError | Stale> => {
     const old = decodeStored(before)
-    // Who may not write an object, whatever the roles permit, may not remove it either.
+    // A user who may not write an object, whatever the roles permit, may not delete it either.
     const refused =
       checkPrivileges(context, request, old, old) ?? checkPreconditions(request, options, old)
     if (refused !== undefined) return refused
@@ -75,7 +75,7 @@ export async function deleteObject(
   return decideOnNewest(context, request, { isConditional, decide })
 }
 
-/** Removes an empty namespace at once: the namespace controller has nothing to do. */
+/** Removes an empty namespace at once, without waiting for the namespace controller. */
 async function withoutWaiting(
   context: ServerContext,
   request: ApiRequest,

@@ -17,9 +17,9 @@ export type DeletionChange = Pick<DeleteOptions, 'graceSeconds' | 'propagation'>
 const MAX_GRACE_SECONDS = 100 * 365 * 86_400
 
 /**
- * An object after a request to delete it; it is removed when that `isOver`. An object whose kind
- * gives it a grace period is only marked, and a later request can only shorten that period.
- * Finalizers keep any object, among them those of the propagation policy.
+ * An object as a request to delete it leaves it; if `isOver` is true for that, the object is removed. An object
+ * whose kind has a grace period is only marked, and a later request can only shorten the period. Finalizers
+ * keep any object, including those that the propagation policy adds.
  */
 export function markedForDeletion(
   resource: Resource,
@@ -45,7 +45,7 @@ export function markedForDeletion(
   return resource.deletion?.marked?.(next) ?? next
 }
 
-/** Whether the object is marked, without grace and without finalizers: it can be removed. */
+/** Whether the object can be removed: it is marked for deletion, and has no grace period and no finalizers. */
 export function isOver(resource: Resource, object: JsonObject): boolean {
   const metadata = objectAt(object, 'metadata')
   const finalizers = resource.deletion?.finalizers?.(object) ?? []
@@ -61,7 +61,7 @@ function graceLeft(metadata: JsonObject): number {
   return Number(metadata['deletionGracePeriodSeconds'] ?? 0)
 }
 
-/** Seconds until the removal: those of the kind, or those that are left, which can only shrink. */
+/** Seconds of the grace period: those by the rules of the kind; for a marked object never more than it already has. */
 function graceOf(
   { deletion }: Resource,
   object: JsonObject,
@@ -75,12 +75,12 @@ function graceOf(
   return withinReason(deletion.graceSeconds(object, requested))
 }
 
-/** Less than none is one second, as in Kubernetes; a century from now still has a date. */
+/** The grace period within limits: a negative one is one second, as in Kubernetes, and none exceeds a century. */
 function withinReason(seconds: number): number {
   return seconds < 0 ? 1 : Math.min(seconds, MAX_GRACE_SECONDS)
 }
 
-/** When the first deletion was requested; its timestamp is when the grace ends. */
+/** When the first deletion was requested; `deletionTimestamp` is when the grace period ends. */
 function beganAt(metadata: JsonObject, now: number): number {
   const endsAt = Date.parse(scalarText(metadata['deletionTimestamp']))
   return Number.isNaN(endsAt) ? now : endsAt - graceLeft(metadata) * 1000
@@ -92,7 +92,10 @@ const FINALIZERS_OF: Readonly<Record<Propagation, readonly string[]>> = {
   Background: [],
 }
 
-/** Its finalizers, with what the policy says of its dependents. An object that owns nothing has none. */
+/**
+ * The finalizers of an object, with that of the propagation policy. The latter is left out for kinds that own
+ * no objects.
+ */
 function finalizersOf(
   resource: Resource,
   metadata: JsonObject,

@@ -16,9 +16,8 @@ import { conflict } from '../status/status-errors.ts'
 import type { DeleteOptions } from './delete-options.ts'
 
 /**
- * DELETE of an object that cannot be read: it is removed at once, because its finalizers,
- * its grace and its dependents are unknown. Options that need them are
- * rejected: a uid as precondition, and leaving dependents behind.
+ * DELETE of an unreadable object: it is removed at once, because its finalizers, grace period and dependents
+ * are unknown. Options that need its content are rejected: a uid as precondition, and orphaning dependents.
  */
 export async function removeUnreadable(
   context: ServerContext,
@@ -38,7 +37,7 @@ export async function removeUnreadable(
   return jsonReply(200, Buffer.from(JSON.stringify(successDocument(details))))
 }
 
-/** Removes the entry with its allocations; false when the key was written since. */
+/** Removes the entry with its allocations; returns false if the key was written since. */
 export async function discard(
   context: ServerContext,
   resource: Resource,
@@ -83,7 +82,7 @@ function checkOptions(
   return conflict(subject, why)
 }
 
-/** What takes the place of an object that cannot be read, where the kind leaves no gap. */
+/** The object that replaces an unreadable one, if its kind requires a replacement. */
 function renewedObject(
   { clock, random }: ServerContext,
   { deletion }: Resource,

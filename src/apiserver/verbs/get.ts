@@ -16,7 +16,7 @@ import { notAcceptable, notFound } from '../status/status-errors.ts'
 import { identityOf } from './identity-of.ts'
 import { awaitRevision, readNewest } from './read-newest.ts'
 
-/** GET of one object: always the newest, which any resourceVersion allows. */
+/** GET of one object: always the newest state, which satisfies any resourceVersion. */
 export async function get(context: ServerContext, request: ApiRequest): Promise<HandlerResult> {
   const revision = parseRevision(request.query)
   if (revision instanceof StatusError) return revision
@@ -27,7 +27,7 @@ export async function get(context: ServerContext, request: ApiRequest): Promise<
   return found instanceof StatusError ? found : objectReply(context, request, 200, found)
 }
 
-/** GET of a derived subresource: object and surroundings as the newest revision has them. */
+/** GET of a derived subresource, computed at the newest revision. */
 export async function getDerived(
   { kind, derive }: DerivedSubresource,
   context: ServerContext,

@@ -14,7 +14,7 @@ import { awaitRevision } from './read-newest.ts'
 
 const VERSION = 'meta.k8s.io/v1'
 
-/** Entries read from the store at once while a selector looks for matches. */
+/** Entries that are read from the store at once while searching for matches of a selector. */
 const SCAN = 500
 
 interface Found {
@@ -53,7 +53,7 @@ async function find(
   return readCache(context, request, options)
 }
 
-/** The first page (or all) of what the cache holds now. */
+/** The first page, or all, of the current state of the cache. */
 function readCache(context: ServerContext, request: ApiRequest, options: ListOptions): Found {
   const { selection, limit = Number.POSITIVE_INFINITY } = options
   const cache = context.feed.cache(request.served.resource)
@@ -115,7 +115,7 @@ function refusalOf(refusal: RevisionRefusal, token: ContinueToken): StatusError 
   return continueExpired(encodeContinue({ revision: 0, after: token.after }))
 }
 
-/** Where a paged list goes on: after which key, and at which revision. */
+/** Where a paged list continues: after which key, and at which revision. */
 interface ContinueToken {
   /** 0: the newest revision at the time of the request (an inconsistent continuation). */
   readonly revision: number
@@ -139,7 +139,7 @@ function decodeContinue(text: string): ContinueToken | StatusError {
       }
     }
   } catch {
-    // Whatever cannot be decoded is answered below.
+    // A token that cannot be decoded is refused below.
   }
   return badRequest('continue key is not valid: it must be what an earlier list returned')
 }

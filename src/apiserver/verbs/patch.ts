@@ -40,11 +40,11 @@ export async function patch(context: ServerContext, request: ApiRequest): Promis
   return written instanceof StatusError ? written : objectReply(context, request, 200, written)
 }
 
-/** A patch as it was sent. */
+/** A parsed patch. */
 export interface ReadPatch {
-  /** What it makes of a document, with nulls where it deletes. */
+  /** Applies the patch to a document; deleted fields may be null in the result. */
   readonly change: (document: JsonObject) => Json | StatusError
-  /** It names the version that it is about. */
+  /** The patch names the version that it applies to. */
   readonly isConditional: boolean
 }
 
@@ -59,7 +59,7 @@ export function readPatch(context: ServerContext, request: ApiRequest): ReadPatc
   return { change: (before) => change(before, document), isConditional }
 }
 
-/** Whether a patch, of whichever type, is about one version of its object. */
+/** Whether a patch, of whatever type, applies to one version of its object only. */
 function namesVersion(patch: Json): boolean {
   if (isJsonObject(patch)) return requiredVersion(patch) !== ''
   if (!Array.isArray(patch)) return false
@@ -96,7 +96,7 @@ function patchTypes(context: ServerContext, request: ApiRequest): ReadonlyMap<st
   ])
 }
 
-/** The object as its clients know it, so that a patch may test kind and apiVersion. */
+/** The object with kind and apiVersion, which a patch may test. */
 function typed(request: ApiRequest, object: JsonObject): JsonObject {
   return { kind: request.served.resource.kind, apiVersion: apiVersionOf(request.served), ...object }
 }

@@ -7,9 +7,8 @@ import type { StatusError } from '../status/status.ts'
 import { revisionTooLarge } from '../status/status-errors.ts'
 
 /**
- * The object that a request names, as the newest revision has it: read from
- * the cache, as soon as that shows every write that was answered before.
- * Undefined when there is none, 500 when it cannot be read.
+ * The newest state of the object that a request names, read from the cache once that shows every write that was
+ * answered before. Undefined: it does not exist. 500: it is unreadable.
  */
 export async function readNewest(
   context: ServerContext,
@@ -21,7 +20,7 @@ export async function readNewest(
   return unreadable === undefined ? readCached(context, request) : unreadableError(unreadable)
 }
 
-/** The object as the cache shows it now: the newest, unless a write has just happened. */
+/** The object in the cache, which is the newest state unless a write has just happened. */
 export function readCached(
   context: ServerContext,
   { served: { resource }, namespace, name }: ApiRequest,
@@ -30,7 +29,7 @@ export function readCached(
   return item && { value: item.value, modRevision: item.revision }
 }
 
-/** Waits a little until the caches show `revision`; 504 when they do not get there. */
+/** Waits briefly until the caches show `revision`; 504 if they do not in time. */
 export async function awaitRevision(
   context: ServerContext,
   revision: number,

@@ -6,21 +6,21 @@ import { type Persisted, Stale, type Written } from '../persist/persist.ts'
 import type { ApiRequest } from '../request/api-request.ts'
 import { storagePrefix } from '../resource/resource.ts'
 
-/** Removed in one transaction. */
+/** The number of objects that are removed in one transaction. */
 const BATCH = 100
 
-/** An object that goes. */
+/** An object to remove. */
 export interface Removal {
   readonly key: string
   readonly before: Pick<Written, 'modRevision'>
-  /** What `before` holds, decoded. */
+  /** The object in `before`, decoded. */
   readonly old: JsonObject
-  /** Its last state, which is answered and never stored. */
+  /** Its last state, which is returned to the client and not stored. */
   readonly next: JsonObject
   readonly dryRun: boolean
 }
 
-/** Removes an object with all that it holds, and returns its last state. */
+/** Removes an object with its allocations, and returns its last state. */
 export async function removeObject(
   context: ServerContext,
   request: ApiRequest,
@@ -38,7 +38,7 @@ export async function removeObject(
   return result.committed ? { ...last, isCommitted: true } : new Stale(result.current[0])
 }
 
-/** Removes the objects that go with their namespace, such as Events: they are about what is gone. */
+/** Removes the objects that do not outlive their namespace but do not delay its deletion, such as Events. */
 async function removeWithNamespace(context: ServerContext, namespace: string): Promise<void> {
   for (const resource of catalogue.filter(({ goesWithNamespace }) => goesWithNamespace)) {
     await removeAll(context, storagePrefix(resource, namespace))

@@ -21,7 +21,7 @@ import { readNewest } from './read-newest.ts'
 import { requiredVersion } from './required-version.ts'
 import { checkIdentity, type Transition, updateObject } from './update.ts'
 
-/** The type of the subresource `scale`, whatever is scaled. */
+/** The type of the subresource `scale`, the same for all kinds. */
 export const SCALE = { group: 'autoscaling', version: 'v1', kind: 'Scale' } as const
 const TYPE = { kind: SCALE.kind, apiVersion: `${SCALE.group}/${SCALE.version}` }
 
@@ -38,7 +38,7 @@ export async function getScale(
   return found instanceof StatusError ? found : scaleReply(scaled, request, found)
 }
 
-/** PUT: the number of replicas of the body, and nothing else of it. */
+/** PUT: sets the number of replicas from the body, and ignores the rest of it. */
 export async function putScale(
   scaled: ScaledResource,
   context: ServerContext,
@@ -53,7 +53,7 @@ export async function putScale(
   })
 }
 
-/** PATCH, of any type but server-side apply. */
+/** PATCH of any type except server-side apply. */
 export async function patchScale(
   scaled: ScaledResource,
   context: ServerContext,
@@ -103,7 +103,7 @@ function scaleOf(scaled: ScaledResource, object: JsonObject): JsonObject {
   }
 }
 
-/** The object with the number of replicas that a Scale names, which may be about one version of it. */
+/** The object with the number of replicas in a Scale. A resourceVersion in the Scale is a precondition. */
 function withScale(
   request: ApiRequest,
   old: JsonObject,

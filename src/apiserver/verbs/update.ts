@@ -47,12 +47,12 @@ export async function update(context: ServerContext, request: ApiRequest): Promi
   return objectReply(context, request, written.isNew ? 201 : 200, written)
 }
 
-/** Computes an object's next state from the present one, in the request's version. */
+/** Computes the next state of an object from the current one, in the version of the request. */
 export type Transition = (old: JsonObject) => JsonObject | StatusError
 
 export interface UpdateOptions {
   readonly dryRun: boolean
-  /** The client names the version that it replaces, so a lost race is its own conflict. */
+  /** The client names the version that it replaces, so a lost race is answered as a conflict. */
   readonly isConditional: boolean
 }
 
@@ -77,7 +77,7 @@ export async function updateObject(
   return decideOnNewest(context, request, { isConditional, decide })
 }
 
-/** What an update makes of an object, allowed and complete. */
+/** The next state of an object, completed and checked. */
 async function nextState(
   context: ServerContext,
   request: ApiRequest,
@@ -97,7 +97,7 @@ async function nextState(
   return (await checkEmptied(context, request, owned, old)) ?? owned
 }
 
-/** 400 when an object is not the one that the URL names. */
+/** 400 when the object in the body is not the one that the URL names. */
 export function checkIdentity(request: ApiRequest, object: JsonObject): StatusError | undefined {
   const metadata = objectAt(object, 'metadata')
   const name = stringAt(metadata, 'name')
@@ -136,7 +136,7 @@ function checkUnconditional(request: ApiRequest, next: JsonObject): StatusError 
   return invalidObject(request, next, [missing])
 }
 
-/** The next state with what an update cannot change, validated. */
+/** The validated next state, with the fields that an update cannot change. */
 function admitUpdate(
   request: ApiRequest,
   next: JsonObject,
@@ -170,7 +170,7 @@ function admitCounted(
   return admitted instanceof StatusError ? admitted : countGeneration(request, admitted, old)
 }
 
-/** While an object is being deleted, finalizers may only go. */
+/** While an object is being deleted, finalizers can only be removed. */
 function checkFinalizers(
   request: ApiRequest,
   next: JsonObject,
@@ -212,7 +212,7 @@ function countGeneration(request: ApiRequest, next: JsonObject, old: JsonObject)
 
 /** The two ways to write an object that may or may not exist. */
 interface UpdateOrCreate {
-  /** Undefined when there is none. */
+  /** Undefined: the object does not exist. */
   readonly update: () => Promise<Written | StatusError | undefined>
   readonly create: () => Promise<Written | StatusError>
 }
@@ -222,8 +222,8 @@ interface UpdatedOrCreated extends Written {
 }
 
 /**
- * Updates an object, or creates it when there is none. Another client that creates
- * or deletes it in between costs another round, until the request's deadline.
+ * Updates an object, or creates it when there is none. If another client creates or deletes it in between, this
+ * starts again, until the deadline of the request.
  */
 export async function updateOrCreate(
   context: ServerContext,

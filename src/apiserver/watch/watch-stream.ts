@@ -26,17 +26,16 @@ export interface StreamOptions {
   readonly stalledMs: number
 }
 
-/** Bytes handed to the socket at once. */
+/** Bytes that are written to the socket at once. */
 const BATCH_BYTES = 32 << 10
 
-/** Batches written before the event loop runs other work. */
+/** Batches that are written before yielding to the event loop. */
 const BATCHES = 16
 
 /**
- * One client's watch. It holds positions, not events: it writes as long as the
- * socket takes bytes and goes on where it was when the socket drains. A client
- * that falls out of the window of changes, or takes nothing for too long, is
- * disconnected; it costs no memory but its socket's buffer.
+ * One client's watch. It holds positions, not events: it writes until the socket is full, and continues there
+ * when the socket drains. A client that falls behind the window of changes, or reads nothing for too long, is
+ * disconnected. A slow client costs no memory except its socket's buffer.
  */
 export class WatchStream {
   readonly #options: StreamOptions
@@ -44,7 +43,7 @@ export class WatchStream {
   #initialAt = 0
   #initialEnded = false
   #next: number
-  /** Revision of the last change that was looked at. */
+  /** The revision of the last change that was examined. */
   #known: number
   #batch: Buffer[] = []
   #batchBytes = 0
@@ -68,7 +67,7 @@ export class WatchStream {
     return !this.#isBlocked && this.#initialEnded && this.#next === this.#options.cache.window.next
   }
 
-  /** Writes something that is no change, such as a bookmark. */
+  /** Writes a frame that is not a change, such as a bookmark. */
   write(frame: Buffer): void {
     if (this.#isEnded || this.#isBlocked) return
     this.#send(frame)
@@ -172,7 +171,7 @@ export class WatchStream {
     this.#pump()
   }
 
-  /** The client reads again, but what it needs next is gone. */
+  /** Ends the watch: the next change that the client needs is no longer available. */
   #fallBehind(): void {
     const { floor } = this.#options.cache.window
     const { status } = expired(this.#known, floor)

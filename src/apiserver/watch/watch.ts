@@ -33,7 +33,7 @@ const LAST_BOOKMARK_MS = 2000
 interface Start {
   readonly initial: readonly Item[]
   readonly from: number
-  /** The revision that the client knows once it has the initial objects. */
+  /** The revision of the initial objects. */
   readonly revision: number
 }
 
@@ -144,13 +144,16 @@ function run(
   })
 }
 
-/** Whether the path of the watch names the object, its namespace or all of its kind. */
+/** Whether the path of the watch includes the object: it names the object, its namespace, or all namespaces. */
 function isRequested({ namespace, name }: StreamRequest, item: Item): boolean {
   if (name !== '' && item.fields['metadata.name'] !== name) return false
   return namespace === '' || item.namespace === namespace
 }
 
-/** The client's wish within the server's bound, or something below the bound so that clients spread. */
+/**
+ * The requested duration up to the server's limit; without a request, a random duration below the limit, so
+ * that clients do not reconnect at the same time.
+ */
 function durationMs(context: ServerContext, options: WatchOptions): number {
   const { limits, random } = context
   const { timeoutSeconds } = options
@@ -159,12 +162,12 @@ function durationMs(context: ServerContext, options: WatchOptions): number {
   return half + random.below(half)
 }
 
-/** How far a watch has come: an object that is nothing but a revision, in the client's representation. */
+/** A bookmark: an object with only a revision, in the client's representation. */
 function bookmark(representation: Representation, revision: number): Buffer {
   return frame(representation, revision, {})
 }
 
-/** The bookmark behind the initial objects. */
+/** The bookmark that follows the initial objects. */
 function initialEventsEnd(representation: Representation, revision: number): Buffer {
   return frame(representation, revision, INITIAL_EVENTS_END)
 }

@@ -14,7 +14,7 @@ import type { VerificationKey } from '../tokens/signing-key.ts'
 import type { User } from '../user.ts'
 import type { Authentication, Authenticator, Credentials } from './authenticator.ts'
 
-/** What must be known of an object to say whether a token may still be used. */
+/** What decides whether a token that is bound to an object may still be used. */
 export interface LiveObject {
   readonly uid: string
   /** Milliseconds since 1970; undefined: it is not being deleted. */
@@ -24,25 +24,28 @@ export interface LiveObject {
 /** The objects that tokens depend on, as the caches of the server show them. */
 export interface AccountObjects {
   account(namespace: string, name: string): LiveObject | undefined
-  /** `namespace` is that of the token; a Node has none. */
+  /** `namespace` is that of the token; it is ignored for a Node. */
   bound(namespace: string, object: BoundObject): LiveObject | undefined
-  /** The token in a Secret of the type for tokens; undefined: there is none. */
+  /**
+   * The token in a Secret of type `kubernetes.io/service-account-token`; undefined: no such Secret or no token
+   * in it.
+   */
   tokenInSecret(namespace: string, name: string): string | undefined
 }
 
-/** No token of ours is longer; a longer one is refused before anything is read of it. */
+/** No token that this server issues is longer. A longer one is refused before it is parsed. */
 const MAX_TOKEN_LENGTH = 8192
 
-/** By how much the clocks of two machines may differ, in seconds. */
+/** The clock difference between two machines that is tolerated, in seconds. */
 const LEEWAY = 60
 
-/** Header fields by which a token would choose its own key, or demand what is not understood. */
+/** Header fields with which a token would choose its own key, or require an extension that is not supported. */
 const FORBIDDEN_HEADERS = ['jwk', 'jku', 'x5u', 'x5c', 'crit', 'b64', 'zip'] as const
 
-/** Tokens that are kept; the one that was used longest ago makes way for another. */
+/** How many verified tokens are cached; the least recently used one is evicted. */
 const MAX_TOKENS = 20_000
 
-/** How long a token of an object that is being deleted is still accepted, in milliseconds. */
+/** How long a token is still accepted after deletion of its account or bound object began, in milliseconds. */
 const DELETION_GRACE_MS = 60_000
 
 export interface AccountAuthenticatorOptions {
@@ -52,7 +55,7 @@ export interface AccountAuthenticatorOptions {
   readonly audiences: readonly string[]
   readonly objects: AccountObjects
   readonly clock: Clock
-  /** Receives the id of the key of each token that a request was accepted with. */
+  /** Called for each accepted request with the id of the key that signed its token. */
   readonly onAccepted?: (keyId: string) => void
 }
 
@@ -64,11 +67,11 @@ interface KnownToken {
   readonly keyId: string
   /** Seconds since 1970; undefined: it does not expire. */
   readonly expires: number | undefined
-  /** The Secret that must hold exactly this token; undefined: it is in none. */
+  /** The Secret that must hold exactly this token; undefined: the token is not stored in a Secret. */
   readonly secretName: string | undefined
 }
 
-/** An accepted token, with those of the requested audiences that it is for. */
+/** An accepted token. `audiences`: the requested audiences that the token is also for. */
 export type AccountAuthentication =
   | { readonly user: User; readonly audiences: readonly string[] }
   | { readonly rejected: string }
@@ -81,7 +84,7 @@ export type AccountAuthentication =
 export class AccountAuthenticator implements Authenticator {
   readonly #options: AccountAuthenticatorOptions
   readonly #verified: VerifiedTokens<KnownToken>
-  /** A connection that sends its token again is found without its hash. */
+  /** Tokens by connection: a connection that sends its token again does not need to have it hashed again. */
   readonly #ofConnections = new WeakMap<Credentials, KnownToken>()
 
   constructor(options: AccountAuthenticatorOptions) {
@@ -103,7 +106,7 @@ export class AccountAuthenticator implements Authenticator {
     return found
   }
 
-  /** Whose token it is, for one of some audiences; undefined: another issuer's. */
+  /** Authenticates a token for at least one of the audiences; undefined: another issuer made it. */
   async review(
     token: string,
     audiences: readonly string[],
@@ -112,7 +115,7 @@ export class AccountAuthenticator implements Authenticator {
     return known === undefined || 'rejected' in known ? known : this.#accept(known, token)
   }
 
-  /** What a token says; its signature is verified when it is seen for the first time. */
+  /** The content of a token. The signature is verified when the token is seen for the first time. */
   async #know(
     token: string,
     audiences: readonly string[],
@@ -150,7 +153,7 @@ export class AccountAuthenticator implements Authenticator {
     if (issuer !== SECRET_ISSUER && (expires === undefined || verified.audiences === undefined)) {
       return { rejected: 'it has no end or no audience' }
     }
-    // One in a Secret names no audience: it is for this server alone.
+    // A token that is stored in a Secret names no audience: it is for this server alone.
     const named = verified.audiences ?? this.#options.audiences
     const shared = audiences.filter((audience) => named.includes(audience))
     if (shared.length === 0) return { rejected: 'it is for another audience' }
@@ -164,7 +167,7 @@ export class AccountAuthenticator implements Authenticator {
     }
   }
 
-  /** Why a token whose signature is good is no longer accepted. */
+  /** Why a token with a valid signature is no longer accepted; undefined: it is accepted. */
   #faultOf({ claims, keyId, secretName }: KnownToken, token: string): string | undefined {
     const { objects, keys } = this.#options
     if (!keys().some(({ id }) => id === keyId)) return 'its key was removed'
@@ -217,8 +220,8 @@ function isSame(left: string, right: string): boolean {
 }
 
 /**
- * What tokens said when their signature was verified, found by the hash of the token: neither a
- * dump of the memory nor a timing shows one. A token that has expired is not found.
+ * The contents of verified tokens, keyed by the hash of the token, so that neither a memory dump nor the time
+ * of a lookup reveals a token. A token that has expired is not found.
  */
 class VerifiedTokens<Known> {
   readonly #clock: Clock
@@ -265,9 +268,9 @@ interface VerifyOptions {
 
 interface VerifiedToken {
   readonly payload: JsonObject
-  /** The id of the key that verified it. */
+  /** The id of the key that verified the signature. */
   readonly keyId: string
-  /** Those of the token that were requested; undefined: it names none, as those in Secrets. */
+  /** The requested audiences that the token names; undefined: it names none, like tokens that are stored in Secrets. */
   readonly audiences: readonly string[] | undefined
   /** Seconds since 1970; undefined: it does not expire. */
   readonly expires: number | undefined
@@ -278,7 +281,7 @@ interface RejectedToken {
   readonly rejected: string
 }
 
-/** Whether a token claims an issuer, before its signature is looked at: cheap. */
+/** Whether a token claims this issuer. Cheap: the signature is not verified. */
 function claimsIssuer(token: string, issuer: string): boolean {
   return payloadOf(token)?.['iss'] === issuer
 }
@@ -291,7 +294,7 @@ export async function verifyToken(
   if (token.length > MAX_TOKEN_LENGTH) return rejected('it is too long')
   if (!token.split('.').every(isCanonical)) return rejected('its encoding is not base64url')
   const header = headerOf(token)
-  if (header === undefined) return rejected('it is no signed token')
+  if (header === undefined) return rejected('it is not a signed token')
   const forbidden = FORBIDDEN_HEADERS.find((name) => header[name] !== undefined)
   if (forbidden !== undefined) return rejected(`its header has ${forbidden}`)
   const signed = await verifySignature(token, header, options.keys)
@@ -300,7 +303,7 @@ export async function verifyToken(
   return 'rejected' in checked ? checked : { ...signed, ...checked }
 }
 
-/** The payload, when the key of the token's `kid`, or without one any key, verifies it. */
+/** The payload, if the key named by the token's `kid` verifies it, or any key where the token has no `kid`. */
 async function verifySignature(
   token: string,
   { alg, kid }: CompactJWSHeaderParameters,
@@ -327,7 +330,8 @@ function checkClaims(
   const now = options.now / 1000
   if (iss !== options.issuer) return rejected('another issuer signed it')
   for (const time of [exp, nbf, iat]) {
-    if (time !== undefined && !Number.isFinite(time)) return rejected('a time in it is no number')
+    if (time !== undefined && !Number.isFinite(time))
+      return rejected('a time in it is not a number')
   }
   if (typeof exp === 'number' && exp <= now) return rejected('it has expired')
   if (typeof nbf === 'number' && nbf > now + LEEWAY) return rejected('it is not valid yet')
@@ -362,7 +366,7 @@ function parsePayload(bytes: Uint8Array): JsonObject | undefined {
   }
 }
 
-/** Whether base64url text is the one form of its bytes: no padding, no stray bits, no other letters. */
+/** Whether a text is the canonical base64url form of its bytes: no padding, no stray bits, no other characters. */
 function isCanonical(text: string): boolean {
   return Buffer.from(text, 'base64url').toString('base64url') === text
 }

@@ -1,15 +1,15 @@
 import type { CertificateSubject } from '../../lib/tls/peer-subject.ts'
 import type { User } from '../user.ts'
 
-/** What a request proves its sender with. */
+/** What a request offers to prove who sent it. */
 export interface Credentials {
-  /** Of `Authorization: Bearer`. */
+  /** The token of the header `Authorization: Bearer`. */
   readonly bearerToken?: string
-  /** Of the client certificate, which the TLS layer has verified. */
+  /** The subject of the client certificate, which the TLS layer has verified. */
   readonly certificate?: CertificateSubject
 }
 
-/** `rejected`: why, for the server's log, never for the client. */
+/** `rejected`: the reason, for the server's log and never for the client. */
 export type Authentication = { readonly user: User } | { readonly rejected: string }
 
 /** One way to find out who sends a request. */

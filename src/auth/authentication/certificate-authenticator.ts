@@ -2,7 +2,7 @@ import type { CertificateSubject } from '../../lib/tls/peer-subject.ts'
 import { AUTHENTICATED } from '../user.ts'
 import type { Authentication, Authenticator, Credentials } from './authenticator.ts'
 
-/** What a certificate says is the same for each request of its connection. */
+/** Cached by connection: every request of a connection has the same certificate. */
 const KNOWN = new WeakMap<CertificateSubject, Authentication>()
 
 /** The user is the common name of the certificate, its groups are the organizations. */

@@ -3,13 +3,13 @@ import type { Clock } from '../../lib/clock.ts'
 import { AUTHENTICATED, type User } from '../user.ts'
 import type { Authentication, Authenticator } from './authenticator.ts'
 
-/** Signature algorithms of identity providers; none that shares a secret. */
+/** Accepted signature algorithms. Those with a shared secret (HMAC) are excluded. */
 const ALGORITHMS = ['RS256', 'RS384', 'RS512', 'ES256', 'ES384', 'ES512', 'PS256', 'EdDSA']
 
 /** Seconds by which the clocks of two machines may differ. */
 const LEEWAY = 10
 
-/** Names of this beginning are the cluster's own: no provider outside of it may give them. */
+/** Names with this prefix belong to the cluster: an external provider may not assign them. */
 const RESERVED = 'system:'
 
 export interface OidcOptions {
@@ -21,11 +21,11 @@ export interface OidcOptions {
   readonly keys: JWTVerifyGetKey
   /** The claim that is the user's name; default `sub`. */
   readonly userClaim?: string
-  /** Stands before each name; default the issuer and `#` unless the claim is `email`. */
+  /** Prefix of each user name. Default: the issuer and `#`, or nothing if the claim is `email`. */
   readonly userPrefix?: string
   /** The claim with the groups: a text or a list of texts; absent: none. */
   readonly groupsClaim?: string
-  /** Stands before each group. */
+  /** Prefix of each group name. */
   readonly groupsPrefix?: string
   readonly clock: Clock
 }
@@ -68,12 +68,12 @@ export class OidcAuthenticator implements Authenticator {
     const claimed = payload[userClaim]
     if (typeof claimed !== 'string' || claimed === '')
       return rejected(`it has no claim ${userClaim}`)
-    // An absent claim says nothing; any other value than true, also the text "true", is no consent.
+    // An absent claim is accepted. Any value other than true, also the string "true", is not.
     if (userClaim === 'email' && ![undefined, true].includes(payload['email_verified'] as true)) {
       return rejected('its email address is not verified')
     }
     const groups = groupsClaim === undefined ? [] : textsOf(payload[groupsClaim])
-    if (groups === undefined) return rejected(`its claim ${groupsClaim} is no list of texts`)
+    if (groups === undefined) return rejected(`its claim ${groupsClaim} is not a list of strings`)
     const user: User = {
       name: userPrefix + claimed,
       groups: [...groups.map((group) => groupsPrefix + group)],

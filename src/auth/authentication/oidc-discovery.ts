@@ -2,13 +2,13 @@ import { createRemoteJWKSet, customFetch, type JWTVerifyGetKey } from 'jose'
 import type { Clock } from '../../lib/clock.ts'
 import { stringAt } from '../../lib/json.ts'
 
-/** What is needed of the answer to a GET. */
+/** The parts of a GET response that are used. */
 export type FetchedDocument = Pick<Response, 'status' | 'json'>
 
-/** Gets a document of the provider; rejects where it is not reached. */
+/** Gets a document of the provider; rejects if the provider cannot be reached. */
 export type FetchDocument = (url: string) => Promise<FetchedDocument>
 
-/** After a failure, how long no token makes the server query the provider again, in milliseconds. */
+/** How long the provider is not queried again after a failure, in milliseconds. */
 const PAUSE_MS = 10_000
 
 interface Discovery {

@@ -39,7 +39,7 @@ test.each([
   ['secret,,u', 'record 1 has an empty user name'],
   ['se cret,ann,u', 'record 1 has a token with a space in it'],
   ['x,a,1\nsecret,ann,u\nsecret,bob,u', 'record 3 has the token of an earlier record'],
-  ['x,a,1\nsecret,"ann,u', 'is no record of comma-separated values'],
+  ['x,a,1\nsecret,"ann,u', 'is not a record of comma-separated values'],
 ])('%j is refused without showing a token', (text, message) => {
   let error: unknown
   try {

@@ -5,10 +5,10 @@ import { AUTHENTICATED, type User } from '../user.ts'
 import type { Authenticator } from './authenticator.ts'
 
 /**
- * Reads tokens that never change, as kube-apiserver's `--token-auth-file` has them: lines of token,
- * user name, uid, and groups, which are one quoted field with commas.
+ * Reads static tokens in the format of kube-apiserver's `--token-auth-file`: lines of token, user name, uid,
+ * and groups, which are one quoted field with commas.
  * @param source the file, for errors
- * @throws NP_AUTH_TOKEN_FILE with the line, never with what stands in it
+ * @throws NP_AUTH_TOKEN_FILE with the number of the line, never its content
  */
 export function staticTokens(text: string, source: string): Authenticator {
   const users = new Map<string, User>()
@@ -28,7 +28,7 @@ export function staticTokens(text: string, source: string): Authenticator {
   }
 }
 
-/** The fewest fields of a record: token, user, uid. */
+/** The mandatory fields of a record: token, user, uid. */
 const MIN_FIELDS = 3
 const MAX_FIELDS = 4
 
@@ -48,11 +48,11 @@ function rowsOf(text: string, source: string): readonly (readonly string[])[] {
     return parse(text, { ...lenient, comment: '#', comment_no_infix: true })
   } catch (error) {
     const { lines = 0, code = 'unknown' } = error as { lines?: number; code?: string }
-    throw refusal(source, `line ${lines} is no record of comma-separated values (${code})`)
+    throw refusal(source, `line ${lines} is not a record of comma-separated values (${code})`)
   }
 }
 
-/** Compared by their hashes, so that the time that a look takes says nothing of a token. */
+/** Tokens are compared by their hashes, so that the time of a lookup reveals nothing about a token. */
 function hashOf(token: string): string {
   return createHash('sha256').update(token).digest('base64')
 }

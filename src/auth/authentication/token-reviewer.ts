@@ -3,24 +3,24 @@ import type { Authenticator } from './authenticator.ts'
 
 export interface TokenReviewerOptions {
   readonly accounts: Pick<AccountAuthenticator, 'review'>
-  /** Of users that are managed elsewhere; their tokens are for this server alone. */
+  /** Authenticators of users that are managed elsewhere; their tokens are for this server alone. */
   readonly others: readonly Authenticator[]
-  /** What a token must be for, to be accepted by this server. */
+  /** The audiences of this server: a token must name one of them. */
   readonly audiences: readonly string[]
 }
 
-/** Finds out for another server whose token it received. */
+/** Tells another server whose token it received. */
 export interface TokenReviews {
-  /** For one of some audiences; none: for those of this server. */
+  /** Authenticates a token for at least one of the audiences; empty: for those of this server. */
   review(token: string, audiences: readonly string[]): Promise<AccountAuthentication>
 }
 
-/** Of a server without users. */
+/** Token reviews of a server without users. */
 export const noTokenReviews: TokenReviews = {
   review: () => Promise.resolve({ rejected: 'the server knows no users' }),
 }
 
-/** Reviews tokens by the same authenticators that requests are authenticated with. */
+/** Reviews tokens with the same authenticators that authenticate requests. */
 export class TokenReviewer implements TokenReviews {
   readonly #options: TokenReviewerOptions
 

@@ -17,7 +17,7 @@ const EVERYTHING = [resourceRule(['*'], '*', '*'), { verbs: ['*'], nonResourceUR
 const AUTHENTICATION = 'authentication.k8s.io'
 const AUTHORIZATION = 'authorization.k8s.io'
 
-/** What a user of a namespace may see: all but Secrets, and who may do what. */
+/** What a user of a namespace may read: everything except Secrets, Roles and RoleBindings. */
 const VIEWED = [
   resourceRule(
     READ,
@@ -42,8 +42,8 @@ const VIEWED = [
 ]
 
 /**
- * What a user of a namespace may change. Never Endpoints and EndpointSlices: who writes those can
- * send the clients of a Service to an address of another namespace (CVE-2021-25740).
+ * What a user of a namespace may change. Never Endpoints and EndpointSlices: a user who writes those can send
+ * the clients of a Service to an address of another namespace (CVE-2021-25740).
  */
 const EDITED = [
   resourceRule(READ, '', 'pods/exec', 'pods/portforward', 'secrets', 'services/proxy'),

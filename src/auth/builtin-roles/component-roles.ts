@@ -1,7 +1,7 @@
 import { NODE_READER_ROLE } from '../user.ts'
 import { type BuiltinRole, READ, type RoleRule, resourceRule } from './role-object.ts'
 
-/** Events, under both groups that serve them. */
+/** Writing Events, in both API groups that serve them. */
 const RECORD: readonly RoleRule[] = ['', 'events.k8s.io'].map((group) =>
   resourceRule(['create', 'patch', 'update'], group, 'events'),
 )
@@ -10,7 +10,7 @@ const FOLLOW = ['list', 'watch']
 const CHANGE = ['create', 'delete', 'get', 'patch', 'update']
 const LEADER = resourceRule(['create', 'get', 'patch', 'update'], 'coordination.k8s.io', 'leases')
 
-/** What the daemon follows and reports, as in `config/kubernetes/node-proxy/rbac.yaml`. */
+/** What node-proxy watches and reports, as in `config/kubernetes/node-proxy/rbac.yaml`. */
 const PROXY: BuiltinRole = {
   name: 'system:node-proxier',
   rules: [
@@ -22,7 +22,7 @@ const PROXY: BuiltinRole = {
   ],
 }
 
-/** What a server of DNS names follows. */
+/** What a DNS server of the cluster watches. */
 const CLUSTER_DNS: BuiltinRole = {
   name: 'system:cluster-dns',
   rules: [
@@ -38,10 +38,10 @@ const NODE_READER: BuiltinRole = {
 }
 
 /**
- * One role for each controller's account in kube-system, under the name of the account. A controller reads again
- * what it failed to write (`get`), and everything else comes from `controllers-reader`. Rules beyond that are those of
- * Kubernetes, whose kube-controller-manager runs with these roles, too; the test in `src/controllers` that compares
- * them with what is used lists them.
+ * One role for each controller's account in kube-system, under the name of the account. A controller may `get`
+ * what it writes, to read it again after a conflict; everything else it reads by `controllers-reader`. Some
+ * rules are used only by kube-controller-manager, which runs with these roles, too; the test in
+ * `src/controllers` that compares rules with their use lists those.
  */
 const CONTROLLERS: Readonly<Record<string, readonly RoleRule[]>> = {
   'controllers-reader': [
@@ -134,8 +134,8 @@ const CONTROLLERS: Readonly<Record<string, readonly RoleRule[]>> = {
 }
 
 /**
- * kube-controller-manager itself: it makes tokens for the account of each of its controllers, and
- * what the controllers do is theirs.
+ * kube-controller-manager itself. It requests a token for the account of each of its controllers, which act by
+ * the roles of those accounts.
  */
 const CONTROLLER_MANAGER: BuiltinRole = {
   name: 'system:kube-controller-manager',

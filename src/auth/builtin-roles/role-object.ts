@@ -2,7 +2,7 @@ import type { JsonObject } from '../../lib/json.ts'
 import { RBAC_GROUP } from '../../resources/api-groups.ts'
 import { BOOTSTRAPPING } from '../../resources/label-names.ts'
 
-/** A ClusterRole that the server creates at its start, and repairs. */
+/** A ClusterRole that the server creates or repairs at its start. */
 export interface BuiltinRole {
   readonly name: string
   readonly rules: readonly RoleRule[]
@@ -19,7 +19,7 @@ export interface RoleRule {
 
 /** Who holds a built-in role in the whole cluster. */
 export interface BuiltinBinding {
-  /** Of the binding and of the role. */
+  /** The name of both the binding and the role. */
   readonly name: string
   readonly groups?: readonly string[]
   readonly users?: readonly string[]
@@ -43,7 +43,7 @@ export function pathRule(...nonResourceURLs: string[]): RoleRule {
   return { verbs: ['get'], nonResourceURLs }
 }
 
-/** What marks an object as the server's own, so that it is repaired at each start. */
+/** The annotation of objects that the server owns and repairs at each start. */
 export const AUTOUPDATE = 'rbac.authorization.kubernetes.io/autoupdate'
 
 function aggregationLabel(role: string): string {

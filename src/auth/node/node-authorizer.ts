@@ -23,12 +23,15 @@ export function nodeAuthorizer(pods: NodePods, next: Authorizer): Authorizer {
   }
 }
 
-/** How the agent of a node is called where users are. */
+/** The user name of the agent of a node. */
 export function nodeUserName(node: string): string {
   return `${PREFIX}${node}`
 }
 
-/** The Node whose agent a user is; undefined: it is no node agent. Name and group must both say so. */
+/**
+ * The name of the Node whose agent a user is; undefined: the user is no node agent. Both its name and its group
+ * must be those of an agent.
+ */
 export function nodeOfUser({ name, groups }: User): string | undefined {
   if (!name.startsWith(PREFIX) || !groups.includes(NODES)) return undefined
   return name.slice(PREFIX.length) || undefined

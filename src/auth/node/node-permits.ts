@@ -2,7 +2,7 @@ import { type JsonObject, stringAt } from '../../lib/json.ts'
 import type { ResourceAction } from '../action.ts'
 import { podNeeds } from './pod-references.ts'
 
-/** The Pods that the permissions of node agents follow from. */
+/** The Pods from which the permissions of node agents are derived. */
 export interface NodePods {
   /** Undefined: there is none. */
   pod(namespace: string, name: string): JsonObject | undefined
@@ -17,9 +17,8 @@ const READ = ['get', 'list', 'watch']
 const CHANGE = ['patch', 'update']
 
 /**
- * Whether the agent of a node may do something, as the Node authorizer of Kubernetes decides: what
- * its own Node, Lease and Pods need. The name of an object to be created is not known yet; `node-writes`
- * looks at it.
+ * Whether the agent of a node may do something, as the Node authorizer of Kubernetes decides: what its own
+ * Node, Lease and Pods need. The name of an object to be created is not known yet; `node-writes.ts` checks it.
  */
 export function nodePermits(node: string, action: ResourceAction, pods: NodePods): boolean {
   const { group, resource, subresource } = action

@@ -159,7 +159,7 @@ test.each<[boolean, string, JsonObject, JsonObject | undefined]>([
 
 test('a Pod without uid gives no token to who names none', () => {
   const found = { metadata: { name: 'p' }, spec: { nodeName: 'n1', serviceAccountName: 'robot' } }
-  expect(tokenRefusal(AGENT, 'robot', request('Pod', ''), found)).toMatch(/bound to a Pod/)
+  expect(tokenRefusal(AGENT, 'robot', request('Pod', ''), found)).toMatch(/bound by uid to a Pod/)
 })
 
 test('a Pod without an account has the default one', () => {

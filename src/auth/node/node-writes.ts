@@ -8,14 +8,17 @@ import { accountOf } from './pod-references.ts'
 /** Domains whose labels mean something to the cluster. */
 const CLUSTER = /(?:^|\.)(?:kubernetes|k8s|orch)\.io$/u
 
-/** Of those, what the agents of nodes find out by themselves, and what is theirs to say, as in Kubernetes. */
+/**
+ * Labels of these domains that an agent may set nevertheless, as in Kubernetes: whole domains that are reserved
+ * for agents (`OF_AGENTS`), and facts that an agent detects (`FOUND`).
+ */
 const OF_AGENTS = /(?:^|\.)(?:kubelet|node)\.(?:kubernetes|orch)\.io$/u
 const FOUND =
   /^(?:(?:beta\.)?(?:kubernetes|orch)\.io\/(?:arch|hostname|instance-type|os)|(?:topology|failure-domain\.beta)\.(?:kubernetes|orch)\.io\/(?:region|zone))$/u
 
 /**
- * Why an agent of a node may not write an object, whatever its roles permit: what the plugin
- * NodeRestriction of Kubernetes refuses. Undefined: it may, or the user is no node agent.
+ * Why a node agent may not write an object, whatever its roles permit: the rules of the admission plugin
+ * NodeRestriction of Kubernetes. Undefined: it may, or the user is no node agent.
  */
 export type NodeWriteRule = (
   user: User,
@@ -23,7 +26,10 @@ export type NodeWriteRule = (
   old: JsonObject | undefined,
 ) => string | undefined
 
-/** Its own Node, without owners, the labels of who administers the cluster, and, once it exists, other taints. */
+/**
+ * An agent may write its own Node, but not change its owners, the labels that are reserved for administrators,
+ * or, once the Node exists, its taints.
+ */
 export const nodeWrite: NodeWriteRule = (user, next, old) => {
   const node = nodeOfUser(user)
   if (node === undefined) return undefined
@@ -43,7 +49,7 @@ export const nodeWrite: NodeWriteRule = (user, next, old) => {
   return undefined
 }
 
-/** Its own Lease, in the namespace of such Leases. */
+/** An agent may write its own Lease in the namespace of node Leases. */
 export const leaseWrite: NodeWriteRule = (user, next) => {
   const node = nodeOfUser(user)
   if (node === undefined) return undefined
@@ -52,13 +58,16 @@ export const leaseWrite: NodeWriteRule = (user, next) => {
   return `node ${quote(node)} may write its own Lease in ${NODE_LEASES} only`
 }
 
-/** A Pod that is bound to it, without what selects, owns or keeps the Pod. */
+/**
+ * An agent may write a Pod that is bound to its node, but not create one or change its labels, owners or
+ * finalizers.
+ */
 export const podWrite: NodeWriteRule = (user, next, old) => {
   const node = nodeOfUser(user)
   if (node === undefined) return undefined
   if (old === undefined) return `node ${quote(node)} may not create Pods`
   if (stringAt(old, 'spec', 'nodeName') !== node) {
-    return `node ${quote(node)} may write Pods that are bound to it only`
+    return `node ${quote(node)} may write only Pods that are bound to it`
   }
   const changed = ['labels', 'ownerReferences', 'finalizers'].find(
     (field) => !isSame(next, old, 'metadata', field),
@@ -67,9 +76,9 @@ export const podWrite: NodeWriteRule = (user, next, old) => {
 }
 
 /**
- * Why the agent of a node may not request a token. It must be bound to the Pod that it is for, by
- * uid, and that Pod must run on the node as the account. `request`: a TokenRequest; `pod`: the Pod
- * that it names, undefined: there is none.
+ * Why the agent of a node may not request a token. The token must be bound by uid to a Pod that runs on the
+ * node as the account. `request`: a TokenRequest; `pod`: the Pod that it names; undefined: that Pod does not
+ * exist.
  */
 export function tokenRefusal(
   user: User,
@@ -85,7 +94,7 @@ export function tokenRefusal(
     stringAt(bound, 'kind') === 'Pod' && uid !== '' && stringAt(pod, 'metadata', 'uid') === uid
   const isHere = stringAt(pod, 'spec', 'nodeName') === node && accountOf(pod) === account
   if (isOfPod && isHere) return undefined
-  return `node ${quote(node)} may request tokens only that are bound to a Pod on it, by uid`
+  return `node ${quote(node)} may only request tokens that are bound by uid to a Pod on it`
 }
 
 /** An absent list or map is an empty one. */
@@ -105,8 +114,8 @@ function quote(text: string): string {
 }
 
 /**
- * Whether a label of a Node is for who administers the cluster alone: it says where Pods may run, or that
- * the node is one of the control plane.
+ * Whether only administrators may set a label of a Node: it says where Pods may run, or that the node belongs
+ * to the control plane.
  */
 function isRestrictedLabel(label: string): boolean {
   const slash = label.indexOf('/')

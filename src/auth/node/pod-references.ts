@@ -1,7 +1,7 @@
 import { arrayAt, type Json, type JsonObject, stringAt, valueAt } from '../../lib/json.ts'
 import { DEFAULT_ACCOUNT } from '../../resources/names.ts'
 
-/** Whether a Pod needs an object of its namespace: what its node may therefore read. */
+/** Whether a Pod refers to an object of its namespace, which its node may therefore read. */
 export function podNeeds(pod: JsonObject, resource: string, name: string): boolean {
   const spec = valueAt(pod, 'spec')
   if (resource === 'serviceaccounts') return accountOf(pod) === name
@@ -30,7 +30,7 @@ function configMapNames(spec: Json | undefined): readonly string[] {
   ]
 }
 
-/** The volumes, and what projected ones are made of. */
+/** The volumes of a Pod, and the sources of its projected volumes. */
 function sources(spec: Json | undefined): readonly Json[] {
   return arrayAt(spec, 'volumes').flatMap((volume) => [
     volume,

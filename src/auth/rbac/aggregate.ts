@@ -5,9 +5,10 @@ import { arrayAt, isJsonObject, type Json, type JsonObject, valueAt } from '../.
 export type SelectorMatch = (selector: Json, labels: Json | undefined) => boolean
 
 /**
- * The rules that an aggregated ClusterRole must have: those of all ClusterRoles with rules of their own that its
- * selectors select, directly or through other aggregated ones, each rule once, in the order of the roles. Roles
- * that select each other thus give up a rule that its source gave up. Undefined: the role is not aggregated.
+ * The rules that an aggregated ClusterRole must have: the rules of all ClusterRoles that its selectors select,
+ * directly or through other aggregated roles, each rule once, in the order of the roles. The stored rules of an
+ * aggregated role are never a source, so roles that select each other also lose a rule that the original role
+ * lost. Undefined: the role is not aggregated.
  */
 export function aggregatedRules(
   role: JsonObject,
@@ -27,7 +28,7 @@ export function aggregatedRules(
   return rules
 }
 
-/** Whether the rules of a ClusterRole are those of others. */
+/** Whether the rules of a ClusterRole are collected from other roles. */
 export function isAggregated(role: JsonObject): boolean {
   return isJsonObject(role['aggregationRule'])
 }

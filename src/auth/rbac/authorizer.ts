@@ -4,7 +4,7 @@ import type { Binding, RoleReference } from './binding.ts'
 import type { Policy } from './policy.ts'
 import { EVERYTHING, type PolicyRule } from './policy-rule.ts'
 
-/** The decision by a binding, which permits many actions. */
+/** Decisions by binding: one binding permits many actions, always with the same decision. */
 const PERMISSIONS = new WeakMap<Binding, Decision>()
 
 /** Decides what a user may do. */
@@ -12,11 +12,11 @@ export interface Authorizer {
   authorize(user: User, action: Action): Decision
   /** Every rule that the user is granted in a namespace; an empty namespace: in the whole cluster. */
   rulesOf(user: User, namespace: string): readonly PolicyRule[]
-  /** The rules of a role; undefined: there is none of this name. */
+  /** The rules of a role; undefined: the role does not exist. */
   rulesOfRole(role: RoleReference): readonly PolicyRule[] | undefined
 }
 
-/** By the roles and bindings of a policy, as they are at the moment of the question. */
+/** Decides by the roles and bindings that a policy holds at the time of each call. */
 export function rbacAuthorizer(policy: Policy): Authorizer {
   return {
     authorize: (user, action) => authorize(policy, user, action),
@@ -25,7 +25,10 @@ export function rbacAuthorizer(policy: Policy): Authorizer {
   }
 }
 
-/** The group of administrators may do everything, whatever roles and bindings say, so none is locked out. */
+/**
+ * Permits the group of administrators everything, whatever roles and bindings say, so that a wrong role cannot
+ * lock them out. `next` decides for everyone else.
+ */
 export function permitMasters(next: Authorizer): Authorizer {
   const isMaster = ({ groups }: User): boolean => groups.includes(MASTERS)
   return {
@@ -37,7 +40,10 @@ export function permitMasters(next: Authorizer): Authorizer {
 
 const MASTER: Decision = { isAllowed: true, reason: `a member of the group ${MASTERS}` }
 
-/** Of a server without users, which only its own machine can reach; roles are those of the policy. */
+/**
+ * The authorizer of a server without users, which only its own machine can reach. The policy is used only to
+ * look up roles.
+ */
 export function permitEverything(policy: Policy): Authorizer {
   return {
     authorize: () => ({ isAllowed: true, reason: '' }),
@@ -57,11 +63,14 @@ export function rulesOfUser(policy: Policy, user: User, namespace: string): read
 
 interface Decision {
   readonly isAllowed: boolean
-  /** For operators and the audit log: the binding that permits it, or roles that do not exist. */
+  /**
+   * For operators and the audit log: the binding that permits the action, or the roles that bindings name and
+   * that do not exist.
+   */
   readonly reason: string
 }
 
-/** Whether roles and bindings permit an action: they only ever permit, so one rule is enough. */
+/** Whether roles and bindings permit an action. RBAC has no rules that deny, so one matching rule is enough. */
 export function authorize(policy: Policy, user: User, action: Action): Decision {
   const namespace = isPathAction(action) ? '' : action.namespace
   for (const index of policy.indexesOf(user, namespace)) {
@@ -81,7 +90,7 @@ function permission(binding: Binding): Decision {
   return made
 }
 
-/** As kube-apiserver says it: kubectl shows it after `no - `. */
+/** In the words of kube-apiserver; kubectl shows it after `no - `. */
 function reasonOf(missing: readonly string[]): string {
   if (missing.length === 0) return ''
   return missing.length === 1 ? `RBAC: ${missing[0]}` : `RBAC: [${missing.join(', ')}]`

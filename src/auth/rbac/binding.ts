@@ -12,7 +12,7 @@ export interface RoleReference {
 /** A user or a group as bindings name it; accounts are users. */
 export type SubjectKey = string
 
-/** What a RoleBinding, or a ClusterRoleBinding without a namespace, grants to whom. */
+/** A RoleBinding, or a ClusterRoleBinding, which has no namespace: the role and the subjects that it is granted to. */
 export interface Binding {
   readonly kind: 'RoleBinding' | 'ClusterRoleBinding'
   /** Empty: it grants everywhere. */
@@ -39,7 +39,7 @@ export function readBinding(object: JsonObject): Binding {
   }
 }
 
-/** What was computed for a user, who sends many requests. */
+/** The keys of each user, computed once because a user sends many requests. */
 const KEYS_OF_USERS = new WeakMap<User, readonly SubjectKey[]>()
 
 /** Every subject that a user is: itself and its groups. */

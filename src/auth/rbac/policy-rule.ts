@@ -13,17 +13,17 @@ export interface PolicyRule {
   readonly resources: readonly string[]
   /** Empty: every object. */
   readonly resourceNames: readonly string[]
-  /** Exact, or the beginning of paths, closed by `*`. */
+  /** Exact paths, or prefixes that end with `*`. */
   readonly nonResourceURLs: readonly string[]
 }
 
-/** What permits every action. */
+/** Rules that permit every action. */
 export const EVERYTHING: readonly PolicyRule[] = [
   { verbs: [ALL], apiGroups: [ALL], resources: [ALL], resourceNames: [], nonResourceURLs: [] },
   { verbs: [ALL], apiGroups: [], resources: [], resourceNames: [], nonResourceURLs: [ALL] },
 ]
 
-/** The rules of a Role or ClusterRole; a part that is no list of strings counts as absent. */
+/** The rules of a Role or ClusterRole; a field that is not a list of strings counts as absent. */
 export function rulesOfRole(role: JsonObject): readonly PolicyRule[] {
   return arrayAt(role, 'rules').map((rule) => ({
     verbs: stringsAt(rule, 'verbs'),

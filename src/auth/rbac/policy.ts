@@ -12,15 +12,15 @@ import { permitsPath } from './path-rule.ts'
 import { ALL, type PolicyRule, rulesOfRole } from './policy-rule.ts'
 
 /**
- * All roles and bindings, found by subject: a question costs what its user is granted, however
- * many bindings there are. An object replaces the one of its kind, namespace and name.
+ * All roles and bindings, indexed by subject: a lookup costs what its user is granted, however many bindings
+ * there are. Setting an object replaces the one of the same kind, namespace and name.
  */
 export class Policy {
   readonly #roles = new Map<string, readonly PolicyRule[]>()
   readonly #bindings = new Map<string, Binding>()
   /** By namespace, empty for the whole cluster. */
   readonly #granted = new Map<string, Map<SubjectKey, Set<Binding>>>()
-  /** Made at the first question about a subject; all are forgotten when anything changes. */
+  /** Built at the first lookup of a subject; all are discarded when anything changes. */
   readonly #indexes = new Map<string, Map<SubjectKey, GrantIndex>>()
 
   /** Takes a stored Role (with a namespace) or ClusterRole (without). */
@@ -62,12 +62,15 @@ export class Policy {
     if (granted?.size === 0) this.#granted.delete(binding.namespace)
   }
 
-  /** The rules of a role; undefined: there is none of this name. */
+  /** The rules of a role; undefined: the role does not exist. */
   rulesOf(role: RoleReference): readonly PolicyRule[] | undefined {
     return this.#roles.get(roleKey(role))
   }
 
-  /** The same of each subject that the user is, as indexes. */
+  /**
+   * What a user is granted in a namespace and in the whole cluster: one index for each subject that the user
+   * matches.
+   */
   *indexesOf(user: User, namespace: string): Iterable<GrantIndex> {
     const subjects = subjectKeysOf(user)
     for (const scope of namespace === '' ? [''] : ['', namespace]) {
@@ -92,8 +95,8 @@ export class Policy {
   }
 
   /**
-   * What a user is granted in a namespace, grants for the whole cluster first; an empty namespace
-   * means those alone. A binding that names the user twice is returned twice.
+   * What a user is granted in a namespace, grants for the whole cluster first; an empty namespace: only those.
+   * A binding that names the user twice is returned twice.
    */
   *grantsTo(user: User, namespace: string): Iterable<Grant> {
     const subjects = subjectKeysOf(user)
@@ -138,8 +141,8 @@ interface Grant {
 }
 
 /**
- * All that one subject is granted in one namespace, or in the whole cluster, found by verb, group
- * and resource: a question costs a few lookups, however many bindings name the subject.
+ * Everything that one subject is granted in one namespace, or in the whole cluster, indexed by verb, group and
+ * resource: a decision costs a few lookups, however many bindings name the subject.
  */
 export class GrantIndex {
   /** Bindings whose role does not exist. */
@@ -201,13 +204,13 @@ function permitsResource(
   return permitsName(resources.get(`${ALL}/${subresource}`), name)
 }
 
-/** An action without a name is about many objects, which a rule about some of them does not permit. */
+/** An action without a name is about many objects; a rule with resource names does not permit it. */
 function permitsName(entries: readonly Entry[] | undefined, name: string): Binding | undefined {
   return entries?.find(({ names }) => names.length === 0 || (name !== '' && names.includes(name)))
     ?.binding
 }
 
-/** An entry for every object makes all others of its combination needless. */
+/** Adds an entry. One that covers every object makes the others of its verb, group and resource redundant. */
 function add(entries: Entry[], entry: Entry): void {
   if (entries[0]?.names.length === 0) return
   if (entry.names.length === 0) entries.length = 0

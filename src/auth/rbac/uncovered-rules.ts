@@ -1,19 +1,20 @@
 import { coversPath } from './path-rule.ts'
 import { ALL, type PolicyRule } from './policy-rule.ts'
 
-/** Texts that are compared in one question: some ten milliseconds. */
+/** The string comparisons of one call: about ten milliseconds. */
 const MAX_COMPARISONS = 1_000_000
 
-/** Combinations of verb, group, resource and name that are looked at in one question. */
+/** The combinations of verb, group, resource and name that one call examines. */
 const MAX_COMBINATIONS = 20_000
 
-/** What a user would grant without having it; `tooMany`: the rules are too large to compare. */
+/** The rules that a user would grant without holding them; `tooMany`: there are too many to compare. */
 export type Uncovered = readonly PolicyRule[] | 'tooMany'
 
 /**
- * The parts of `granted` that no rule of `held` covers, each of one verb and one resource or path:
- * who grants them would give away more than it has. A rule is divided only where no single held
- * rule covers it whole, and no further than a bound: a writer chooses both lists, and others wait.
+ * The parts of `granted` that no rule of `held` covers, each of one verb and one resource or path: a user who
+ * grants them would give away more than it has. A rule is divided only where no single held rule covers it
+ * completely. The work is bounded, because the writer controls the size of both lists and other requests wait
+ * meanwhile.
  */
 export function uncoveredRules(
   granted: readonly PolicyRule[],
@@ -56,7 +57,7 @@ function* partsOf(rule: PolicyRule): Iterable<PolicyRule> {
   }
 }
 
-/** The lists of a rule, for many questions. */
+/** The lists of a rule, as sets for repeated lookups. */
 interface Lists {
   readonly verbs: ReadonlySet<string>
   readonly apiGroups: ReadonlySet<string>
@@ -66,7 +67,7 @@ interface Lists {
   readonly nonResourceURLs: readonly string[]
 }
 
-/** The rules that a user holds. When it compared too much, it covers nothing more, and `isExhausted`. */
+/** The rules that a user holds. After `MAX_COMPARISONS` it is exhausted: it then covers nothing more. */
 class HeldRules {
   readonly #rules: readonly PolicyRule[]
   readonly #lists = new Map<PolicyRule, Lists>()
@@ -105,7 +106,7 @@ class HeldRules {
     return held.some((url) => coversPath(url, path))
   }
 
-  /** False, too, when too much was compared. */
+  /** Whether `isHeld` accepts all texts; also false once the comparisons are exhausted. */
   #all(texts: readonly string[], isHeld: (text: string) => boolean): boolean {
     return texts.every((text) => this.#left-- > 0 && isHeld(text))
   }
@@ -131,7 +132,7 @@ function hasOrAll(held: ReadonlySet<string>, text: string): boolean {
   return held.has(text) || held.has(ALL)
 }
 
-/** `pods` does not cover `pods/log`; every resource, or that subresource of all, does. */
+/** `pods` does not cover `pods/log`; `*`, `pods/log` and `*` with `/log` do. */
 function hasResource(held: ReadonlySet<string>, resource: string): boolean {
   if (hasOrAll(held, resource)) return true
   const slash = resource.indexOf('/')

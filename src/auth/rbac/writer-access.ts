@@ -4,17 +4,17 @@ import type { Authorizer } from './authorizer.ts'
 import type { RoleReference } from './binding.ts'
 import type { PolicyRule } from './policy-rule.ts'
 
-/** What is known of the user who writes an object. */
+/** The permissions of the user who writes an object. */
 export interface WriterAccess {
   readonly user: User
   readonly permits: (action: ResourceAction) => boolean
   /** Every rule that the user is granted in a namespace; an empty one: in the whole cluster. */
   readonly rulesIn: (namespace: string) => readonly PolicyRule[]
-  /** The rules of a role; undefined: there is none of this name. */
+  /** The rules of a role; undefined: the role does not exist. */
   readonly rulesOfRole: (role: RoleReference) => readonly PolicyRule[] | undefined
 }
 
-/** What an authorizer says of a user. */
+/** The permissions of a user, looked up in an authorizer. */
 export function writerAccess(authorizer: Authorizer, user: User): WriterAccess {
   return {
     user,

@@ -35,7 +35,7 @@ export function forge(header: unknown, payload: unknown, signer: Signer): string
   return `${input}.${signer(input).toString('base64url')}`
 }
 
-/** Signatures as attackers, and honest keys, make them. */
+/** Signatures as attackers and as valid keys make them. */
 export const signers = {
   none: () => Buffer.alloc(0),
   zeros: () => Buffer.alloc(64),

@@ -3,16 +3,16 @@ import type { JsonObject } from '../../lib/json.ts'
 import type { SigningKey } from '../tokens/signing-key.ts'
 import { forge, newSigningKey, segment, signers } from './forge.ts'
 
-/** What an attacker knows of a server, and the keys by which honest tokens are signed. */
+/** What an attacker knows about a server, and the keys that sign valid tokens. */
 export interface ForgedServer {
   readonly issuer: string
-  /** What honest tokens are for. */
+  /** The audience of valid tokens. */
   readonly audience: string
   readonly ec: SigningKey
   readonly rsa: SigningKey
-  /** Those of an honest token. */
+  /** The claims of a valid token. */
   readonly claims: JsonObject
-  /** Now, since 1970. */
+  /** The current time, in seconds since 1970. */
   readonly seconds: number
 }
 
@@ -178,7 +178,7 @@ export function forgeries({ issuer, audience, ec, rsa, claims, seconds }: Forged
 
 const ALPHABET = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_'
 
-/** The same bytes by another text: the last letter of 64 bytes has four bits that mean nothing. */
+/** Another text for the same bytes: in base64url of 64 bytes, four bits of the last character are unused. */
 function withStrayBits(token: string): string {
   return `${token.slice(0, -1)}${ALPHABET[ALPHABET.indexOf(token.slice(-1)) + 1]}`
 }

@@ -9,8 +9,8 @@ export interface RbacObjects {
 }
 
 /**
- * The rules of RBAC as a book would write them, without an index or a shared line: for each
- * binding, each subject and each rule, one question after the other.
+ * A textbook implementation of RBAC that shares no code with the real one and has no index: it loops over each
+ * binding, each subject and each rule.
  */
 export function naivelyAllowed(
   { roles, bindings }: RbacObjects,

@@ -10,7 +10,7 @@ export type Permission = string
 /** By the name of the role that permitted it. */
 export type UsedPermissions = ReadonlyMap<string, ReadonlySet<Permission>>
 
-/** Records every decision of authorizers that permits something, until the test ends. */
+/** Records every decision of authorizers that permits an action, until the test ends. */
 export function recordPermissions(): UsedPermissions {
   const used = new Map<string, Set<Permission>>()
   const permits = GrantIndex.prototype.permits
@@ -26,7 +26,7 @@ export function recordPermissions(): UsedPermissions {
   return used
 }
 
-/** Every permission of rules that no recorded one is covered by; wildcards cover everything. */
+/** Every permission of the rules that no recorded permission needed; wildcards cover everything. */
 export function unusedPermissions(
   rules: readonly RoleRule[],
   used: ReadonlySet<Permission>,

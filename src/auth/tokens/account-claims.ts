@@ -1,13 +1,13 @@
 import { isJsonObject, type Json, type JsonObject, stringAt, valueAt } from '../../lib/json.ts'
 import { accountUserName, parseAccountUserName } from '../service-account-name.ts'
 
-/** Identifies an object: by its uid too, since a later object may have the same name. */
+/** Identifies an object, also by uid, because a later object may have the same name. */
 export interface ObjectIdentity {
   readonly name: string
   readonly uid: string
 }
 
-/** A token ends with the object that it is bound to. */
+/** The kinds that a token can be bound to; it ends with that object. */
 export type BoundKind = 'pod' | 'secret' | 'node'
 
 export interface BoundObject extends ObjectIdentity {
@@ -39,7 +39,7 @@ export function accountPayload(claims: AccountClaims): JsonObject {
   }
 }
 
-/** The claims of a payload whose signature was verified; undefined: it says nothing of an account. */
+/** The claims of a payload whose signature was verified; undefined: it names no account. */
 export function readAccountClaims(payload: JsonObject): AccountClaims | undefined {
   const claims = valueAt(payload, 'kubernetes.io')
   if (!isJsonObject(claims)) return undefined
@@ -56,14 +56,14 @@ export function readAccountClaims(payload: JsonObject): AccountClaims | undefine
   return identity && { namespace, account, bound: { kind, ...identity } }
 }
 
-/** What the token in a Secret says: it is accepted while the Secret holds it. */
+/** The claims of a token that is stored in a Secret. It is accepted while the Secret holds it. */
 export interface SecretClaims extends AccountClaims {
   readonly secretName: string
 }
 
 const SECRET_CLAIM = 'kubernetes.io/serviceaccount/'
 
-/** The whole payload of the token in a Secret, which has no end and no audience. */
+/** The whole payload of a token that is stored in a Secret: without an expiry and without an audience. */
 export function secretPayload({ namespace, account, secretName }: SecretClaims): JsonObject {
   return {
     iss: SECRET_ISSUER,
@@ -75,7 +75,7 @@ export function secretPayload({ namespace, account, secretName }: SecretClaims):
   }
 }
 
-/** Tokens in Secrets were issued with these claims before there were bound ones. */
+/** Reads the claims of tokens that are stored in Secrets, a format older than bound tokens. */
 export function readSecretClaims(payload: JsonObject): SecretClaims | undefined {
   const claim = (name: string): string => stringAt(payload, `${SECRET_CLAIM}${name}`)
   const namespace = claim('namespace')

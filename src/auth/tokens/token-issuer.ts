@@ -6,14 +6,14 @@ import type { SigningKey } from './signing-key.ts'
 
 export interface TokenRequest {
   readonly claims: AccountClaims
-  /** At least one; the API server takes a token that has one of its own. */
+  /** At least one; the API server accepts a token that names one of its own audiences. */
   readonly audiences: readonly string[]
   readonly lifetimeSeconds: number
 }
 
 export interface IssuedToken {
   readonly token: string
-  /** `jti`: names the token in audit logs, which never hold the token itself. */
+  /** The claim `jti`: identifies the token in audit logs, which never contain the token itself. */
   readonly id: string
   readonly expiresAt: Date
 }

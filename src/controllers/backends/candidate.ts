@@ -44,7 +44,7 @@ export function hostnameOf({ hostname, subdomain }: PodObject, service: ServiceO
   return subdomain === service.meta.name ? hostname : ''
 }
 
-/** The field `targetRef` of an endpoint: the Pod that it is. */
+/** The field `targetRef` of an endpoint: a reference to the Pod. */
 export function targetRefOf({ meta }: PodObject): JsonObject {
   return { kind: 'Pod', namespace: meta.namespace, name: meta.name, uid: meta.uid }
 }

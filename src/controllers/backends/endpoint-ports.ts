@@ -6,8 +6,9 @@ import { isHeadless } from '../objects/service-object.ts'
 /**
  * The ports on which a Pod serves a Service, as EndpointSlices hold them, in the order of `sortPorts`. A named
  * target port is looked up in the Pod by name and protocol, so Pods may have different numbers; a port that the
- * Pod does not have is left out. Undefined when the Pod has none of the ports, or the Service has none and a
- * ClusterIP. Empty when the Service has none and is headless: its endpoints are addresses alone.
+ * Pod does not have is left out. Undefined when the Pod has none of the ports, or when a Service with a
+ * ClusterIP has no ports. Empty when a headless Service has no ports: its endpoints are addresses without
+ * ports.
  */
 export function endpointPorts(
   service: ServiceObject,

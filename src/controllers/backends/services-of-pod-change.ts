@@ -20,7 +20,7 @@ export function servicesOfPodChange(
   return pods.flatMap((pod) => servicesOf(pod, view))
 }
 
-/** The fields of a Pod on which endpoints depend: not the rest of `metadata`, which changes at every write. */
+/** The fields of a Pod on which endpoints depend: without the rest of `metadata`, which changes at every write. */
 function endpointFields({ meta, ...rest }: PodObject): unknown {
   return { ...rest, uid: meta.uid, labels: meta.labels }
 }

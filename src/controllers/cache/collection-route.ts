@@ -1,6 +1,6 @@
 /** The path and the kind of a collection in the Kubernetes API. */
 export interface CollectionRoute {
-  /** Path in front of `namespaces/…` or the plural. */
+  /** The path before `namespaces/…` or the plural name. */
   readonly root: string
   readonly kind: string
   readonly namespaced: boolean
@@ -9,7 +9,7 @@ export interface CollectionRoute {
 const CORE = '/api/v1'
 const RBAC = '/apis/rbac.authorization.k8s.io/v1'
 
-/** Every collection of the API server but Events: no object owns them and no controller reads them. */
+/** Every collection of the API server except Events, which no object owns and no controller reads. */
 export const COLLECTION_ROUTES = {
   services: inNamespace(CORE, 'Service'),
   pods: inNamespace(CORE, 'Pod'),

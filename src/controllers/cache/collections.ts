@@ -49,9 +49,9 @@ export interface CollectionSpec<T> {
   readonly decode: (object: JsonObject) => T
   /** Names of the groups by which controllers find the object. */
   readonly groups: (object: T) => readonly string[]
-  /** Amounts, whole numbers, that are added up over the collection, by name. */
+  /** What an object adds to the totals of the collection (see `Totals`). */
   readonly totals?: (object: T) => Totals
-  /** The field that its owner changes with each heartbeat; empty: none. */
+  /** The field that the sender of heartbeats changes with each one; empty: the object has none. */
   readonly heartbeat?: (object: T) => string
 }
 
@@ -112,20 +112,20 @@ export const COLLECTIONS: { readonly [K in CollectionName]: CollectionSpec<Objec
   clusterrolebindings: METADATA_ONLY,
 }
 
-/** Pods of a namespace with a label; Services whose selector has it as its first label. */
+/** Pods of a namespace that have a label; Services of the namespace whose selector has that label as its first one. */
 export function labelGroup(namespace: string, [key, value]: readonly [string, string]): string {
   return `${namespace}/${key}=${value}`
 }
 
-/** Services whose status names an address for a load balancer. */
+/** Services whose load balancer status contains this address. */
 export function ingressGroup(ip: string): string {
   return `ingress ${ip}`
 }
 
-/** Services that have not got the addresses that they request from a load balancer. */
+/** Services that request addresses of a load balancer and have not got all of them. */
 export const WAITING_GROUP = 'waiting for ingress'
 
-/** Services whose endpoints get hints in proportion to the processors of each zone. */
+/** Services whose endpoints get zone hints in proportion to the processors of each zone. */
 export const AUTO_HINTS_GROUP = 'auto hints'
 
 /** Pods whose containers have ended for good. */
@@ -136,7 +136,7 @@ export function accountGroup(key: string): string {
   return `account ${key}`
 }
 
-/** ClusterRoles whose rules are those of others. */
+/** ClusterRoles whose rules are aggregated from other ClusterRoles. */
 export const AGGREGATED_GROUP = 'aggregated'
 
 /** Objects that name the object with this uid as an owner; a group of every collection. */
@@ -164,7 +164,7 @@ export function nodeGroup(nodeName: string): string {
   return `node ${nodeName}`
 }
 
-/** `/api/v1/namespaces/shop/endpoints`, or with a name the path of one object. */
+/** The path of a collection, such as `/api/v1/namespaces/shop/endpoints`, or with a name that of one object. */
 export function pathOf(collection: CollectionName, namespace: string, name?: string): string {
   const scope = namespace === '' ? '' : `/namespaces/${encodeURIComponent(namespace)}`
   const object = name === undefined ? '' : `/${encodeURIComponent(name)}`
@@ -183,11 +183,11 @@ function readLease(object: JsonObject): LeaseObject {
   return { meta: readMeta(object), renewedAt: stringAt(object, 'spec', 'renewTime') }
 }
 
-/** The fields of a ConfigMap that controllers read: its metadata, and of `kube-root-ca.crt` the data. */
+/** The fields of a ConfigMap that controllers read: its metadata, and for `kube-root-ca.crt` also its data. */
 interface ConfigMapObject extends MetadataObject {
   /** Empty for any other ConfigMap. */
   readonly data: StringMap
-  /** Its data cannot be changed. */
+  /** The field `immutable`: the data cannot be changed. */
   readonly isImmutable: boolean
 }
 

@@ -2,8 +2,8 @@ import type { Clock } from '../../lib/clock.ts'
 
 /**
  * When the heartbeats of a collection were last seen to change, in milliseconds since the epoch by the clock of
- * this replica: the time in a heartbeat is from its sender's clock. Deleted objects are forgotten. The first
- * list is no heartbeat, because its objects may be of any age.
+ * this replica, because the time in a heartbeat comes from its sender's clock. Deleted objects are forgotten.
+ * Objects of the first list do not count as heartbeats, because they may be of any age.
  */
 export class Heartbeats<T> {
   readonly #textOf: (object: T) => string

@@ -14,17 +14,18 @@ export interface ObjectChange<T> {
   readonly after: T | undefined
 }
 
-/** What is kept of a collection beside its objects. */
+/** What a cache keeps in addition to the objects of a collection. */
 export interface CacheExtras<T> {
   readonly heartbeats?: Heartbeats<T> | undefined
   readonly totalsOf?: ((object: T) => Totals) | undefined
 }
 
 /**
- * One collection, from the events of the watch and the results of this replica's own writes. It has the result
- * of a write at once, and an older event of the watch does not undo it, so that no decision is made on a state
- * from before an own write. A list confirms or undoes the writes that it includes. A list whose version is
- * below that of an earlier event undoes any: the server has lost its history, and perhaps the writes with it.
+ * One collection, from the events of the watch and the results of this replica's own writes. The result of a
+ * write is visible at once, and an older event of the watch does not undo it, so no decision is based on a
+ * state from before an own write. A list confirms or undoes the writes that it includes. A list whose version
+ * is below that of an earlier event undoes all writes that it does not contain: the server has lost its
+ * history, and perhaps the writes with it.
  */
 export class ObjectCache<T extends Identified> implements Collection<T> {
   readonly #groupsOf: (object: T) => readonly string[]
@@ -69,7 +70,7 @@ export class ObjectCache<T extends Identified> implements Collection<T> {
     return this.#heartbeats?.heardAt(key)
   }
 
-  /** Takes an object from the watch; undefined when it is not new, or older than an own write. */
+  /** Takes an object from the watch. Returns undefined if it is unchanged, or older than an own write. */
   watched(key: string, value: T | undefined): ObjectChange<T> | undefined {
     if (value !== undefined && !isRewound(this.#seenVersion, value.meta.version)) {
       this.#seenVersion = value.meta.version
@@ -88,7 +89,7 @@ export class ObjectCache<T extends Identified> implements Collection<T> {
     return { ...this.#set(key, value), before: unseen.base }
   }
 
-  /** What a write, or a read of a single object, brought. */
+  /** Takes an object from the result of a write, or of a read of a single object. */
   written(key: string, value: T): ObjectChange<T> | undefined {
     const base = this.#base(key)
     if (base !== undefined && order(value.meta.version, base) <= 0) return undefined
@@ -96,7 +97,7 @@ export class ObjectCache<T extends Identified> implements Collection<T> {
     return this.#set(key, value)
   }
 
-  /** The object with this uid is gone, as the server has reported. */
+  /** Removes the object with this uid, which the server has reported as deleted. */
   removed(key: string, uid: string): ObjectChange<T> | undefined {
     if (this.#objects.get(key)?.meta.uid !== uid) return undefined
     const base = this.#base(key)
@@ -105,7 +106,10 @@ export class ObjectCache<T extends Identified> implements Collection<T> {
     return this.#set(key, undefined)
   }
 
-  /** Everything has been listed, as it was at `version`; what that settles. */
+  /**
+   * To be called when everything has been listed, as of `version`. Returns the changes from own writes that the
+   * list undoes.
+   */
   listed(version: string): readonly ObjectChange<T>[] {
     const isOtherEpoch = isRewound(this.#seenVersion, version)
     this.#seenVersion = version

@@ -8,7 +8,10 @@ import type { ObjectChange, View } from './object-cache.ts'
 /** The keys that a change makes dirty; the view shows the state after it. */
 export type Affects<T> = (change: ObjectChange<T>, view: View) => Iterable<string>
 
-/** The Pods that a Service selects; costs as much as its rarest label has Pods. */
+/**
+ * The Pods that a Service selects; the cost is proportional to the number of Pods with the rarest label of its
+ * selector.
+ */
 export function podsOf(service: ServiceObject, view: View): readonly PodObject[] {
   const { selector, meta } = service
   if (selector === undefined) return []
@@ -38,8 +41,8 @@ function selects(selector: StringMap, labels: StringMap): boolean {
 }
 
 /**
- * Makes the Pods of a node dirty when the node is created, is deleted, or changes in `facts`;
- * a change of anything else makes none dirty.
+ * Makes the Pods of a node dirty when the node is created or deleted, or when its `facts` change. Other changes
+ * make none dirty.
  */
 export function podsOfNode(facts: (node: NodeObject) => unknown): Affects<NodeObject> {
   return ({ key, before, after }, view) => {

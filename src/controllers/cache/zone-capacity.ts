@@ -1,7 +1,7 @@
 import type { NodeObject } from '../objects/node-object.ts'
 import type { Totals } from './totals.ts'
 
-/** The processors that run Pods, as far as the Nodes report them. */
+/** The processors of the nodes that run Pods, as the Nodes report them. */
 export interface ZoneCapacity {
   /** Thousandths of processors of the ready nodes in each zone; greater than 0. */
   readonly zones: ReadonlyMap<string, number>
@@ -11,13 +11,10 @@ export interface ZoneCapacity {
 
 const INCOMPLETE = 'incomplete'
 const ZONE = 'zone '
-/** Ten thousand processors: no machine has more, and shares of 5,000 such nodes stay exact. */
+/** Ten thousand processors. No machine has more, and sums over 5,000 such nodes are exact. */
 const MAX_CPU_MILLIS = 1e7
 
-/**
- * What a Node adds to the capacity. Nodes that are not ready and those of the control
- * plane count for nothing.
- */
+/** What a Node adds to the capacity. Nodes that are not ready, and nodes of the control plane, add nothing. */
 export function capacityOf({ zone, cpuMillis, controlPlane, readiness }: NodeObject): Totals {
   if (controlPlane || readiness.status !== 'True') return []
   const isKnown = zone !== '' && cpuMillis > 0 && cpuMillis <= MAX_CPU_MILLIS

@@ -12,32 +12,32 @@ export const RUNNER_METRICS = {
     name: 'workqueue_depth',
     type: 'gauge',
     labels: ['controller'],
-    help: 'Keys that wait to be looked at, without those that back off.',
+    help: 'Keys that wait to be reconciled, without those whose retry is delayed.',
   },
   retries: {
     name: 'workqueue_retries_total',
     type: 'counter',
     labels: ['controller'],
-    help: 'Keys that came back because a write was refused or failed.',
+    help: 'Keys that are reconciled again because a write was refused or failed.',
   },
   workDuration: {
     name: 'workqueue_work_duration_seconds',
     type: 'histogram',
     labels: ['controller'],
     buckets: exponential(0.0001, 4, 10),
-    help: 'How long one key took, with its writes.',
+    help: 'How long the reconcile of one key took, including its writes.',
   },
   writes: {
     name: 'controller_writes_total',
     type: 'counter',
     labels: ['controller', 'verb', 'result'],
-    help: 'Writes by what they did and how they ended; a conflict is expected and tried again.',
+    help: 'Writes, by verb and result; a conflict is expected and is retried.',
   },
   problems: {
     name: 'controller_problems_total',
     type: 'counter',
     labels: ['controller', 'code'],
-    help: 'Problems that began, by their code (see errors.md); one that lasts counts once.',
+    help: 'Problems that began, by their code (see errors.md); a lasting problem counts once.',
   },
 } as const satisfies Readonly<Record<string, MetricDefinition>>
 
@@ -45,8 +45,8 @@ export const RUNNER_METRICS = {
 export type RunnerMetrics = MetricsOf<typeof RUNNER_METRICS>
 
 /**
- * The metrics of the controllers of one process. Their text can stand beside that
- * of the API server: it leaves out the process, which the other reports.
+ * The metrics of the controllers of one process. Metrics of the process itself are left out, so that the text
+ * can be joined with that of the API server, which has them.
  */
 export function createRunnerMetrics(): RunnerMetrics {
   return createRegistry(RUNNER_METRICS, RUNNER_PREFIX, new Registry())

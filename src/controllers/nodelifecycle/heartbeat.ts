@@ -2,24 +2,24 @@ import { NODE_LEASES } from '../../resources/names.ts'
 import type { View } from '../cache/object-cache.ts'
 import type { NodeObject } from '../objects/node-object.ts'
 
-/** How long a node may send no heartbeat; it sends one every ten seconds. */
+/** How long a node may send no heartbeat before it counts as silent; it sends one every ten seconds. */
 export const SILENCE_MS = 40_000
 
 /** Whether a node sends heartbeats. */
 export interface Liveness {
   /** A heartbeat was seen within the last `SILENCE_MS`. */
   readonly isHeard: boolean
-  /** No heartbeat was seen for `SILENCE_MS` in which every watch was open. */
+  /** No heartbeat was seen for `SILENCE_MS` during which every watch was open. */
   readonly isSilent: boolean
-  /** Milliseconds after which the node is silent without a heartbeat until then. */
+  /** Milliseconds after which the node counts as silent if it sends no heartbeat until then. */
   readonly againMs: number
 }
 
 /**
- * Whether a node sends heartbeats, by changes of its Lease or its status. Only the clock of this replica counts,
- * and only the time since its watches are open (`since`): neither a wrong clock of the node nor an outage of the
- * server makes a node silent. `now` and `since` are in milliseconds since the epoch. Undefined: the node never
- * sends heartbeats.
+ * Whether a node sends heartbeats, by changes of its Lease or its status. Only the clock of this replica
+ * counts, and only the time since its watches were opened (`since`), so neither a wrong clock of the node nor
+ * an outage of the server makes a node silent. `now` and `since` are in milliseconds since the epoch.
+ * Undefined: the node never sends heartbeats.
  */
 export function livenessOf(
   { meta, heartbeatAt }: NodeObject,

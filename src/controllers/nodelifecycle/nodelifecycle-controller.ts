@@ -24,9 +24,9 @@ const CAUSES: ReadonlyMap<string, typeof WAS_READY> = new Map([
 ])
 
 /**
- * Sets the readiness of a silent node to Unknown, and restores it at the next heartbeat. Only the readiness True
- * that this controller replaced is restored: the agent of a node that was not ready reports when it is. A node
- * that never sent a heartbeat has no agent, and is left alone.
+ * Sets the readiness of a silent node to Unknown, and restores it at the next heartbeat. Only a readiness True
+ * that this controller replaced is restored; the agent of a node that was not ready reports itself when it
+ * becomes ready. A node that never sent a heartbeat has no agent, and is left unchanged.
  */
 export const nodeLifecycleController: Controller = {
   name: 'nodelifecycle',

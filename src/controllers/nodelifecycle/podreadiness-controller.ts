@@ -8,9 +8,9 @@ import { SETTLED } from '../runner/controller.ts'
 import { livenessOf } from './heartbeat.ts'
 
 /**
- * Marks the ready Pods of a node whose readiness is Unknown as not ready, so that they are no ready endpoints. When
- * the node sends heartbeats again, they become ready again, until its agent writes another state. While a node
- * is not silent, what its agent wrote stays, whatever condition the Node has.
+ * Marks the ready Pods of a node whose readiness is Unknown as not ready, so that they are not ready endpoints.
+ * When the node sends heartbeats again, they become ready again, until its agent writes another state. While a
+ * node is not silent, what its agent wrote stays, whatever condition the Node has.
  */
 export const podReadinessController: Controller = {
   name: 'podreadiness',

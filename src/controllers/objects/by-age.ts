@@ -1,6 +1,9 @@
 import type { ObjectMeta } from './object-meta.ts'
 
-/** Compares two objects for sorting: by creation time, the oldest first; where a time is equal or unknown, by key. */
+/**
+ * Compares two objects for sorting: by creation time, the oldest first; by key if the times are equal or one is
+ * unknown.
+ */
 export function byAge(
   { meta: a }: { readonly meta: ObjectMeta },
   { meta: b }: { readonly meta: ObjectMeta },

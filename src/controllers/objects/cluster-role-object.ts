@@ -4,9 +4,9 @@ import { type MetadataObject, readMetadataObject } from './object-meta.ts'
 
 /** The fields of a ClusterRole that controllers read. */
 export interface ClusterRoleObject extends MetadataObject {
-  /** Whether its rules are those of other ClusterRoles. */
+  /** Whether its rules are aggregated from other ClusterRoles. */
   readonly isAggregated: boolean
-  /** The stored fields that aggregation depends on: name, labels, rules and the rule of aggregation. */
+  /** The stored fields that aggregation depends on: name, labels, rules and `aggregationRule`. */
   readonly role: JsonObject
 }
 

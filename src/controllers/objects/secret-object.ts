@@ -20,14 +20,14 @@ export interface TokenSecret {
   readonly accountName: string
   /** The uid of the account that the token was issued to; empty before there is one. */
   readonly accountUid: string
-  /** The annotation that the uid is written to, of the same brand as the one with the name. */
+  /** The annotation for the uid; its prefix is that of the annotation with the name. */
   readonly uidAnnotation: string
-  /** Whether there is a token. */
+  /** Whether the Secret holds a token. */
   readonly isFilled: boolean
   /** `data["ca.crt"]` and `data.namespace`, in base64. */
   readonly ca: string
   readonly namespace: string
-  /** Its data cannot be changed. */
+  /** The field `immutable`: the data cannot be changed. */
   readonly isImmutable: boolean
 }
 

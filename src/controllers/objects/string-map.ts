@@ -3,10 +3,10 @@ import type { JsonObject } from '../../lib/json.ts'
 /** Labels, annotations or a selector. */
 export type StringMap = Readonly<Record<string, string>>
 
-/** What some keys of a map are to be: a value, or undefined for a key that the map must not have. */
+/** The wanted values of some keys of a map; undefined for a key that the map must not have. */
 export type WantedKeys = Readonly<Record<string, string | undefined>>
 
-/** The entries whose values are strings; the API has no others in such a map. */
+/** The entries whose values are strings; the API allows no others in such a map. */
 export function readStrings(map: JsonObject): StringMap {
   return Object.fromEntries(
     Object.entries(map).filter((entry): entry is [string, string] => typeof entry[1] === 'string'),

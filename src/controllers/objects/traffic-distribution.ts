@@ -8,7 +8,7 @@ import type { StringMap } from './string-map.ts'
  */
 export type TrafficDistribution = 'Auto' | 'SameZone' | 'SameNode'
 
-/** By the value of `spec.trafficDistribution`. */
+/** The rule of each value of `spec.trafficDistribution`. */
 const RULES: ReadonlyMap<string, TrafficDistribution> = new Map([
   ['PreferClose', 'SameZone'],
   ['PreferSameZone', 'SameZone'],

@@ -11,7 +11,7 @@ export interface LoopTiming {
   readonly backoffMaxMs: number
   /** The number of keys of one controller that are reconciled at once. */
   readonly workers: number
-  /** How long keys are reconciled before the event loop runs other work, in milliseconds. */
+  /** How long keys are reconciled before the loop yields to the event loop, in milliseconds. */
   readonly turnMs: number
 }
 
@@ -24,7 +24,7 @@ export interface LoopParts {
   readonly timing: LoopTiming
   /** Whether keys may be reconciled: everything is listed, and this replica leads. */
   readonly isOpen: () => boolean
-  /** Since when every watch is open without a break, in milliseconds since the epoch. */
+  /** The start of the time in which every watch has been open without a break, in milliseconds since the epoch. */
   readonly since: () => number
   /** Makes a write and updates the caches; resolves to the failure, undefined on success. */
   readonly write: (write: Write) => Promise<ApiFailure | undefined>
@@ -74,7 +74,7 @@ export class ControllerLoop {
     this.#parts.observer.depth(this.controller.name, this.#queue.depth)
   }
 
-  /** Discards waiting keys and reported problems: another replica leads now. */
+  /** Discards waiting keys and reported problems, because another replica leads now. */
   rest(): void {
     this.#queue.clear()
     this.#episodes.clear()
@@ -97,7 +97,7 @@ export class ControllerLoop {
     this.#running.add(work)
   }
 
-  /** A thousand keys that need no write would block the event loop, so the loop yields in between. */
+  /** Whether time is left before the loop must yield: a thousand keys that need no write would block the event loop. */
   #hasTurn(): boolean {
     const { clock, timing } = this.#parts
     if (this.#cancelTurn !== undefined) return false
@@ -118,7 +118,7 @@ export class ControllerLoop {
     } catch (error) {
       this.#failed(key, {
         errorCode: 'NP_CONTROLLERS_BUG',
-        message: 'the controller failed to decide',
+        message: 'reconciling the key failed because of a bug',
         cause: error,
       })
     }
@@ -168,13 +168,13 @@ export class ControllerLoop {
 
 interface Problem {
   readonly errorCode: string
-  /** HTTP status of the refusal, if it is one. */
+  /** The HTTP status, if the problem is a refusal by the server. */
   readonly code?: number
   readonly message: string
   readonly cause?: unknown
 }
 
-/** Refusals with different HTTP statuses are different kinds, so that none hides another. */
+/** The kind of a problem. Refusals with different HTTP statuses are different kinds, so that none hides another. */
 function problemKind(errorCode: string, status: number | undefined): string {
   return status === undefined ? errorCode : `${errorCode} ${status}`
 }
@@ -189,8 +189,8 @@ function resultOf(failure: ApiFailure | undefined): WriteResult {
 }
 
 /**
- * The present problems, and the keys that they concern, so that a problem of a thousand keys is reported once when
- * it begins and once when it ends.
+ * The current problems and their keys, so that a problem that affects a thousand keys is reported once when it
+ * begins and once when it ends.
  */
 export class ProblemEpisodes {
   readonly #keysOf = new Map<string, Set<string>>()
@@ -235,13 +235,14 @@ interface Timer {
 
 /**
  * Keys to reconcile, in the order in which they were added, each once however often it was added. A key that
- * was taken is not returned again before it is done. A key that failed n times comes back after `base × 2ⁿ`.
+ * was taken is not returned again before `done` is called for it. A key that failed n times is added again
+ * after `base × 2ⁿ`.
  */
 export class WorkQueue {
   readonly #options: WorkQueueOptions
   readonly #ready = new Set<string>()
   readonly #taken = new Set<string>()
-  /** Added while taken. */
+  /** Keys that were added while they were taken. */
   readonly #again = new Set<string>()
   readonly #timers = new Map<string, Timer>()
   readonly #failures = new Map<string, number>()
@@ -250,7 +251,7 @@ export class WorkQueue {
     this.#options = options
   }
 
-  /** The number of keys that can be taken now, or when they are done. */
+  /** The number of keys that can be taken now, or as soon as they are done. */
   get depth(): number {
     return this.#ready.size + this.#again.size
   }

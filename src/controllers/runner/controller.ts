@@ -5,22 +5,22 @@ import type { Write } from './write.ts'
 
 /** The result of reconciling one key. */
 export interface Reconciliation {
-  /** Made one after another; after a failed one the rest is dropped. */
+  /** Executed one after another; after a failure the rest is dropped. */
   readonly writes: readonly Write[]
-  /** Reconcile the key again after so many milliseconds, also without a change. */
+  /** Reconcile the key again after this many milliseconds, even without a change. */
   readonly againMs?: number
   /** Other keys of the controller to reconcile because of this one. */
   readonly dirty?: Iterable<string>
 }
 
 /**
- * A controller is pure functions: the keys that a change makes dirty (`watches`), and the writes that the state
- * requires for a key (`reconcile`). The runner does everything else.
+ * A controller consists of pure functions: `watches` returns the keys that a change makes dirty, `reconcile`
+ * the writes that the state requires for a key. The runner does everything else.
  */
 export interface Controller {
-  /** `endpoints`; a label of metrics. */
+  /** Such as `endpoints`; used as a label of metrics. */
   readonly name: string
-  /** Of kube-system: as whom it writes; its role is in `src/auth/builtin-roles/component-roles.ts`. */
+  /** The account in kube-system that it writes as; its role is in `src/auth/builtin-roles/component-roles.ts`. */
   readonly account: string
   /** The number of keys reconciled at once; with 1, each sees the writes for the one before. */
   readonly workers?: number
@@ -32,8 +32,8 @@ export interface Controller {
   /** For each collection, the keys that a change of one of its objects makes dirty. */
   readonly watches: { readonly [K in CollectionName]?: Affects<Objects[K]> }
   /**
-   * `now` and `since` are in milliseconds since the epoch. Since `since` this replica has led, and followed the
-   * view without a break.
+   * `now` and `since` are in milliseconds since the epoch. From `since` until `now` this replica has been the
+   * leader and its watches were open without a break.
    */
   reconcile(key: string, view: View, now: number, since: number): Reconciliation
 }

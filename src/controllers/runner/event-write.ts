@@ -4,7 +4,7 @@ import type { EventWrite } from './write.ts'
 
 /** The content of an Event. */
 export interface EventContent {
-  /** Name of the controller that reports it. */
+  /** The name of the controller that reports the Event. */
   readonly controller: string
   readonly type: 'Normal' | 'Warning'
   /** One word in CamelCase. */

@@ -12,7 +12,7 @@ import { COLLECTIONS, pathOf } from '../cache/collections.ts'
 /** The callbacks for the changes of a collection. */
 export interface FollowHandlers<T> {
   changed(changes: readonly Change<T>[]): void
-  /** A list, as of `version`, is complete; all of it has gone through `changed`. */
+  /** A list, as of `version`, is complete: each of its objects was passed to `changed`. */
   listed(version: string): void
 }
 

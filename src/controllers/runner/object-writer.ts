@@ -14,12 +14,12 @@ export type WritingClient = Pick<ApiClient, 'get' | 'create' | 'patch' | 'remove
 
 /** Writes objects, and reads single ones to learn why a write was refused. */
 export interface ObjectWriter {
-  /** The object as it is now; of a deletion, whatever the server answered. */
+  /** Returns the written object, or for a deletion whatever the server answered. */
   write(write: Write): Promise<ApiResult<unknown>>
   read(collection: CollectionName, namespace: string, name: string): Promise<ApiResult<unknown>>
 }
 
-/** Each write holds only for the object as it was seen; the server compares. */
+/** A writer whose writes apply only to the version of the object that was seen; the server checks it. */
 export function createObjectWriter(client: WritingClient): ObjectWriter {
   return {
     read: (collection, namespace, name) => client.get(pathOf(collection, namespace, name)),
@@ -56,7 +56,10 @@ async function remove(client: WritingClient, write: Deletion): Promise<ApiResult
   return client.remove(path, { preconditions: preconditionsOf(write), ...grace })
 }
 
-/** Why a deletion may not happen after all: the caches were behind (409), or the server could not answer. */
+/**
+ * Why a deletion must not be made: the caches were behind (409), or the server could not answer. Undefined: it
+ * may be made.
+ */
 async function hindrance(
   client: WritingClient,
   { meta, absent = [], present, emptied }: Deletion,
@@ -72,7 +75,7 @@ async function hindrance(
   return emptied && contents(client, emptied, meta.namespace)
 }
 
-/** Something is left that must go first (409), or the server could not answer. */
+/** The failure if a collection is not empty yet (409), or if the server could not answer. */
 async function contents(
   client: WritingClient,
   collection: CollectionName,
@@ -110,7 +113,7 @@ function preconditionsOf({ meta, anyVersion }: Deletion): JsonObject {
   return { uid: meta.uid, ...(anyVersion === true ? {} : { resourceVersion: meta.version }) }
 }
 
-/** A patch that names the version it was made for is refused (409) at any other. */
+/** Adds the version to a patch: the server refuses it (409) for an object at any other version. */
 function atVersion(body: JsonObject, { uid, version }: ObjectMeta): JsonObject {
   return { ...body, metadata: { ...objectAt(body, 'metadata'), uid, resourceVersion: version } }
 }

@@ -1,6 +1,6 @@
 import type { Write } from './write.ts'
 
-/** A failure of a controller that lasts; reported once until it is over. */
+/** A lasting failure of a controller; reported once until it is resolved. */
 export interface ControllerProblem {
   readonly controller: string
   /** The first key that it concerned. */
@@ -16,11 +16,11 @@ export type WriteResult = 'done' | 'conflict' | 'failed'
 
 /** Receives the reports of the runner, for metrics and logs. */
 export interface RunnerObserver {
-  /** The number of keys of a controller that wait, without those whose retry is delayed. */
+  /** The number of waiting keys of a controller, without those whose retry is delayed. */
   depth(controller: string, keys: number): void
   /** A key failed and will be reconciled again. */
   retried(controller: string): void
-  /** A key was reconciled and its writes were made, in so many seconds. */
+  /** A key was reconciled, including its writes, in this many seconds. */
   reconciled(controller: string, seconds: number): void
   /** A write has ended. */
   wrote(controller: string, verb: Write['verb'], result: WriteResult): void

@@ -21,18 +21,18 @@ export interface Leadership {
   onChange(listener: () => void): () => void
 }
 
-/** For a single replica, which always leads. */
+/** The leadership of a single replica, which always leads. */
 export const alone: Leadership = { isLeader: () => true, onChange: () => () => undefined }
 
 const TICK_MS = 5000
-/** Between two ticks so far apart, the machine was suspended or its clock was set. */
+/** If two ticks are this far apart, the machine was suspended or its clock was set. */
 const PAUSE_MS = 15_000
 
 /** See `Runner`. */
 export interface RunnerOptions {
   readonly controllers: readonly Controller[]
   readonly follower: ObjectFollower
-  /** Writes as the account of this name. */
+  /** Returns the writer that acts as the account of this name. */
   readonly writerOf: (account: string) => ObjectWriter
   readonly clock: Clock
   readonly leadership: Leadership
@@ -50,9 +50,8 @@ const DEFAULT_TIMING: LoopTiming = {
 type SharedCollections = { readonly [K in CollectionName]: SharedCollection<K> }
 
 /**
- * Runs controllers on one shared view of the cluster. Nothing is reconciled
- * before everything they watch has been listed, nor while another replica
- * leads; a new leader reconciles everything once.
+ * Runs controllers on one shared view of the cluster. Nothing is reconciled until everything that they watch
+ * has been listed, or while another replica leads. A new leader reconciles everything once.
  */
 export class Runner {
   readonly #options: RunnerOptions
@@ -115,7 +114,10 @@ export class Runner {
     this.#gate(signal)
   }
 
-  /** Opens or closes the controllers' work; what changed while it was closed is found by looking. */
+  /**
+   * Starts or pauses reconciling. After a pause every object is treated as new, because changes during the
+   * pause were not queued.
+   */
   #gate(signal: AbortSignal): void {
     const isLeader = this.#options.leadership.isLeader()
     const open = this.#unlisted.size === 0 && isLeader && !signal.aborted
@@ -150,9 +152,9 @@ function watchedBy({ watches }: Controller): readonly CollectionName[] {
 }
 
 /**
- * Since when this process has watched the cluster without a break; the silence of a node counts from then on. A
- * break is a call of `begin`, a watch that is not connected, or a leap of the clock (the machine was suspended,
- * or its clock was set).
+ * The period in which this process has watched the cluster without a break; the silence of a node counts from
+ * its start. A call of `begin`, a disconnected watch and a jump of the clock (the machine was suspended, or its
+ * clock was set) each start a new period.
  */
 export class ObservationPeriod {
   readonly #clock: Clock
@@ -180,7 +182,7 @@ export class ObservationPeriod {
     return this.#since
   }
 
-  /** Notices breaks until the returned function is called. */
+  /** Checks for breaks until the returned function is called. */
   watch(): () => void {
     let cancel = (): void => undefined
     const tick = (): void => {
@@ -250,7 +252,7 @@ interface LearningCache {
 
 /**
  * Whether the answer to a deletion shows that the object is only marked for deletion. For a removed object the
- * server answers a Status or the last state, which for a Pod has a deletionTimestamp, too.
+ * server answers with a Status or with the last state, which for a Pod also has a deletionTimestamp.
  */
 function isKept(answer: unknown): boolean {
   if (!isJsonObject(answer) || stringAt(answer, 'metadata', 'deletionTimestamp') === '') {
@@ -265,9 +267,9 @@ function isKept(answer: unknown): boolean {
 type CachedWrite = (write: Write) => Promise<ApiFailure | undefined>
 
 /**
- * Makes writes, and updates the caches with their results at once. After a conflict (another client wrote first,
- * or the caches are behind) it reads the object, so that the next attempt starts from the present one. The
- * deletion of an absent object is a success.
+ * Makes writes, and updates the caches with their results at once. After a conflict (another client wrote
+ * first, or the caches are behind) it reads the object, so that the next attempt starts from the current state.
+ * The deletion of an absent object is a success.
  */
 export function createCachedWriter(
   writer: ObjectWriter,

@@ -7,21 +7,21 @@ export interface Create {
   readonly verb: 'create'
   readonly collection: CollectionName
   readonly namespace: string
-  /** Empty: the server makes up a name from `generateName`. */
+  /** Empty: the server generates a name from `generateName`. */
   readonly name: string
   readonly body: JsonObject
 }
 
-/** A change of the object as it was seen: nothing happens if it is not at this version any more. */
+/** A change of the object as it was seen: the server refuses it if the object has another version. */
 export interface Patch {
   readonly verb: 'patch'
   readonly collection: CollectionName
   readonly meta: ObjectMeta
-  /** The part that is written: nothing but the status, or also the finalizers of a Namespace. */
+  /** The subresource that is written: the status, or the finalizers of a Namespace. */
   readonly subresource?: 'status' | 'finalize'
-  /** A merge patch (RFC 7396); of a status a strategic one, which knows conditions by their type. */
+  /** A merge patch (RFC 7396); for a status a strategic merge patch, which merges conditions by type. */
   readonly body: JsonObject
-  /** Completes the body when the write is made, with what no reconcile can compute: a signature. */
+  /** Completes the body when the write is made, with what a pure reconcile cannot compute, such as a signature. */
   readonly complete?: (body: JsonObject) => Promise<JsonObject>
 }
 
@@ -30,13 +30,13 @@ export interface Deletion {
   readonly verb: 'delete'
   readonly collection: CollectionName
   readonly meta: ObjectMeta
-  /** It is deleted only if the server reports each of these as gone. */
+  /** The object is deleted only if the server reports each of these as gone. */
   readonly absent?: readonly ObjectIdentity[]
-  /** It is deleted only if the server reports that this one still exists. */
+  /** The object is deleted only if the server reports that this one still exists. */
   readonly present?: ObjectIdentity
-  /** It is deleted only if the server shows nothing of this collection in its namespace. */
+  /** The object is deleted only if the server has no objects of this collection in its namespace. */
   readonly emptied?: CollectionName
-  /** At any version: only its uid is compared. */
+  /** Delete the object at any version: only its uid is compared. */
   readonly anyVersion?: true
   /** Seconds that a Pod has to end; absent: those of its spec. */
   readonly graceSeconds?: number
@@ -49,7 +49,7 @@ export interface EventWrite {
   readonly body: JsonObject
 }
 
-/** One object; several have its name one after another, and differ in their uid. */
+/** Identifies one object. Objects that have the same name one after another differ in their uid. */
 export interface ObjectIdentity {
   readonly collection: CollectionName
   readonly namespace: string
@@ -60,7 +60,8 @@ export interface ObjectIdentity {
 
 /**
  * The object of a collection with this key (`namespace/name`), whatever its uid. A deletion that names it as
- * `absent` waits also for an object that the server cannot read: no list shows it, but it exists.
+ * `absent` is also prevented by an object that the server cannot decode: no list shows such an object, but it
+ * exists.
  */
 export function objectNamed(collection: CollectionName, key: string): ObjectIdentity {
   const slash = key.indexOf('/')

@@ -15,21 +15,22 @@ const NO_PROBLEM = /(?!)/
 
 interface ControlPlaneOptions {
   readonly clock?: Clock
-  /** Problems that the test does not fail for. */
+  /** Problems that do not make the test fail. */
   readonly expected?: RegExp
   readonly identity?: IdentityContents
   /** Replaces the writer of an account. */
   readonly wrap?: (writer: ObjectWriter, account: string) => ObjectWriter
 }
 
-/** The names of the accounts of all controllers, each once, and that of what they share. */
+/** The names of the accounts of all controllers, each once, and of the account that reads for all of them. */
 export const controlPlaneAccounts: readonly string[] = [
   ...new Set([READER_ACCOUNT, ...knownControllers([]).map(({ account }) => account)]),
 ]
 
 /**
- * Every controller at work on an API server, until the test ends; it fails if one of them met a problem. The token
- * of an account is its name, as in `startSecuredApi`. Returns the records of the recording observer.
+ * Every controller at work on an API server, until the test ends; the test fails if a controller reports a
+ * problem. The token of an account is its name, as in `startSecuredApi`. Returns the records of the recording
+ * observer.
  */
 export function startControlPlane(
   socketPath: string,

@@ -22,7 +22,7 @@ export async function expectSoon(
   watch.close()
 }
 
-/** Reads an object until there is none. */
+/** Reads an object until it no longer exists. */
 export async function expectGone(api: ServedApi, path: string): Promise<void> {
   while ((await api.call('GET', path)).status !== 404) await Promise.resolve()
 }

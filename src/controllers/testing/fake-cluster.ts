@@ -23,14 +23,14 @@ type Deliver = () => void
 export interface FakeCluster {
   readonly follower: ObjectFollower
   readonly writer: ObjectWriter
-  /** The view of the reconciles, once the server has delivered it. */
+  /** The objects that the watches have delivered, as reconciles see them. */
   readonly view: View
   /** Writes that reached the server, as `verb collection/key` or `record reason namespace/name`. */
   readonly log: string[]
   /** A write of another client; undefined deletes. */
   put(collection: CollectionName, object: JsonObject): void
   remove(collection: CollectionName, key: string): void
-  /** The same, delivered at once even while other events are held back. */
+  /** As `put`, but delivered at once even while other events are held back. */
   notify(collection: CollectionName, object: JsonObject): void
   get(collection: CollectionName, key: string): JsonObject | undefined
   all(collection: CollectionName): readonly JsonObject[]
@@ -41,7 +41,7 @@ export interface FakeCluster {
   relist(): void
   /** Whether the watches report that they are open. */
   isConnected: boolean
-  /** Decides how a write ends before it is made; undefined: as the server would. */
+  /** Decides the result of a write before it is made; undefined: as the server would. */
   intercept: (write: Write) => Promise<ApiResult<unknown> | undefined>
 }
 
@@ -49,7 +49,7 @@ export function refusal(code: number, message = 'refused'): ApiResult<never> {
   return { ok: false, failure: statusFailure(code, { kind: 'Status', reason: 'Because', message }) }
 }
 
-/** `clock`: of who sees heartbeats in `view`. */
+/** `clock`: dates the heartbeats in `view`. */
 export function createFakeCluster(clock: Pick<Clock, 'now'> = new FakeClock()): FakeCluster {
   const objects = new Map<string, JsonObject>()
   const watchers = new Map<string, FollowHandlers<never>[]>()
@@ -195,7 +195,7 @@ export function createFakeCluster(clock: Pick<Clock, 'now'> = new FakeClock()): 
   return Object.assign(cluster, { view: viewOf(cluster.follower, clock) })
 }
 
-/** The object that a deletion only marks: held by finalizers, or a Pod that ends in peace. */
+/** The object as a deletion leaves it if it is only marked: one with finalizers, or a Pod with a grace period. */
 function keptAfter({ collection, graceSeconds }: Deletion, object: JsonObject) {
   const { finalizers } = readMeta(object)
   const isAtWork = collection === 'pods' && stringAt(object, 'spec', 'nodeName') !== ''

@@ -1,7 +1,7 @@
 import type { Json, JsonObject } from '../../lib/json.ts'
 import { arrayAt, objectAt, stringAt } from '../../lib/json.ts'
 
-/** Raw objects of namespace `shop`, in which a test replaces what it is about. */
+/** Raw objects of namespace `shop`; a test replaces the fields that it is about. */
 
 export const BORN = '2026-01-01T00:00:00Z'
 
@@ -70,7 +70,7 @@ export function rawNode(name: string, zone: string, status?: JsonObject): JsonOb
   return status === undefined ? { metadata } : { metadata, status }
 }
 
-/** Status of a ready Node with so many processors. */
+/** The status of a ready Node with this many processors. */
 export function readyNode(cpu: string): JsonObject {
   return { allocatable: { cpu }, conditions: [readyCondition(true)] }
 }
@@ -82,7 +82,7 @@ export function rawEndpoints(subsets: JsonObject[], metadata: JsonObject = {}): 
   }
 }
 
-/** A copy with other metadata beside what it has. */
+/** A copy with additional metadata. */
 export function relabelled(object: JsonObject, metadata: JsonObject): JsonObject {
   return { ...object, metadata: { ...objectAt(object, 'metadata'), ...metadata } }
 }

@@ -10,7 +10,7 @@ interface Scene {
   readonly leadership?: Leadership
 }
 
-/** Controllers at work on a cluster until the test ends; they have seen what is there. */
+/** Runs controllers on a cluster until the test ends; returns when they have listed everything. */
 export async function runControllers(
   { follower, writer }: FakeCluster,
   controllers: readonly Controller[],

@@ -1,6 +1,6 @@
 import type { JsonObject } from '../../lib/json.ts'
 
-/** What tests need of an API server, real or in-process. */
+/** The operations of an API server, real or in-process, that tests need. */
 export interface ServedApi {
   call(
     method: string,

@@ -21,7 +21,7 @@ export async function makePod(
   await setPod(api, serial, ready)
 }
 
-/** Writes whether it is ready. */
+/** Sets the readiness of a Pod. */
 export async function setPod(api: ServedApi, serial: number, ready: boolean): Promise<void> {
   const ip = `10.1.0.${serial}`
   const status = {

@@ -13,7 +13,7 @@ export interface CacheLimits extends MapLimits, TtlLimits {
   readonly failureMs: number
 }
 
-/** What the cache holds of a question at present. */
+/** What the cache currently holds for a question. */
 export interface CachedAnswer {
   /** Undefined when only a failure is known. */
   readonly answer: UpstreamAnswer | undefined
@@ -21,7 +21,7 @@ export interface CachedAnswer {
   readonly ageMs: number
   /** Whether its TTL has not passed. */
   readonly isFresh: boolean
-  /** Whether no upstream answered a moment ago. */
+  /** Whether no upstream answered within the last `failureMs`. */
   readonly isFailing: boolean
 }
 
@@ -57,7 +57,7 @@ export class AnswerCache {
     return this.#entries.bytes
   }
 
-  /** What is known of a question; an entry whose answers have all expired is removed. */
+  /** What is known about a question; an entry without any usable content is removed. */
   get(key: string): CachedAnswer | undefined {
     const entry = this.#entries.get(key)
     if (entry === undefined) return undefined
@@ -84,7 +84,7 @@ export class AnswerCache {
     return answer
   }
 
-  /** No upstream answered; an answer that is kept remains. */
+  /** Records that no upstream answered; a cached answer is kept. */
   fail(key: string): void {
     const now = this.#clock.now()
     const known = this.#entries.get(key) ?? { answer: undefined, receivedAt: now, freshUntil: 0 }
@@ -144,7 +144,7 @@ export class BoundedMap<V> {
     return held.value
   }
 
-  /** Replaces the value; one that is larger than the whole map may be is not kept. */
+  /** Replaces the value. A value larger than `maxBytes` is not kept. */
   set(key: string, value: V, bytes: number): void {
     this.delete(key)
     this.#entries.set(key, { value, bytes })
@@ -166,11 +166,11 @@ export class BoundedMap<V> {
 /** Upper limits of TTLs, in seconds. */
 interface TtlLimits {
   readonly maxTtl: number
-  /** Of NXDOMAIN and NODATA. */
+  /** The limit for NXDOMAIN and NODATA. */
   readonly maxNegativeTtl: number
 }
 
-/** Lowers the TTLs of an answer to the limits, of a negative one also to its negative TTL. */
+/** Lowers the TTLs of an answer to the limits, and those of a negative answer also to its negative TTL. */
 function limitTtls(answer: UpstreamAnswer, limits: TtlLimits): UpstreamAnswer {
   const { negativeTtl } = answer
   const limit =

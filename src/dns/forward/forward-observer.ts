@@ -4,7 +4,7 @@ import type { UpstreamChange } from './upstream/upstream-health.ts'
 
 /** Receives what metrics about forwarding need. */
 export interface ForwardObserver extends UpstreamObserver {
-  /** A client's question was answered, or not. */
+  /** A client's question was answered, or failed. */
   queried(result: AnswerSource | ForwardFault): void
   /** The cache was full, so the least recently used entry was removed. */
   evicted(): void

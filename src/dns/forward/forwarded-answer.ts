@@ -24,8 +24,8 @@ export type ForwardedAnswer =
       readonly rcode: number
       /** The AD bit of the upstream. AA is to be cleared, RA to be set. */
       readonly isAuthentic: boolean
-      /** The records of the name and of its chain of CNAME records, with the TTLs that are left. */
+      /** The records of the name and of its chain of CNAME records, with their remaining TTLs. */
       readonly answers: readonly Answer[]
-      /** SOA, NS and DNSSEC records alone. */
+      /** Only SOA, NS and DNSSEC records. */
       readonly authorities: readonly Answer[]
     }

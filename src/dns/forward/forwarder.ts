@@ -28,9 +28,10 @@ export interface ForwardLimits extends CacheLimits, AttemptSchedule {
 }
 
 /**
- * Defaults. Four attempts 0.8 s apart end before the 5 s after which libc repeats its question, and 1.8 s is what
- * RFC 8767 §5 recommends. Negative answers are kept for 30 s, so that a name that was queried too early appears
- * soon. Two seconds of failure spare a dead upstream (RFC 9520 requires at least one).
+ * Defaults. Four attempts 0.8 s apart end before the 5 s after which libc repeats its question, and 1.8 s is
+ * what RFC 8767 §5 recommends. Negative answers are kept for 30 s, so that a name that was queried too early
+ * appears soon. A failure is cached for two seconds, to reduce load on a dead upstream (RFC 9520 requires at
+ * least one second).
  */
 export const DEFAULT_LIMITS: ForwardLimits = {
   attemptMs: 800,
@@ -53,7 +54,7 @@ const STALE_TTL = 30
 export interface Forwarder {
   /** Never waits longer than `totalMs`. Rejects only on a bug. */
   query(question: ForwardQuestion): Promise<ForwardedAnswer>
-  /** Present numbers, for gauges. */
+  /** Current numbers, for gauges. */
   usage(): ForwarderUsage
   /** Upstreams that do not answer, as the last questions showed. */
   away(): readonly AwayUpstream[]
@@ -72,17 +73,19 @@ export interface ForwarderUsage {
 /**
  * Forwards questions to upstreams, with a cache.
  *
- * A question is answered from the cache while the TTL of its answer lasts; it is keyed by name without case, type,
- * class, DO and CD. Otherwise the upstreams are queried, once for all clients that have the question
- * at that time: see `queryUpstreams` for the order of attempts, `udpExchange` for what protects from forged replies,
- * `relevantRecords` for what is taken out of a reply. Negative answers are cached by their SOA record (RFC 2308).
+ * A question is answered from the cache while the TTL of its answer lasts; it is keyed by name without case,
+ * type, class, DO and CD. Otherwise the upstreams are queried, once for all clients that have the question at
+ * that time: see `queryUpstreams` for the order of attempts, `udpExchange` for the protection from forged
+ * replies, and `relevantRecords` for the part of a reply that is used. Negative answers are cached by their SOA
+ * record (RFC 2308).
  *
  * An expired answer is kept for `staleMs` and used when no upstream answers, when none has answered for
- * `staleAfterMs`, when too many questions are in flight, and at once while all upstreams are known to be away; the
- * upstreams are queried all the same, so that the cache is right when they are back (RFC 8767). A question that no
- * upstream answered is not forwarded again for `failureMs`.
+ * `staleAfterMs`, when too many questions are in flight, and at once while all upstreams are known to be away;
+ * the upstreams are still queried, so that the cache is updated when they answer again (RFC 8767). A question
+ * that no upstream answered is not forwarded again for `failureMs`.
  *
- * Everything is limited: questions in flight, attempts, time, sockets, the entries of the cache and their memory.
+ * Everything is limited: questions in flight, attempts, time, sockets, the entries of the cache and their
+ * memory.
  */
 export function createForwarder(options: ForwarderOptions): Forwarder {
   return new CachingForwarder(options)
@@ -156,7 +159,7 @@ class CachingForwarder implements Forwarder {
     return presentAnswer(answer, { ...known, source: 'upstream', ageMs: 0 })
   }
 
-  /** A promise that is resolved while no upstream is expected to answer. */
+  /** A resolved promise while no upstream is expected to answer; else undefined. */
   #away(): Promise<void> | undefined {
     return this.#context.health.isAway ? Promise.resolve() : undefined
   }
@@ -189,11 +192,11 @@ interface Presentation {
   /** The name as this client wrote it: records of that name repeat its case. */
   readonly name: string
   readonly source: AnswerSource
-  /** Milliseconds since the answer was received, by which TTLs are less. */
+  /** Milliseconds since the answer was received; TTLs are reduced by it. */
   readonly ageMs: number
 }
 
-/** The answer with the TTLs that are left, for the name in the client's case. */
+/** The answer with the remaining TTLs, and the name in the client's case. */
 function presentAnswer(
   answer: UpstreamAnswer,
   { name, source, ageMs }: Presentation,
@@ -224,7 +227,7 @@ interface ForwarderOptions {
   readonly limits?: Partial<ForwardLimits>
   readonly observer?: ForwardObserver
   readonly clock?: Clock
-  /** Of message ids: must be unpredictable. */
+  /** The source of message ids; must be unpredictable. */
   readonly random?: Pick<Random, 'below'>
 }
 
@@ -232,7 +235,7 @@ interface ForwarderOptions {
 interface Flight {
   /** The answer; undefined when there is none. */
   readonly answer: Promise<UpstreamAnswer | undefined>
-  /** Resolves when the answer is so late that a stale one is better; not when it has arrived before. */
+  /** Resolves when the answer is so late that a stale one is better; never if the answer arrives earlier. */
   readonly late: Promise<void>
 }
 
@@ -243,7 +246,7 @@ interface FlightOptions {
   readonly clock: Pick<Clock, 'after'>
 }
 
-/** Questions in flight: each question once, and so many at most. */
+/** The questions in flight: each once, and at most a limited number. */
 class Flights {
   readonly #flights = new Map<string, Flight>()
   readonly #options: FlightOptions
@@ -256,7 +259,7 @@ class Flights {
     return this.#flights.size
   }
 
-  /** The flight of `key`: the one that is under way, or a new one; undefined when there are too many. */
+  /** The flight of `key`: the existing one, or a new one; undefined when there are too many. */
   join(key: string, begin: () => Promise<UpstreamAnswer | undefined>): Flight | undefined {
     const current = this.#flights.get(key)
     if (current !== undefined) return current
@@ -272,7 +275,7 @@ class Flights {
     return flight
   }
 
-  /** Resolves when none is under way. */
+  /** Resolves when no question is in flight. */
   async settled(): Promise<void> {
     await Promise.allSettled([...this.#flights.values()].map(({ answer }) => answer))
   }

@@ -7,13 +7,13 @@ import type { ForwardObserver } from './forward-observer.ts'
 import { createForwarder, type Forwarder } from './forwarder.ts'
 import { parseUpstream, type Upstream, upstreamName } from './upstream/upstream.ts'
 
-/** As many as libc uses (MAXNS of resolv.h). */
+/** The number of servers that libc uses (MAXNS of resolv.h). */
 const MAX_NAMESERVERS = 3
 
 /** Where upstreams are named. */
 export interface UpstreamSettings {
   readonly upstreams: readonly Upstream[]
-  /** A file of the resolver, whose servers come after the upstreams; empty: none. */
+  /** A resolv.conf file, whose servers come after the upstreams; empty: none. */
   readonly resolvConf: string
 }
 
@@ -44,7 +44,7 @@ export async function openForwarder(options: OpenForwarderOptions): Promise<Forw
   return createForwarder({ upstreams, clock, observer })
 }
 
-/** Where the server itself listens; of `0.0.0.0` and `::` on every address of the machine. */
+/** Where the server itself listens; `0.0.0.0` and `::` stand for every address of the machine. */
 interface ListenAddress {
   /** Canonical text. */
   readonly address: string
@@ -98,14 +98,14 @@ interface ResolvConf {
   readonly warnings: readonly string[]
 }
 
-/** Reads the `nameserver` lines; all other lines and comments are of no interest to forwarding. */
+/** Reads the `nameserver` lines; all other lines are ignored. */
 export function parseResolvConf(text: string): ResolvConf {
   const upstreams: Upstream[] = []
   const warnings: string[] = []
   for (const [index, line] of text.split('\n').entries()) {
     const [keyword, address = ''] = line.trim().split(/\s+/)
     if (keyword !== 'nameserver') continue
-    // Such an address has no port: what looks like one is part of another form.
+    // An address in resolv.conf has no port; text that looks like one belongs to another form of address.
     const upstream = /[[\]]|^[^:]*:[^:]*$/.test(address) ? undefined : parseUpstream(address)
     const problem = problemOf(upstream, upstreams)
     if (upstream === undefined || problem !== undefined) {

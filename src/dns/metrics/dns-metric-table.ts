@@ -31,7 +31,7 @@ export const DNS_METRICS = {
     name: 'limited_responses_total',
     type: 'counter',
     labels: [],
-    help: 'Responses that were cut, because the client had got too many bytes in long datagrams within a second.',
+    help: 'Responses that were truncated, because the client had got too many bytes in long datagrams within a second.',
   },
   forwarded: {
     name: 'forwarded_questions_total',
@@ -43,7 +43,7 @@ export const DNS_METRICS = {
     name: 'upstream_queries_total',
     type: 'counter',
     labels: ['upstream', 'result'],
-    help: 'Queries to other servers, by what became of them; all but answered lead to the next server.',
+    help: 'Queries to other servers, by result; after any result but answered the next server is queried.',
   },
   upstreamDiscarded: {
     name: 'upstream_discarded_messages_total',

@@ -5,12 +5,12 @@ import { createRegistry, type MetricsOf } from '../../telemetry/metrics/registry
 import type { ForwardingStatistics, Statistics } from '../server/statistics.ts'
 import { DNS_METRICS } from './dns-metric-table.ts'
 
-/** What the metrics are read from, when they are queried for. */
+/** The sources of the metrics, read at each request for them. */
 export interface DnsMetricSource {
   readonly statistics: Statistics
   readonly isReady: () => boolean
   serviceCount(): number
-  /** The credentials of the client that follows the API server; absent where it needs none. */
+  /** The credentials of the client that watches the API server; absent if it needs none. */
   readonly credentials?: () => Iterable<readonly [CredentialKind, Validity]>
 }
 
@@ -36,8 +36,8 @@ const RCODES: readonly string[] = [
 const BAD_VERSION = 16
 
 /**
- * The metrics of a server. A question only adds to plain numbers; what they grew by is added to the counters
- * when the text is queried for.
+ * The metrics of a server. A question only increments plain numbers; their increase is added to the counters
+ * when the text is requested.
  */
 export function createDnsMetrics(
   source: DnsMetricSource,
@@ -94,7 +94,7 @@ async function raiseForwarding(
   await raise(metrics.cacheEvictions, {}, evicted)
 }
 
-/** Adds to a counter what it lacks of a number that only grows. */
+/** Raises a counter to a number that only grows. */
 async function raise<L extends string>(
   counter: Counter<L>,
   labels: Partial<Record<L, string>>,

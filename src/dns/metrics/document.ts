@@ -1,7 +1,7 @@
 import { documentSection } from '../../telemetry/metrics/document.ts'
 import { DNS_METRICS } from './dns-metric-table.ts'
 
-/** How the names of the metrics of orch-dns begin. */
+/** The prefix of the names of orch-dns's metrics. */
 export const DNS_PREFIX = 'orchdns_'
 
 /** The text of docs/dns-metrics.md. */

@@ -7,14 +7,14 @@ export interface AmplificationLimitOptions {
 }
 
 const SECOND_MS = 1_000
-/** A response of at most so many times its question is worth nothing to an attacker. */
+/** A response that is at most this many times as long as its question is of no use to an attacker. */
 const HARMLESS_FACTOR = 2
-/** Addresses that are counted in a second; further ones share one count. */
+/** The number of addresses that are counted separately within a second; further ones share one count. */
 const MAX_CLIENTS = 16_384
 
 /**
- * Bounds what a forged source address can be flooded with: long datagrams to one address. A client that gets
- * no more of them is sent a truncated one, and so comes back over TCP, where its address is proved.
+ * Limits how much a forged source address can be flooded, by limiting long datagrams to each address. A client
+ * above the limit gets truncated responses and repeats its questions over TCP, which proves its address.
  */
 export class AmplificationLimit {
   readonly #options: AmplificationLimitOptions

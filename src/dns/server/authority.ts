@@ -9,29 +9,29 @@ import type { ZoneView } from '../zone/record.ts'
 import type { Zone } from '../zone/zone.ts'
 import type { ZoneAnswer } from '../zone/zone-answer.ts'
 
-/** Encoded answers of one type; a full table is emptied, so it costs a bounded memory. */
+/** Encoded answers that are kept for one type. A full table is emptied, so its memory is bounded. */
 const MAX_NAMES = 65_536
 
-/** Another server knows the answer, or its end. */
+/** The answer, or the end of its alias chain, is outside of the zone. */
 export interface Elsewhere {
-  /** The records that the zone has: aliases that lead to `target`; none when the name itself is foreign. */
+  /** The aliases of the zone that lead to `target`; undefined when the queried name itself is foreign. */
   readonly chain: Extract<ZoneAnswer, { kind: 'found' }> | undefined
   /** The name to query another server for: lower case, without the final dot. */
   readonly target: string
 }
 
-/** An encoded answer, and the objects that it was made from: it holds as long as they are the same. */
+/** An encoded answer, and the objects that it was made from; it is valid while the view holds the same objects. */
 interface Encoded {
   readonly answer: EncodedAnswer
   readonly service: Service | undefined
   readonly sources: readonly EndpointSource[]
-  /** Serial number of the zone when the objects were last seen to be the same. */
+  /** The serial number of the zone when the objects were last compared. */
   serial: number
 }
 
 /**
- * Answers questions about a zone in wire format. Answers that follow from a single Service are encoded once,
- * and again when the Service or its endpoints are other objects in the view.
+ * Answers questions about a zone in wire format. Answers that depend on a single Service are encoded once, and
+ * again when the view holds another object for the Service or its endpoints.
  */
 export class Authority {
   readonly #zone: Zone
@@ -46,14 +46,17 @@ export class Authority {
     this.#denials = new DenialEncoder(zone.domain, () => zone.startOfAuthority())
   }
 
-  /** The answer to a question of class IN, or who else has it. */
+  /** The answer to a question of class IN, or the name that another server must be queried for. */
   answer({ key, type }: Query): EncodedAnswer | Elsewhere {
     const known = this.#encoded.get(type)?.get(key)
     if (known !== undefined && this.#holds(known)) return known.answer
     return this.#compute(key, type)
   }
 
-  /** Nothing has to be compared while no object changed at all. */
+  /**
+   * Whether an encoded answer is still valid. While the serial number is the same, no object changed and none
+   * is compared.
+   */
   #holds(encoded: Encoded): boolean {
     const { serial } = this.#zone
     if (encoded.serial === serial) return true
@@ -87,7 +90,10 @@ export class Authority {
     return answer
   }
 
-  /** A reverse name is outside of the domain, so the start of authority has its whole name there. */
+  /**
+   * The SOA record of a denial for a reverse name has its owner name in full, because the question is outside
+   * of the domain.
+   */
   #denial(kind: 'empty' | 'missing', name: string, key: string): EncodedAnswer {
     const answer = this.#denials.encode(kind, key.length, this.#zone.serial)
     if (name === this.#zone.domain || name.endsWith(`.${this.#zone.domain}`)) return answer

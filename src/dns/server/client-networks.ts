@@ -5,7 +5,7 @@ const MAPPED = '::ffff:'
 /** The maximum number of remembered answers; a full table is emptied. */
 const MAX_ANSWERS = 16_384
 
-/** The networks whose clients are answered; other clients get a refusal that is not longer than their query. */
+/** The networks whose clients are answered. Other clients get a refusal that is no longer than their question. */
 export class ClientNetworks {
   readonly #networks: readonly Cidr[]
   readonly #answers = new Map<string, boolean>()
@@ -34,7 +34,7 @@ export class ClientNetworks {
   }
 }
 
-/** Without the zone of a link-local address; an IPv4 client of an IPv6 socket has its IPv4 address. */
+/** The address without the zone of a link-local one; for an IPv4 client of an IPv6 socket its IPv4 address. */
 function canonical(address: string): IpAddress | undefined {
   const [bare = ''] = address.split('%')
   const isMapped = isIPv6(bare) && bare.startsWith(MAPPED) && bare.includes('.')

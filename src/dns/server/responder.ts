@@ -19,7 +19,7 @@ import { countRefusal, type RefusalReason, type Statistics } from './statistics.
 
 export interface ResponderOptions {
   readonly authority: Authority
-  /** Absent: names that are not of the zone are refused. */
+  /** Absent: names outside of the zone are refused. */
   readonly forwarder?: Pick<Forwarder, 'query'> | undefined
   readonly statistics: Statistics
   /** Whether all names are known. */
@@ -36,8 +36,8 @@ const BAD_VERSION = bareAnswer(RCODE.badVersion)
 const SERVER_FAILURE = bareAnswer(RCODE.serverFailure)
 
 /**
- * Answers messages of clients, whatever the transport. A name of the zone is answered at once; another one is
- * queried of other servers where there are any, for clients who want that.
+ * Answers messages of clients, whatever the transport. A name of the zone is answered at once. For any other
+ * name, upstreams are queried if there are any and the client wants recursion.
  */
 export class Responder {
   readonly #authority: Authority
@@ -54,7 +54,7 @@ export class Responder {
   }
 
   /**
-   * The response to a message; undefined where none must be sent. The message may be overwritten as soon as this
+   * The response to a message; undefined: none must be sent. The message may be overwritten as soon as this
    * returns. A promise never rejects.
    */
   respond(message: Buffer, limitOf: LimitOf): Response | Promise<Response> {
@@ -106,7 +106,7 @@ export class Responder {
     limitOf: LimitOf,
     { chain, target }: Elsewhere,
   ): Promise<Response> {
-    // The message is the transport's, which reads the next one into the same memory.
+    // The memory of the message belongs to the transport, which reads the next message into it.
     const query = { ...read, message: Buffer.from(read.message) }
     const { type, klass, checkingDisabled, options } = query
     const dnssecOk = options?.dnssecOk ?? false
@@ -146,7 +146,7 @@ type ForwardedRecords = Pick<
   'rcode' | 'answers' | 'authorities'
 >
 
-/** The answer of another server for a client, behind the aliases of the zone that led there. */
+/** Encodes the answer of another server for a client, after the aliases of the zone that led there. */
 function encodeForwarded(
   { rcode, answers, authorities }: ForwardedRecords,
   query: Query,

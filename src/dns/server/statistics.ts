@@ -13,10 +13,10 @@ export interface ForwardingStatistics {
   evicted: number
 }
 
-/** Which way a question came. */
+/** The transport by which a question arrived. */
 export type Transport = 'udp' | 'tcp'
 
-/** Why a message got no answer, or a bare refusal. */
+/** Why a message got no answer, or only a refusal. */
 export type RefusalReason =
   | 'short'
   | 'response'
@@ -38,7 +38,7 @@ export interface Statistics {
   /** By response code, 0 to 15 (16: bad version). */
   readonly responses: number[]
   readonly refusals: Map<RefusalReason, number>
-  /** Responses that were cut, because the datagram was too small or the client had got too much. */
+  /** Responses that were truncated, because the datagram was too small or the client had got too much. */
   truncated: number
   limited: number
   readonly forwarding: ForwardingStatistics

@@ -9,9 +9,9 @@ const LENGTH_BYTES = 2
 /** Connections at once, of all clients and of one. */
 const MAX_CONNECTIONS = 2_000
 const MAX_CONNECTIONS_OF_CLIENT = 200
-/** A connection without a question for so long is closed (RFC 7766 §6.2.3). */
+/** Milliseconds after which a connection without a question is closed (RFC 7766 §6.2.3). */
 const IDLE_MS = 10_000
-/** Questions of one connection that wait for an answer; it is not read meanwhile. */
+/** The limit of unanswered questions of one connection; at the limit the connection is not read. */
 const MAX_WAITING = 100
 
 /** Answers questions over TCP, each as soon as its answer is known. */

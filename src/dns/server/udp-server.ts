@@ -11,15 +11,15 @@ import { bareAnswer, datagramLimit, encodeResponse, truncatedResponse } from '..
 import type { ListenAddress, ServerParts } from './server-parts.ts'
 import { countRefusal } from './statistics.ts'
 
-/** Questions that wait for other servers at most; further ones are refused at once. */
+/** The limit of questions that wait for other servers; further ones are refused at once. */
 const MAX_WAITING = 2_000
 
-/** Batches that are served before the rest of the process has its turn. */
+/** Batches that are served before yielding to the event loop. */
 const MAX_BATCHES = 16
 /** Addresses whose text is kept; a full table is emptied. */
 const MAX_ADDRESSES = 4_096
 
-/** A burst of questions waits in the kernel while the process is busy. */
+/** Bytes of the receive buffer, in which a burst of questions waits while the process is busy. */
 const RECEIVE_BUFFER = 4 * 1_024 * 1_024
 
 /** Answers questions in datagrams. */
@@ -30,7 +30,7 @@ export class UdpServer {
     this.#socket = socket
   }
 
-  /** Where `sys` is undefined, it reads one datagram at a time. Rejects as `openDatagramSocket` does. */
+  /** If `sys` is undefined, it reads one datagram at a time. Rejects as `openDatagramSocket` does. */
   static async open(
     parts: ServerParts,
     address: ListenAddress,
@@ -40,7 +40,7 @@ export class UdpServer {
     const service = new DatagramService(parts)
     const batched =
       native && new BatchedDatagrams(new DatagramBatch(native.sys), native.descriptor, service)
-    // Node reads one datagram at a time; those that wait behind it cost a tenth together.
+    // Node reads one datagram at a time. Reading those that wait after it in batches costs a tenth as much.
     socket.on('message', (message, from) => {
       service.receive(message, new RemoteClient(socket, from))
       batched?.serve()
@@ -81,7 +81,7 @@ class RemoteClient implements DatagramClient {
   }
 }
 
-/** A socket of Node, which says when datagrams wait. */
+/** A Node socket, which reports when datagrams are waiting. */
 interface DatagramSocket {
   readonly socket: Socket
   /** The same socket for system calls; absent where Node cannot make any. */
@@ -96,7 +96,7 @@ async function openDatagramSocket(
   const socket = createSocket({
     type: isIPv6(ip) ? 'udp6' : 'udp4',
     ipv6Only: isIPv6(ip),
-    // Answers go to addresses: without this, each would wait for a lookup.
+    // Answers are sent to addresses; without this, each would wait for a name lookup.
     lookup: (host, _options, callback) => callback(null, host, isIPv6(host) ? 6 : 4),
   })
   const listening = once(socket, 'listening')
@@ -105,12 +105,12 @@ async function openDatagramSocket(
   else socket.bind({ fd: native.descriptor })
   await listening
   socket.setRecvBufferSize(RECEIVE_BUFFER)
-  // An error of one datagram, such as a client that is gone, concerns no other one.
+  // An error of one datagram, such as a client that is gone, must not affect others.
   socket.on('error', () => undefined)
   return native === undefined ? { socket } : { socket, native }
 }
 
-/** Serves what waits at a socket, many datagrams at once. */
+/** Serves the waiting datagrams of a socket in batches. */
 class BatchedDatagrams {
   readonly #batch: DatagramBatch
   readonly #socket: number
@@ -124,7 +124,7 @@ class BatchedDatagrams {
     this.#client = new BatchClient(batch, socket)
   }
 
-  /** Serves until nothing waits, or others must have their turn. */
+  /** Serves until no datagram waits, or until it must yield to the event loop. */
   serve(): void {
     for (let turn = 0; turn < MAX_BATCHES; turn += 1) {
       const count = this.#batch.receive(this.#socket)
@@ -177,7 +177,7 @@ class BatchClient implements DatagramClient {
   }
 }
 
-/** Who is answered in datagrams, and how much: the same for each way of reading them. */
+/** Answers datagrams, however they were read, within the limits for their clients. */
 class DatagramService {
   readonly #parts: ServerParts
   #waiting = 0

@@ -1,8 +1,8 @@
 import type { Raw } from '../../resources/reader.ts'
 
 /**
- * The objects that the golden questions are about, as an API server holds them. The servers of the API are
- * left out: an API server has them by itself.
+ * The objects that the golden questions are about, as an API server holds them. The Services of the API server
+ * itself are left out, because every API server creates them.
  */
 
 const TCP = 'TCP'
@@ -97,7 +97,7 @@ export const SERVICES: readonly Raw[] = [
   external('shop/loop-b', 'loop-a.shop.svc.cluster.local'),
 ]
 
-/** The EndpointSlices of the headless ones; `shop/web` has none, and an address all the same. */
+/** The EndpointSlices of the headless Services. `shop/web` has none, but still has an address. */
 export const SLICES: readonly Raw[] = [
   slice(
     'shop/db',

@@ -7,7 +7,7 @@ import { sound } from '../../resources/testing/raw-objects.ts'
 import { Zone } from '../zone/zone.ts'
 import { SERVICES, SLICES } from './golden-cluster.ts'
 
-/** What an API server itself has in `default`. */
+/** The Services that an API server itself creates in `default`. */
 const API_SERVICES = ['kubernetes', 'orch'].map((name, index) => ({
   apiVersion: 'v1',
   kind: 'Service',

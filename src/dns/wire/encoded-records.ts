@@ -6,7 +6,7 @@ import { HEADER_LENGTH } from './numbers.ts'
 const POINTER = 0xc000
 
 /**
- * Records in wire format, behind each other. `offsets` says where each begins, and has the length as its last
+ * Concatenated records in wire format. `offsets` holds the start of each, and the total length as its last
  * item. Names point only into the question, so records may be left out or reordered.
  */
 export interface EncodedRecords {
@@ -31,7 +31,7 @@ function encodeRecord(record: ZoneRecord, queried: string): Buffer {
   return Buffer.concat([compressedName(record.name, queried), recordTail(record)])
 }
 
-/** The owner, with a pointer to where the question ends with the same labels. */
+/** The owner name, with a pointer to the longest suffix that it shares with the question. */
 function compressedName(name: string, queried: string): Buffer {
   const labels = name.split('.')
   for (let kept = 0; kept < labels.length; kept += 1) {

@@ -14,7 +14,7 @@ export interface ReadName {
 
 /**
  * The name at `start` of a message, with compression pointers followed (RFC 1035 §4.1.4); undefined when it is
- * malformed. A pointer must lead to before the part of the name in which it stands, so each name ends.
+ * malformed. A pointer must point before the part of the name that contains it, so reading always ends.
  */
 export function readName(message: Buffer, start: number): ReadName | undefined {
   const labels: Buffer[] = []
@@ -39,7 +39,7 @@ export function readName(message: Buffer, start: number): ReadName | undefined {
   }
 }
 
-/** The name as bytes of a message, in lower case; undefined when it is no domain name. */
+/** The name as bytes of a message, in lower case; undefined when it is not a domain name. */
 export function nameToWire(name: string): Buffer | undefined {
   const text = plainName(name)
   const labels = (text === '' ? [] : text.split('.')).map(labelBytes)

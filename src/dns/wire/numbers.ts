@@ -29,7 +29,7 @@ export const RCODE = {
   noSuchName: 3,
   notImplemented: 4,
   refused: 5,
-  /** Of 12 bits: the upper eight are in the OPT record. */
+  /** A code of 12 bits, whose upper eight are in the OPT record. */
   badVersion: 16,
 } as const
 
@@ -49,9 +49,9 @@ export const TYPE = {
   any: 255,
 } as const
 
-/** What a datagram holds for a client that does not say more. */
+/** The datagram size, in bytes, for a client that does not offer more. */
 export const MIN_DATAGRAM = 512
-/** What a datagram holds at most: no fragments on any path of today (RFC 9715). */
+/** The maximum datagram size, in bytes: avoids fragmentation on today's paths (RFC 9715). */
 export const MAX_DATAGRAM = 1232
 /** A message at most: its length over TCP has 16 bits. */
 export const MAX_MESSAGE = 65_535
@@ -71,7 +71,7 @@ const TYPE_NAMES: ReadonlyMap<number, string> = new Map([
   [255, 'ANY'],
 ])
 
-/** The name of a type; `TYPE65` (RFC 3597) for one that a zone has no records of. */
+/** The name of a type; `TYPE65` (RFC 3597) for a type that no zone here has records of. */
 export function typeName(type: number): string {
   return TYPE_NAMES.get(type) ?? `TYPE${type}`
 }

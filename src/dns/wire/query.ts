@@ -12,7 +12,7 @@ import {
 
 /** The OPT record of a query (RFC 6891). */
 export interface QueryOptions {
-  /** Bytes of a datagram that the client takes. */
+  /** The largest datagram that the client accepts, in bytes. */
   readonly size: number
   readonly version: number
   readonly dnssecOk: boolean
@@ -37,12 +37,12 @@ export interface Query {
 /** A message that is not a question to answer; undefined `rcode`: nothing must be answered. */
 export interface QueryFault {
   readonly rcode: number | undefined
-  /** What a counter calls it. */
+  /** The name of the fault in metrics. */
   readonly reason: 'short' | 'response' | 'opcode' | 'counts' | 'name' | 'additional'
 }
 
 const OPCODE = 0x7800
-/** A transaction signature beside the OPT record, and no more. */
+/** The OPT record and a transaction signature. */
 const MAX_ADDITIONALS = 2
 
 const fault = (reason: QueryFault['reason'], rcode?: number): QueryFault =>
@@ -84,13 +84,13 @@ export function readQuery(message: Buffer): Query | QueryFault {
   }
 }
 
-/** Where the question of a message ends; for one without a question that can be read, where the header does. */
+/** The offset at which the question of a message ends; that of the end of the header if the question cannot be read. */
 export function endOfQuestion(message: Buffer): number {
   const nameEnd = endOfName(message)
   return nameEnd === 0 ? HEADER_LENGTH : nameEnd + QUESTION_TAIL
 }
 
-/** Where the name of the question ends; 0 for one that is too long, cut off or compressed. */
+/** Where the name of the question ends; 0 if it is too long, cut off or compressed. */
 function endOfName(message: Buffer): number {
   const limit = Math.min(message.length, HEADER_LENGTH + MAX_NAME)
   let at = HEADER_LENGTH

@@ -10,26 +10,26 @@ import {
 } from './numbers.ts'
 import { endOfQuestion, type Query } from './query.ts'
 
-/** What is answered: encoded once, and sent with any id, letters of the question and size. */
+/** An encoded answer. It can be sent with any id, any letter case of the question and any size limit. */
 export interface EncodedAnswer {
   /** 12 bits; see `RCODE`. */
   readonly rcode: number
   readonly isAuthoritative: boolean
   readonly answers: EncodedRecords
-  /** The first answer that may change places with those behind it; before it is a chain of aliases. */
+  /** The index of the first answer that may be rotated; before it is a chain of aliases. */
   readonly firstRotated: number
   readonly authorities: EncodedRecords
   readonly additionals: EncodedRecords
-  /** Whole responses with this answer, where all clients get the same one; see `encodeResponse`. */
+  /** Complete encoded responses, if all clients get the same one; see `encodeResponse`. */
   readonly wholes?: WholeResponses
 }
 
-/** By the options of the query: none, an OPT record, an OPT record with the DO bit. */
+/** Indexed by the options of the query: none, an OPT record, an OPT record with the DO bit. */
 export type WholeResponses = (Buffer | undefined)[]
 
 /** How an answer is sent. */
 export interface ResponseOptions {
-  /** Bytes that the transport takes. */
+  /** The size limit of the transport, in bytes. */
   readonly limit: number
   /** Whether the server queries other servers, too. */
   readonly recursionAvailable: boolean
@@ -40,7 +40,7 @@ export interface ResponseOptions {
 /** A section without records. */
 export const NO_RECORDS: EncodedRecords = Object.freeze({ bytes: Buffer.alloc(0), offsets: [0] })
 
-/** An answer that is a code alone. */
+/** An answer without records. */
 export function bareAnswer(rcode: number): EncodedAnswer {
   return {
     rcode,
@@ -52,14 +52,14 @@ export function bareAnswer(rcode: number): EncodedAnswer {
   }
 }
 
-/** Bytes of a datagram for the client of a query: what it takes, within 512 and 1,232. */
+/** The datagram limit for the client of a query: what it offers, within 512 and 1,232 bytes. */
 export function datagramLimit({ options }: Query): number {
   return Math.min(Math.max(options?.size ?? 0, MIN_DATAGRAM), MAX_DATAGRAM)
 }
 
 /**
- * The response to a query. One that is the same for all clients, but for the id, the flags and the letters of the
- * question, is made once.
+ * The response to a query. A response that differs between clients only in id, flags and letter case of the
+ * question is encoded once.
  */
 export function encodeResponse(
   query: Query,
@@ -76,7 +76,7 @@ export function encodeResponse(
   return response
 }
 
-/** Whether every client gets these records in the same order, and none a part of them. */
+/** Whether every client gets all of these records in the same order. */
 export function isSameForAll(
   { answers, firstRotated, authorities, additionals }: EncodedAnswer,
   questionEnd: number,
@@ -102,9 +102,8 @@ function copyFor({ message, questionEnd }: Query, whole: Buffer): Buffer {
 }
 
 /**
- * The response to a query. Where it would be longer than the limit, additional records are left out; where the
- * answers and authorities are longer alone, it holds the answers that have space, and says that it is truncated
- * (RFC 2181 §9).
+ * The response to a query. If it would exceed the limit, additional records are left out. If answers and
+ * authorities alone exceed it, it holds as many answers as fit and is marked as truncated (RFC 2181 §9).
  */
 function encodeAnew(query: Query, answer: EncodedAnswer, options: ResponseOptions): Buffer {
   const { message: queried, questionEnd } = query
@@ -173,7 +172,7 @@ export function faultResponse(message: Buffer, rcode: number): Buffer {
   return response
 }
 
-/** The response without its records: it says only that the client has to come back over TCP. */
+/** The response without its records and marked as truncated, so that the client repeats the question over TCP. */
 export function truncatedResponse(response: Buffer): Buffer {
   const short = Buffer.from(response.subarray(0, endOfQuestion(response)))
   short[2]! |= FLAG.truncated >> 8
@@ -182,20 +181,20 @@ export function truncatedResponse(response: Buffer): Buffer {
   return short
 }
 
-/** What was written: where it ends in the message, and how many records it is. */
+/** The result of writing records: their end offset in the message, and their number. */
 interface Written {
   readonly end: number
   readonly count: number
 }
 
-/** Where records go, and before which byte they must end. */
+/** Where to write records, and the offset before which they must end. */
 interface Destination {
   readonly message: Buffer
   readonly start: number
   readonly limit: number
 }
 
-/** Writes records from the first on, as many as have space. */
+/** Writes records from the first on, as many as fit. */
 function writeRecords({ bytes, offsets }: EncodedRecords, destination: Destination): Written {
   const { message, start, limit } = destination
   const space = limit - start
@@ -210,7 +209,7 @@ interface Rotation {
   readonly turn: number
 }
 
-/** Writes records in rotated order, as many as have space. */
+/** Writes records in rotated order, as many as fit. */
 function writeRotated(
   records: EncodedRecords,
   { first, turn }: Rotation,

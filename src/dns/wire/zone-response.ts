@@ -10,7 +10,7 @@ const POINTER = 0xc000
 /** The part of `ZoneAnswer` that has records. */
 export type FoundAnswer = Extract<ZoneAnswer, { kind: 'found' }>
 
-/** Encodes denials of one zone: the start of authority once for each of its serial numbers. */
+/** Encodes denials of one zone. The SOA record is encoded once for each serial number. */
 export class DenialEncoder {
   readonly #zoneLength: number
   readonly #startOfAuthority: () => ZoneRecord
@@ -34,7 +34,7 @@ export class DenialEncoder {
     }
   }
 
-  /** The start of authority alone; its owner points to the end of the question, which must be in the zone. */
+  /** The SOA record alone. Its owner is a pointer to the end of the question, which must be in the zone. */
   authority(nameLength: number, serial: number): EncodedRecords {
     if (this.#serial !== serial) {
       this.#serial = serial
@@ -64,7 +64,7 @@ export function encodeFound(
   }
 }
 
-/** Encodes aliases whose target is not of the zone. */
+/** Encodes aliases whose target is outside of the zone. */
 export function encodeChain(chain: FoundAnswer, key: string): EncodedAnswer {
   return encodeFound(chain, nameOfKey(key))
 }

@@ -16,7 +16,7 @@ export interface HeadlessQuestion {
   readonly type: string
 }
 
-/** The addresses of all endpoints, or of those with the label: the name exists only with an endpoint. */
+/** The addresses of all endpoints, or of those with the label. The name exists only if there is such an endpoint. */
 export function headlessAddresses(
   { key, name, type }: HeadlessQuestion,
   hosts: readonly EndpointHost[],
@@ -32,7 +32,7 @@ export function headlessAddresses(
 
 /**
  * One SRV record for each endpoint name and port that is queried for, of equal weight, with the addresses of
- * the targets. The name exists only with such a port.
+ * the targets. The name exists only if there is such a port.
  */
 export function headlessTargets(
   { key, name, serviceName, type }: HeadlessQuestion,

@@ -8,7 +8,7 @@ export interface ZoneView {
   endpointSourcesOf(key: ServiceKey): readonly EndpointSource[]
 }
 
-/** Seconds for which a record of the cluster may be kept; the default of the field's servers. */
+/** Seconds for which a record of the cluster may be kept; the default of CoreDNS. */
 export const RECORD_TTL = 5
 
 /** The target of an SRV record (RFC 2782): `weight` is the share among records of equal `priority`. */

@@ -14,15 +14,15 @@ export interface ServiceQuestion {
   /** The name that was queried, and that of the Service. */
   readonly name: string
   readonly serviceName: string
-  /** What the name has before that of the Service. */
+  /** The labels of the name before that of the Service. */
   readonly below: readonly string[]
   readonly type: string
 }
 
 /**
- * The records of a Service by the DNS specification of the field: addresses of the cluster or, for a headless
- * Service, of its endpoints; SRV records of its ports; CNAME for an ExternalName Service; `found`
- * then holds that record alone.
+ * The records of a Service by the Kubernetes DNS specification: its ClusterIPs or, for a headless Service, the
+ * addresses of its endpoints; SRV records of its ports; for an ExternalName Service a CNAME, which `found` then
+ * holds alone.
  */
 export function serviceAnswer(view: ZoneView, question: ServiceQuestion): ZoneAnswer {
   const service = view.service(question.key)
@@ -68,7 +68,7 @@ function headlessAnswer(
   )
 }
 
-/** The cluster addresses of a Service, with or without endpoints. */
+/** The ClusterIPs of a Service, whether it has endpoints or not. */
 function clusterAddresses(service: Service, name: string, type: string): ZoneAnswer {
   const queried = service.clusterIPs.filter((ip) => addressType(ip) === type)
   return foundOrEmpty(
@@ -86,7 +86,7 @@ interface ServicePortQuestion {
   readonly port: PortQuery
 }
 
-/** One SRV record for each port that is queried for; the name exists only with such a port. */
+/** One SRV record for each port that is queried for; the name exists only if there is such a port. */
 function clusterTargets(service: Service, question: ServicePortQuestion): ZoneAnswer {
   const { name, serviceName, type } = question
   const ports = service.ports.filter((port) => isPortQueried(port, question.port))

@@ -4,7 +4,7 @@ import type { ZoneRecord } from './record.ts'
 /**
  * What the zone says about a name and a type.
  *
- * - `found`: the records. `target` is where a chain of CNAME records leaves the zone; another server knows
+ * - `found`: the records. `target` is the name at which a chain of CNAME records leaves the zone; another server knows
  *   what follows. `service` is the only Service that the records come from; undefined when there is none, or
  *   several. `denied` says why a chain ends without a record of the type that was queried (RFC 6604).
  * - `empty`: the name exists, without records of that type (NOERROR, RFC 2308).

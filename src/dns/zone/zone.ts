@@ -8,7 +8,7 @@ import { EMPTY, FOREIGN, foundOrEmpty, MISSING, type ZoneAnswer } from './zone-a
 
 const OWN_NAME: ReadonlySet<string> = new Set([''])
 
-/** Version of the field's DNS specification that the zone follows. */
+/** The version of the Kubernetes DNS specification that the zone implements. */
 const SPECIFICATION = '1.1.0'
 const VERSION_TTL = 28_800
 const SOA_TIMES = { refresh: 7200, retry: 1800, expire: 86_400 } as const
@@ -18,15 +18,16 @@ const MAX_CHAIN = 8
 export interface ZoneOptions {
   /** Lower case, without the final dot: `cluster.local`. */
   readonly domain: string
-  /** The addresses under which clients reach the server, if known: those of its name `ns.dns.<domain>`. */
+  /** The addresses at which clients reach the server, if known; they are the records of its name `ns.dns.<domain>`. */
   readonly serverAddresses: readonly IpAddress[]
   /** Serial number of the zone at the start; each update adds one. */
   readonly serial: number
 }
 
 /**
- * The cluster domain: every name that follows from Services and their endpoints, and the reverse names of
- * their addresses. Nothing is computed ahead but what `ZoneIndex` holds, so a change costs what it touches.
+ * The cluster domain: every name that follows from Services and their endpoints, and the reverse names of their
+ * addresses. Only the content of `ZoneIndex` is computed in advance, so the cost of a change is proportional to
+ * what it affects.
  */
 export class Zone {
   readonly domain: string
@@ -43,19 +44,19 @@ export class Zone {
     this.#serial = options.serial
   }
 
-  /** The serial number of the zone, of 32 bits: another one after each change. */
+  /** The serial number of the zone, of 32 bits; it changes with each update. */
   get serial(): number {
     return this.#serial
   }
 
-  /** Takes over the Services that changed in the view. */
+  /** Updates the index for the Services that changed in the view. */
   update(changed: ReadonlySet<ServiceKey>): void {
     if (changed.size === 0) return
     this.#index.update(changed)
     this.#serial = (this.#serial + 1) >>> 0
   }
 
-  /** What the zone has for a name (lower case, without the final dot) and the name of a type, such as `A`. */
+  /** The answer for a name (lower case, without the final dot) and the name of a type, such as `A`. */
   answer(name: string, type: string): ZoneAnswer {
     if (type === 'ANY') return this.#anyAnswer(name)
     const found = this.#once(name, type)
@@ -88,7 +89,7 @@ export class Zone {
     return foundOrEmpty([{ name, type: 'HINFO', ttl: RECORD_TTL, data }])
   }
 
-  /** Follows a chain of ExternalName Services; `target` stays where it leaves the zone. */
+  /** Follows a chain of ExternalName Services; `target` is the name at which it leaves the zone. */
   #follow(start: string, type: string, answers: ZoneRecord[]): ZoneAnswer {
     const names = new Set([start])
     for (;;) {
@@ -140,7 +141,7 @@ export class Zone {
       : EMPTY
   }
 
-  /** `labels`: what the name has before `svc`. */
+  /** `labels`: the labels of the name before `svc`. */
   #servicesAnswer(name: string, labels: readonly string[], type: string): ZoneAnswer {
     const namespace = labels.at(-1)
     if (namespace === undefined) return EMPTY
@@ -155,7 +156,7 @@ export class Zone {
     })
   }
 
-  /** Addresses that no Service has are those of another zone. */
+  /** An address that no Service has belongs to another zone. */
   #reverseAnswer(name: string, type: string): ZoneAnswer {
     const ip = addressOfReverseName(name)
     const names = ip === undefined ? [] : this.#index.namesOf(ip)
@@ -175,11 +176,11 @@ interface Entry {
   readonly namespace: string
   /** Its addresses that have names. */
   readonly ips: readonly IpAddress[]
-  /** Of a headless Service; undefined: its addresses have its own name. */
+  /** For a headless Service; undefined: the addresses have the name of the Service itself. */
   readonly labels: Labels | undefined
 }
 
-/** What a zone cannot look up by the name of a Service: namespaces with Services, and names of addresses. */
+/** An index of what cannot be looked up by the name of a Service: namespaces with Services, and names of addresses. */
 class ZoneIndex {
   readonly #view: ZoneView
   readonly #entries = new Map<ServiceKey, Entry>()

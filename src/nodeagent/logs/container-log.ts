@@ -7,30 +7,30 @@ import { logTime, writeEntry } from './log-entry.ts'
 
 const LARGEST_BYTES = 10 * 1024 * 1024
 
-/** Where the output of one run of a container goes. */
+/** The log of one run of a container. */
 export interface ContainerLog {
   readonly stdout: Writable
   readonly stderr: Writable
   readonly progress: LogProgress
-  /** Writes what is left, also of a line without an end, and closes the file. */
+  /** Writes the rest, even of an incomplete line, and closes the file. */
   close(): Promise<void>
 }
 
-/** A line that is longer is kept in parts. */
+/** A longer line is stored in parts. */
 const MAX_PART_BYTES = 16 << 10
 const NEWLINE = 0x0a
 
-/** The files of a run: the full one before the present one, if there is one, and the present one. */
+/** The files of a run: the rotated one, if there is one, then the current one. */
 export function logFiles(path: string): readonly string[] {
   return [`${path}.1`, path]
 }
 
-/** The path of the run before. */
+/** The path of the log of the previous run. */
 export function previousLog(path: string): string {
   return `${path}.previous`
 }
 
-/** Begins the log of a run; that of the run before stays beside it, and the one before that goes. */
+/** Begins the log of a run. The log of the previous run is kept, and the one before that is removed. */
 export async function openContainerLog(
   path: string,
   clock: Pick<Clock, 'now'>,
@@ -91,7 +91,7 @@ function lineWriter({ stream, file, progress, clock }: LineWriterParts): Writabl
   return output
 }
 
-/** Lines without their ends, and what has no end yet. */
+/** The complete lines without their line ends, and the rest of the bytes. */
 function split(bytes: Buffer): { readonly lines: readonly Buffer[]; readonly rest: Buffer } {
   const lines: Buffer[] = []
   let from = 0
@@ -110,7 +110,7 @@ function partsOf(line: Buffer): readonly Buffer[] {
   )
 }
 
-/** Notifies the readers of a log when there is more of it, and when it is complete. */
+/** Notifies the readers of a log when it grows and when it is complete. */
 export class LogProgress {
   #next = Promise.withResolvers<void>()
   #isClosed = false
@@ -137,17 +137,16 @@ export class LogProgress {
   }
 }
 
-/** Where a container's output goes. */
+/** A log file that is rotated when it is full. */
 interface RotatingLog {
   readonly stream: Writable
-  /** Writes what is left and closes the file. */
+  /** Writes the rest and closes the file. */
   close(): Promise<void>
 }
 
 /**
- * Appends to a file; one that is full is kept as `<path>.1` in place of the one
- * before. A process that writes faster than the disk has to wait. A disk that refuses
- * costs the text and never the container.
+ * Appends to a file; a full file is renamed to `<path>.1` and replaces the one of that name. A process that
+ * writes faster than the disk has to wait. If the disk fails, output is lost, but the container keeps running.
  */
 export async function openRotatingLog(
   path: string,

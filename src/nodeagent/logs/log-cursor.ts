@@ -2,11 +2,11 @@ import { type FileHandle, open, stat } from 'node:fs/promises'
 import { type LogEntry, readEntry } from './log-entry.ts'
 
 const CHUNK_BYTES = 64 << 10
-/** Longer than any line that is written; what is longer is no log. */
+/** Longer than any line that is written; a file with a longer line is not a log. */
 const MAX_LINE_BYTES = 64 << 10
 const NEWLINE = 0x0a
 
-/** Reads the entries of one log file, in order, as far as it is written. */
+/** Reads the entries of one log file, in order, up to its current end. */
 export class LogCursor {
   readonly #file: FileHandle
   readonly #inode: number
@@ -18,13 +18,13 @@ export class LogCursor {
     this.#inode = inode
   }
 
-  /** Undefined: there is no such file. */
+  /** Undefined: the file does not exist. */
   static async open(path: string): Promise<LogCursor | undefined> {
     const file = await open(path).catch(() => undefined)
     return file && new LogCursor(file, (await file.stat()).ino)
   }
 
-  /** The next entries; none: there are no more now. */
+  /** The next entries; empty: there are no more yet. */
   async read(): Promise<readonly LogEntry[]> {
     for (;;) {
       const buffer = Buffer.allocUnsafe(CHUNK_BYTES)
@@ -42,7 +42,7 @@ export class LogCursor {
     this.#rest = Buffer.alloc(0)
   }
 
-  /** Whether the path leads to another file by now. */
+  /** Whether the path now leads to another file. */
   async isRotated(path: string): Promise<boolean> {
     const found = await stat(path).catch(() => undefined)
     return found !== undefined && found.ino !== this.#inode

@@ -3,9 +3,9 @@
  * of the container ends here, and its text.
  */
 export interface LogEntry {
-  /** RFC 3339 in UTC, with milliseconds: such texts are ordered as the times are. */
+  /** RFC 3339 in UTC with milliseconds, so that texts sort like the times. */
   readonly time: string
-  /** Whether the container ended the line; else the next entry of the stream goes on with it. */
+  /** Whether the line is complete; if not, the next entry of the stream continues it. */
   readonly isWhole: boolean
   readonly text: Buffer
 }

@@ -7,10 +7,9 @@ export function gatewayOf(cidr: Cidr): IpAddress {
 }
 
 /**
- * The next address of `cidr` behind `last` that no Pod has, from the start again
- * at its end; undefined when there is none. So an address that was just given
- * back stays unused for as long as possible. The network's own address, the
- * gateway and the last (IPv4's broadcast) are never given.
+ * The next free address of `cidr` after `last`, continuing from the start at the end of the network; undefined
+ * when there is none. So a released address stays unused for as long as possible. The network address, the
+ * gateway and the last address (IPv4's broadcast) are never assigned.
  */
 export function nextAddress(
   cidr: Cidr,
@@ -26,12 +25,12 @@ export function nextAddress(
   return undefined
 }
 
-/** Whether a Pod may have this address at all. */
+/** Whether this address may be assigned to a Pod. */
 export function isForPods(cidr: Cidr, ip: IpAddress): boolean {
   return rangeForPods(cidr).indexOf(ip) !== undefined
 }
 
-/** Without the network's own address, the gateway and the last. */
+/** The addresses of a network without the network address, the gateway and the last one. */
 function rangeForPods(cidr: Cidr): IpRange {
   return networkRange(cidr).without(2n, 1n)
 }

@@ -2,19 +2,19 @@ import { NodeProxyError } from '../../lib/error.ts'
 import { type Cidr, type IpAddress } from '../../lib/ip.ts'
 import { isForPods, nextAddress } from './next-address.ts'
 
-/** Who has which address of the node's networks: one of each for every Pod. */
+/** The addresses of Pods: each Pod has one of each network of the node. */
 export class PodAddresses {
   readonly #cidrs: readonly Cidr[]
   /** By the uid of the Pod, in the order of the networks. */
   readonly #held = new Map<string, readonly IpAddress[]>()
-  /** The one given last, per network. */
+  /** The address that was assigned last, by network. */
   readonly #last = new Map<Cidr, IpAddress>()
 
   constructor(cidrs: readonly Cidr[]) {
     this.#cidrs = cidrs
   }
 
-  /** Keeps the addresses that a Pod had before, unless they are not of our networks or another Pod has them. */
+  /** Assigns the earlier addresses of a Pod, except those of other networks or of another Pod. */
   keep(uid: string, ips: readonly IpAddress[]): void {
     const taken = this.#taken()
     const fits = this.#cidrs.every((cidr, index) => {
@@ -40,7 +40,7 @@ export class PodAddresses {
     return ips
   }
 
-  /** The Pod needs them no more. */
+  /** Releases the addresses of a Pod. */
   release(uid: string): void {
     this.#held.delete(uid)
   }

@@ -3,15 +3,15 @@ import { systemClock } from '../../lib/clock.ts'
 import { StreamRefusal } from '../../streams/node-streams.ts'
 import { serveForwarding } from '../../streams/serve-forwarding.ts'
 
-/** What the node agent opens for it. */
+/** The file descriptor over which the node agent talks to this process. */
 const CHANNEL_FD = 3
 
-/** As a Pod may listen: first where most programs do. */
+/** The addresses at which a program of the Pod may listen, the usual one first. */
 const LOOPBACK = ['127.0.0.1', '::1']
 
 /**
- * Opens connections to ports on the loopback addresses of the network namespace that it runs in; they
- * share one file, the fourth. Ends when the other end of it does.
+ * Opens connections to ports on the loopback addresses of the network namespace that it runs in; all share one
+ * channel, file descriptor 3. Ends when the other end of the channel is closed.
  */
 function main(): void {
   const channel = new Socket({ fd: CHANNEL_FD })

@@ -8,8 +8,8 @@ import { namespaceNamed } from './namespace.ts'
 const PROGRAM = new URL('./pod-dialer-main.ts', import.meta.url).pathname
 
 /**
- * Connections to a Pod, by a process in its network namespace that opens them all. It carries the Pod's mark and
- * ends with the Pod, whose end kills everything in its namespace.
+ * Opens connections to a Pod, all by one process in its network namespace. The process carries the Pod's mark
+ * and ends with the Pod, because the end of a Pod kills all processes in its namespace.
  */
 export function openPodDialer(
   namespace: string,

@@ -19,12 +19,12 @@ export interface PodNetworkOptions {
   readonly node: Namespace
   readonly nodeName: string
   readonly bridge: string
-  /** What the names of Pods' namespaces begin with; whatever carries it is this agent's. */
+  /** The prefix of the names of Pods' namespaces; all namespaces with it belong to this agent. */
   readonly prefix: string
   readonly podCIDRs: readonly Cidr[]
 }
 
-/** A bridge in the node's namespace, and a namespace for each Pod that hangs on it. */
+/** A bridge in the node's namespace, and a namespace for each Pod that is connected to it. */
 export class PodNetwork {
   readonly #options: PodNetworkOptions
   readonly #names: NamespaceNames
@@ -34,7 +34,7 @@ export class PodNetwork {
     this.#names = new NamespaceNames(options.prefix)
   }
 
-  /** Makes the bridge anew, and removes what an earlier node agent of this prefix left. */
+  /** Recreates the bridge, and removes what an earlier node agent with this prefix left. */
   async open(): Promise<void> {
     const { node, podCIDRs } = this.#options
     await this.#removeAll()
@@ -94,7 +94,10 @@ export class PodNetwork {
   }
 }
 
-/** A redirect would lead a Pod past the node, whose connection tracking its replies must pass. */
+/**
+ * Kernel settings that disable ICMP redirects: a redirect would make a Pod bypass the node, but its replies
+ * must pass the node's connection tracking.
+ */
 const FIRM = {
   'net.ipv4.conf.all.accept_redirects': 0,
   'net.ipv4.conf.default.accept_redirects': 0,
@@ -106,9 +109,9 @@ function peerOf(uid: string): string {
 }
 
 /**
- * Kills the processes in a network namespace, waits until they have ended, and
- * removes it. The kernel reports only the end of own children, so it polls.
- * Throws NP_NODEAGENT_NAMESPACE for a namespace that must not be removed or does not empty.
+ * Kills the processes in a network namespace, waits until they have ended, and removes it. This polls, because
+ * the kernel reports only the end of child processes. Throws NP_NODEAGENT_NAMESPACE for a namespace that must
+ * not be removed or does not empty.
  */
 async function removeNamespace(name: string, clock: Clock): Promise<void> {
   if (await isOwnNamespace(name)) throw refused(name, 'it is the one that the node agent is in')
@@ -128,7 +131,7 @@ function refused(name: string, why: string): NodeProxyError {
   })
 }
 
-/** By what a Pod is known. */
+/** What identifies a Pod. */
 interface PodName {
   readonly uid: string
   readonly namespace: string
@@ -136,9 +139,9 @@ interface PodName {
 }
 
 /**
- * What the namespaces of Pods are called: `<prefix>-<namespace>-<name>`, so that
- * people find them; with a part of the uid where that is too long, or is taken by
- * another Pod, be it one of the same name that has not quite ended.
+ * The names of the namespaces of Pods: `<prefix>-<namespace>-<name>`, so that people find them. A part of the
+ * uid is added if the name is too long, or is used by another Pod, for example by one of the same name that has
+ * not ended yet.
  */
 export class NamespaceNames {
   readonly #prefix: string
@@ -187,8 +190,8 @@ export function bridgeLines({
 }
 
 /**
- * The node's side of a Pod's link. Where bridged packets meet the node's rules,
- * a Pod that meets itself needs hairpin mode on its port.
+ * The node's side of a Pod's link. If bridged packets pass the node's rules, hairpin mode is needed for a Pod
+ * that connects to itself.
  */
 export function peerLines({
   peer,
@@ -210,8 +213,8 @@ export function peerLines({
 }
 
 /**
- * The Pod's side. Pods talk even to their neighbours through the node, so that
- * replies pass its connection tracking whether or not bridged packets meet its rules.
+ * The Pod's side. Pods reach even other Pods of the node through the node's routing, so that replies pass its
+ * connection tracking whether or not bridged packets pass its rules.
  */
 export function podLines(ips: readonly IpAddress[], cidrs: readonly Cidr[]): readonly string[] {
   const gateways = cidrs.map(gatewayOf)
@@ -235,7 +238,10 @@ function addressLine(ip: IpAddress, link: string): string {
   return `addr add ${bare(ip)} dev ${link}${familyOf(ip) === 6 ? ' nodad' : ''}`
 }
 
-/** Its own: one that a bridge takes from its ports changes with them, and Pods keep the old one. */
+/**
+ * The bridge's MAC address. Without a fixed one a bridge takes that of a port and changes it with the ports,
+ * while Pods keep the old one in their neighbour tables.
+ */
 function macOf(nodeName: string): string {
   const pairs = shortHash(nodeName).match(/../g) ?? []
   return ['02', ...pairs].join(':')

@@ -5,15 +5,15 @@ import { expand } from './expand.ts'
 import { fieldValue, type PodLocation } from './pod-field.ts'
 import type { PodPlan } from './pod-plan.ts'
 
-/** What the environment of a container contains and only a Pod that runs on a node has. */
+/** The values in the environment of a container that are known only when the Pod runs on a node. */
 export interface RuntimeValues extends PodLocation {
   /** The variables of Services, `WEB_SERVICE_HOST` and so on. */
   readonly services: readonly { readonly name: string; readonly value: string }[]
-  /** The values of a ConfigMap or Secret by key; undefined: there is none. */
+  /** The values of a ConfigMap or Secret by key; undefined: the object does not exist. */
   readonly valuesOf: (object: ObjectReference) => ReadonlyMap<string, string> | undefined
 }
 
-/** The environment of a container, or the reference that keeps it from starting. */
+/** The environment of a container, or the problem of a reference that prevents its start. */
 export type ContainerEnvironment =
   | { readonly problem: string }
   | {
@@ -28,9 +28,9 @@ const PATH = '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin'
 const MAX_LENGTH = 2 << 20
 
 /**
- * The environment of a container: a default PATH, the Pod's name as HOSTNAME, the variables of Services, those of
- * `envFrom`, then its own `env`, whose later entries may use earlier ones. Nothing of the node
- * agent's own environment is in it. No message holds a value.
+ * The environment of a container: a default PATH, the Pod's name as HOSTNAME, the variables of Services, those
+ * of `envFrom`, then its own `env`, whose later entries may use earlier ones. It contains nothing of the node
+ * agent's own environment. No message contains a value.
  * @throws RangeError when it is too long for the kernel
  */
 export function containerEnvironment(
@@ -67,7 +67,7 @@ export function containerEnvironment(
   return { variables, skipped }
 }
 
-/** Undefined: an optional reference to what is not there. */
+/** Undefined: an optional reference whose target does not exist. */
 function valueOf(
   entry: EnvironmentEntry,
   pod: PodPlan,
@@ -92,7 +92,7 @@ function isVariable([name, value]: readonly [name: string, value: string]): bool
 }
 
 function missing(reference: ObjectReference): string {
-  return `${nameOf(reference)} not found: make it, or mark the reference as optional`
+  return `${nameOf(reference)} not found: create it, or mark the reference as optional`
 }
 
 function skippedKeys(source: ObjectReference, names: readonly string[]): string {

@@ -26,7 +26,7 @@ const LOOPBACK: ReadonlySet<string> = new Set(['localhost', '127.0.0.1', '::1'])
 /** How one container is run: as a process of the node, in the Pod's network namespace. */
 export interface ContainerPlan {
   readonly name: string
-  /** As the Pod names it. It is only shown in the status. */
+  /** The image that the Pod names. It is only shown in the status. */
   readonly image: string
   /** Program and arguments, before `$(NAME)` is replaced. */
   readonly command: readonly string[]
@@ -38,9 +38,9 @@ export interface ContainerPlan {
   readonly workingDir: string
   readonly user: UserPlan
   readonly probes: Readonly<Partial<Record<ProbeKind, ProbePlan>>>
-  /** What the node agent does before SIGTERM. */
+  /** The hook that the node agent runs before SIGTERM. */
   readonly preStop: Handler | undefined
-  /** Why it cannot be run as it is written: the first fault, one sentence that names the field. */
+  /** Why the container cannot be run as specified: the first fault, as one sentence that names the field. */
   readonly fault: string | undefined
 }
 
@@ -51,7 +51,7 @@ export interface ContainerSource {
   /** `spec` of the Pod. */
   readonly spec: JsonObject
   readonly volumes: readonly VolumePlan[]
-  /** Why nothing of the Pod can be run; it comes before those of the container. */
+  /** Why no container of the Pod can be run; takes precedence over faults of the container. */
   readonly fault: string | undefined
 }
 
@@ -109,7 +109,7 @@ interface ProbeSource {
   readonly container: Json
   /** `spec.containers[0]`. */
   readonly at: string
-  /** Receives what cannot be run: one sentence each, with the path of the field. */
+  /** Receives the faults: one sentence each, with the path of the field. */
   readonly faults: string[]
   readonly hostNetwork: boolean
 }

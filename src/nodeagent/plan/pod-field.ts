@@ -12,7 +12,7 @@ export interface PodFields {
   readonly serviceAccountName: string
 }
 
-/** What of a Pod is known on a node only. */
+/** The values of a Pod that only its node knows. */
 export interface PodLocation {
   readonly podIPs: readonly IpAddress[]
   readonly hostIP: string

@@ -21,13 +21,13 @@ export interface PodPlan {
   readonly restartPolicy: RestartPolicy
   /** Runs in the node's network namespace, without an address of its own. */
   readonly hostNetwork: boolean
-  /** Milliseconds between SIGTERM and SIGKILL, unless its deletion has another grace. */
+  /** Milliseconds between SIGTERM and SIGKILL, unless its deletion has another grace period. */
   readonly graceMs: number
   /** The same for its deletion; undefined: it is not being deleted. */
   readonly deletionGraceMs: number | undefined
   readonly containers: readonly ContainerPlan[]
   readonly volumes: readonly VolumePlan[]
-  /** Why the volumes cannot be made as they are written; then no container runs. */
+  /** Why the volumes cannot be made as specified; then no container runs. */
   readonly volumeFault: string | undefined
   /** `securityContext.fsGroup`: the group that may read the files of volumes. */
   readonly fsGroup: number | undefined
@@ -38,7 +38,7 @@ export interface PodPlan {
 const DEFAULT_GRACE_SECONDS = 30
 const INIT_FAULT = 'spec.initContainers: this node agent runs no init containers'
 
-/** Reads a Pod as the API server sent it. Never fails: what cannot be run is a `fault` of its containers. */
+/** Reads a Pod as the API server sent it. Never fails: unsupported fields become a `fault` of its containers. */
 export function readPod(object: JsonObject): PodPlan {
   const metadata = objectAt(object, 'metadata')
   const spec = objectAt(object, 'spec')

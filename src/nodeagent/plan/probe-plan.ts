@@ -1,4 +1,4 @@
-/** `startup`: of the field `startupProbe`, and so on. */
+/** `startup` is the probe in the field `startupProbe`, and so on. */
 export type ProbeKind = 'startup' | 'liveness' | 'readiness'
 
 /** All of them. */
@@ -27,9 +27,9 @@ export interface ProbePlan {
   readonly initialDelayMs: number
   readonly periodMs: number
   readonly timeoutMs: number
-  /** The probe counts as succeeded after so many successes in a row. */
+  /** The probe counts as succeeded after this many successes in a row. */
   readonly successThreshold: number
-  /** The probe counts as failed after so many failures in a row. */
+  /** The probe counts as failed after this many failures in a row. */
   readonly failureThreshold: number
   /** The time between SIGTERM and SIGKILL when this probe ends the container; undefined: that of the Pod. */
   readonly graceMs: number | undefined

@@ -14,8 +14,8 @@ const MAX_MODE = 0o777
 const TYPES = ['projected', 'secret', 'configMap', 'downwardAPI', 'emptyDir']
 
 /**
- * Reads `spec.volumes`. What cannot be made as it is written is added to `faults`: one sentence each, with the path of
- * the field.
+ * Reads `spec.volumes`. Volumes that cannot be made as specified are added to `faults`: one sentence each, with
+ * the path of the field.
  */
 export function readVolumes(spec: JsonObject, faults: string[]): readonly VolumePlan[] {
   const names = new Set<string>()
@@ -52,7 +52,7 @@ function readVolume(volume: Json, { name, at, faults }: Reading): readonly Volum
   return [{ ...shared, sources: readFileSource(type, content, source) }]
 }
 
-/** Permissions; undefined: none are written, or a fault. */
+/** File permissions; undefined: none are given, or they are a fault. */
 function readMode(mode: Json | undefined, at: string, faults: string[]): number | undefined {
   if (mode === undefined || mode === null) return undefined
   const isMode = typeof mode === 'number' && Number.isInteger(mode) && mode >= 0 && mode <= MAX_MODE

@@ -11,8 +11,8 @@ export interface UserPlan {
 const MAX_ID = 2 ** 31 - 1
 
 /**
- * Reads `runAsUser`, `runAsGroup` and `runAsNonRoot`, each from the `securityContext` of the container, or else of the
- * Pod, and the groups of the Pod. Adds what is wrong to `faults`.
+ * Reads `runAsUser`, `runAsGroup` and `runAsNonRoot`, each from the `securityContext` of the container, or else
+ * of the Pod, and the groups of the Pod. Adds problems to `faults`.
  */
 export function readUser(container: Json, spec: JsonObject, faults: string[]): UserPlan {
   const read = (key: string): Json | undefined =>
@@ -35,7 +35,7 @@ export function readUser(container: Json, spec: JsonObject, faults: string[]): U
   return { uid, gid, groups: [...new Set(groups)] }
 }
 
-/** `fsGroup` of a Pod; one that is no group is a fault of its containers. */
+/** `fsGroup` of a Pod; an invalid one is a fault of its containers. */
 export function readGroup(spec: JsonObject): number | undefined {
   const group = valueAt(spec, 'securityContext', 'fsGroup')
   return isId(group) ? group : undefined

@@ -1,7 +1,7 @@
 /**
- * What is wrong with a path below a volume, as words that follow the name of its field; undefined: nothing. The node
- * agent writes files there as root, so no path may lead out of the volume, nor to the names `..…`
- * by which files are replaced.
+ * The fault of a path inside a volume, as text that follows the name of its field; undefined: none. The node
+ * agent writes files there as root, so a path must not lead out of the volume, or to the names with `..` that
+ * are used to replace files.
  */
 export function pathFault(path: string): string | undefined {
   if (path === '') return 'must not be empty'
@@ -16,7 +16,7 @@ export function pathFault(path: string): string | undefined {
   return undefined
 }
 
-/** What is wrong with the path at which a volume is mounted; undefined: nothing. */
+/** The fault of the path at which a volume is mounted; undefined: none. */
 export function mountPathFault(path: string): string | undefined {
   if (!path.startsWith('/')) return 'must be absolute'
   if (path.includes('\0')) return 'must not hold a zero byte'

@@ -27,7 +27,7 @@ export type FileSource = TokenSource | ObjectSource | FieldSource | ResolverSour
 export interface TokenSource {
   readonly kind: 'token'
   readonly path: string
-  /** Empty: that of the API server. */
+  /** Empty: the audience of the API server. */
   readonly audience: string
   readonly expirationSeconds: number
 }
@@ -37,7 +37,7 @@ export interface ObjectSource {
   readonly kind: 'object'
   readonly resource: ObjectResource
   readonly name: string
-  /** Undefined: every key, in a file of its name. */
+  /** Undefined: every key, in a file with its name. */
   readonly items: readonly KeyFile[] | undefined
   readonly isOptional: boolean
 }

@@ -20,7 +20,7 @@ interface Recorded {
   /** Milliseconds since the epoch. */
   readonly first: number
   count: number
-  /** Path of the Event, once it is there. */
+  /** The path of the Event, once it exists. */
   path: string
   /** When it was last written, milliseconds since the epoch. */
   writtenAt: number
@@ -31,10 +31,9 @@ const MAX_EVENTS = 25
 const REFRESH_MS = 1_800_000
 
 /**
- * Writes the Events of one Pod. What repeats is counted in its Event, which is
- * written at the 2nd, 4th, 8th, … time and at least every half an hour; of one
- * Pod there are at most 25 that differ. An Event that cannot be written is lost,
- * and the reporter knows why.
+ * Writes the Events of one Pod. Repetitions are counted in the Event, which is written at the 2nd, 4th, 8th, …
+ * occurrence and at least every half an hour. A Pod has at most 25 different Events. An Event that cannot be
+ * written is lost, and the reporter receives the failure.
  */
 export class EventRecorder {
   readonly #options: EventRecorderOptions

@@ -17,13 +17,13 @@ export interface Variable {
   readonly value: string
 }
 
-/** What all Pods of the node share. */
+/** The dependencies that all Pods of the node share. */
 export interface NodeTools {
   readonly clock: Clock
   readonly random: Pick<Random, 'below'>
   /** Reads ConfigMaps and Secrets that Pods need, and requests their tokens. */
   readonly client: Pick<ApiClient, 'get' | 'create'>
-  /** The time between two looks at the ConfigMaps and Secrets in volumes. */
+  /** Milliseconds between two reads of the ConfigMaps and Secrets in volumes. */
   readonly refreshMs: number
   /** Where volumes are kept. */
   readonly folders: Pick<VolumeFolders, 'memory' | 'disk'>
@@ -31,7 +31,7 @@ export interface NodeTools {
   readonly addresses: Pick<PodAddresses, 'keep' | 'claim' | 'release'>
   readonly prober: Pick<Prober, 'probe'>
   readonly programs: Pick<Launch, 'nsenter' | 'setpriv'> & { readonly setsid: string }
-  /** What the names of Pods' network namespaces begin with, and the marks of their processes. */
+  /** The prefix of the names of Pods' network namespaces, and of the marks of their processes. */
   readonly namespacePrefix: string
   /** The node's own namespace; undefined: the one of this process. */
   readonly nodeNamespace: string | undefined

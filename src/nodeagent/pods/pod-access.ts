@@ -17,14 +17,14 @@ import type { NodeTools } from './node-tools.ts'
 import type { PodProcesses } from './pod-processes.ts'
 
 export interface ReadLogOptions extends Omit<LogOptions, 'previous'> {
-  /** Undefined: the run is over, so there is nothing to follow. */
+  /** Undefined: the run has ended, so there is nothing to follow. */
   readonly progress: LogProgress | undefined
   readonly signal: AbortSignal
 }
 
 const NEWLINE = Buffer.from('\n')
 
-/** What clients reach of one Pod: logs, commands, connections. */
+/** The access of clients to one Pod: logs, commands, connections. */
 export class PodAccess {
   readonly #tools: NodeTools
   readonly #pod: PodPlan
@@ -68,7 +68,10 @@ export class PodAccess {
     return this.#processes.attach(plan, options)
   }
 
-  /** Never of the node's network: its loopback address is that of the node. */
+  /**
+   * Opens connections to the Pod. Refused for a Pod in the node's network, whose loopback address is that of
+   * the node.
+   */
   async dialer(): Promise<PodDialer | StreamRefusal> {
     const { network, namespacePrefix } = this.#tools
     const { uid, hostNetwork } = this.#pod
@@ -118,7 +121,7 @@ interface Following {
   readonly format: Format
 }
 
-/** Goes on with the newest file, and with those that take its place. */
+/** Continues with the newest file, and with those that replace it. */
 async function* follow(
   path: string,
   cursors: LogCursor[],
@@ -145,7 +148,7 @@ async function* follow(
   }
 }
 
-/** Writes what is wanted of the entries; counts lines first where only the last ones are. */
+/** Selects and formats the requested entries; if only the last lines are requested, it counts the lines first. */
 async function formatOf(
   cursors: readonly LogCursor[],
   { since, tailLines, timestamps }: ReadLogOptions,

@@ -17,7 +17,7 @@ export class PodEffects {
   readonly #emit: (event: PodEvent) => void
   readonly #processes: PodProcesses
   readonly #volumes: PodVolumes
-  /** What clients reach of the Pod. */
+  /** The access of clients to the Pod. */
   readonly access: PodAccess
   #ips: readonly IpAddress[] = []
   #isDisconnected = false
@@ -58,8 +58,8 @@ export class PodEffects {
   }
 
   /**
-   * Closes the logs, and removes them if the Pod will not come back. Gives back what
-   * a connection that failed, or was not tried again, still holds.
+   * Closes the logs, and removes them if the Pod will not come back. Releases what a failed connection, if it
+   * was not retried, still holds.
    */
   async close(isGone: boolean): Promise<void> {
     await this.#processes.close()
@@ -80,7 +80,10 @@ export class PodEffects {
     }
   }
 
-  /** The Pod is over: nothing of it stays open. What cannot be removed keeps its address; the next node agent tries again. */
+  /**
+   * Removes the network and the volumes of a Pod that has ended. If that fails, its address stays reserved, and
+   * the next node agent tries again.
+   */
   async #disconnect(attempts: number): Promise<void> {
     const { clock, onError } = this.#tools
     try {

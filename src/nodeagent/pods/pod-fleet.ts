@@ -9,7 +9,7 @@ import { PodWorker } from './pod-worker.ts'
 
 export interface PodFleetOptions {
   readonly client: Pick<ApiClient, 'create' | 'patch' | 'remove'>
-  /** Binds Pods: an agent has no right to. */
+  /** The client that binds Pods, for which a node agent has no permission. */
   readonly bindingClient: Pick<ApiClient, 'patch'>
   readonly tools: NodeTools
   readonly nodeName: string
@@ -24,17 +24,17 @@ export interface PodFleetOptions {
 /** All Pods of the node: one worker for each, by key and uid. */
 export class PodFleet {
   readonly #options: PodFleetOptions
-  /** By `namespace/name`: the one that the API knows by this name. */
+  /** By `namespace/name`: the worker of the Pod that has this name in the API. */
   readonly #workers = new Map<string, PodWorker>()
   /** All that have not ended, including those that are gone from the API. */
   readonly #running = new Map<PodWorker, Promise<void>>()
-  /** Those whose containers have ended for good: they do not count against `maxPods`. */
+  /** Workers whose containers have ended for good; they do not count against `maxPods`. */
   readonly #over = new Set<PodWorker>()
   /** Pods that wait because `maxPods` is reached, by key. */
   readonly #waiting = new Map<string, JsonObject>()
-  /** Those that are being bound, or bound and not yet seen so: the latest attempt of each, by key. */
+  /** The latest attempt to bind each Pod, by key, until the watch shows the Pod as bound. */
   readonly #binding = new Map<string, symbol>()
-  /** Takes back the next attempt of those whose latest one failed, by key. */
+  /** Cancels the next attempt for Pods whose latest one failed, by key. */
   readonly #retries = new Map<string, () => void>()
   /** Keys of the Pods whose failing binding has been reported. */
   readonly #reported = new Set<string>()
@@ -59,18 +59,18 @@ export class PodFleet {
     this.#fill()
   }
 
-  /** The Pod of this name and uid, if it is here. */
+  /** The Pod with this name and uid, if it is on this node. */
   find({ namespace, name, uid }: PodTarget): PodWorker | undefined {
     const worker = this.#workers.get(`${namespace}/${name}`)
     return worker?.uid === uid ? worker : undefined
   }
 
-  /** The server took a heartbeat of the node. */
+  /** To be called when the server has accepted a heartbeat of the node. */
   heard(): void {
     for (const worker of this.#workers.values()) worker.heard()
   }
 
-  /** Ends every Pod; resolves when all have ended. No new one is begun. */
+  /** Ends every Pod; resolves when all have ended. No new Pod is started. */
   async close(graceMs: number): Promise<void> {
     this.#isClosing = true
     for (const worker of this.#running.keys()) worker.stop(graceMs)
@@ -108,7 +108,7 @@ export class PodFleet {
     worker.update(object)
   }
 
-  /** Whatever is under way to bind it was about an object of before. */
+  /** Cancels all attempts to bind a Pod, because they are for an earlier object. */
   #forget(key: string): void {
     this.#waiting.delete(key)
     this.#binding.delete(key)
@@ -129,7 +129,7 @@ export class PodFleet {
     this.#fill()
   }
 
-  /** Binds those that wait, in the order in which they came, while fewer than `maxPods` run. */
+  /** Binds waiting Pods in their order of arrival while fewer than `maxPods` run. */
   #fill(): void {
     for (const [key, object] of this.#waiting) {
       const taken = this.#running.size - this.#over.size + this.#binding.size
@@ -141,7 +141,7 @@ export class PodFleet {
     }
   }
 
-  /** A Pod that changed meanwhile is offered again by the watch; other failures pass. */
+  /** Binds a Pod. If it changed meanwhile, the watch delivers it again; after other failures the binding is retried. */
   async #bind(key: string, object: JsonObject, attempt: symbol): Promise<void> {
     const { bindingClient, tools, nodeName, onRefused } = this.#options
     const bound = await bind(bindingClient, object, nodeName)
@@ -165,8 +165,8 @@ function isOver(pod: JsonObject): boolean {
 }
 
 /**
- * Whether a Pod waits for a node, and this one suits it. There is only this
- * node, so its resources decide nothing.
+ * Whether a Pod waits for a node, and this one suits it. Resources are not considered, because there is only
+ * this node.
  */
 export function isToBind(pod: JsonObject, labels: Readonly<Record<string, string>>): boolean {
   const metadata = objectAt(pod, 'metadata')

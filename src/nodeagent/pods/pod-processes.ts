@@ -39,11 +39,11 @@ export interface PodProcessesOptions {
   readonly tools: NodeTools
   readonly pod: PodPlan
   readonly volumes: PodVolumes
-  /** Receives what does not keep a container from running: the reason of an Event, and its message. */
+  /** Receives problems that do not prevent a container from running: the reason of an Event, and its message. */
   readonly notice: (reason: string, message: string) => void
 }
 
-/** Why a container cannot run yet: what its environment refers to is missing. */
+/** Why a container cannot run yet: an object or key that its environment refers to is missing. */
 export interface Unconfigured {
   readonly problem: string
 }
@@ -73,7 +73,10 @@ export class PodProcesses {
     this.#notice = notice
   }
 
-  /** Makes the Pod's volumes, and the places in them for other volumes. Nothing of the Pod runs yet. */
+  /**
+   * Makes the Pod's volumes, and the mount points in them for other volumes. To be called before any process of
+   * the Pod runs.
+   */
   async makeVolumes(): Promise<void> {
     await this.#volumes.make()
     for (const { mounts } of this.#pod.containers) {
@@ -127,7 +130,7 @@ export class PodProcesses {
     return started
   }
 
-  /** Where the output of a container is, and whether there is more to come. */
+  /** The log of a container, and its progress while more output may follow. */
   logOf(container: string): { readonly path: string; readonly progress: LogProgress | undefined } {
     const log = this.#logs.get(container)?.log
     return { path: this.#logPath(container), progress: log?.progress }
@@ -170,7 +173,7 @@ export class PodProcesses {
     return made.variables
   }
 
-  /** Each run of a container has mounts of its own. */
+  /** Makes the mounts of one run of a container. */
   async #mountFor({ name, mounts }: ContainerPlan): Promise<void> {
     if (mounts.length === 0) return
     const before = this.#mounts.get(name)
@@ -187,7 +190,7 @@ export class PodProcesses {
     return this.#volumes.folderOf(volume)
   }
 
-  /** A restart need not wait for the API server: what was known before will do. */
+  /** The variables of Services. A restart does not wait for the API server, but uses those that were read before. */
   async #knownServices(): Promise<readonly Variable[]> {
     const known = this.#services
     const found = this.#tools.services(this.#pod)
@@ -211,7 +214,7 @@ export class PodProcesses {
     return { launch, command, environment, workingDir, log, locate }
   }
 
-  /** The log of a run; the one of the run before gets its last output first. */
+  /** Opens the log of a run, after the log of the previous run has received its last output. */
   async #logFor(container: string, run: number): Promise<ContainerLog> {
     const known = this.#logs.get(container)
     if (known?.run === run) return known.log
@@ -230,7 +233,7 @@ export class PodProcesses {
     return join(this.#logFolder(), `${container}.log`)
   }
 
-  /** Names of Pods and containers are labels: none of them leads elsewhere. */
+  /** The folder of the logs. Names of Pods and containers are DNS labels, so they cannot lead to another folder. */
   #logFolder(): string {
     const { namespace, name, uid } = this.#pod
     return join(this.#tools.logFolder, `${namespace}_${name}_${uid}`)
@@ -263,8 +266,9 @@ export class EnvironmentObjects {
   }
 
   /**
-   * Reads all that a container refers to, and returns how to look them up. A restart need not wait for the API
-   * server: while it does not answer, what was read before will do. Throws when it refuses, or was never reached.
+   * Reads all that a container refers to, and returns how to look them up. A restart does not wait for the API
+   * server: while it does not answer, the values that were read before are used. Throws when it refuses, or was
+   * never reached.
    */
   async read({ environment, environmentSources }: ContainerPlan) {
     const references: readonly ObjectReference[] = [

@@ -15,7 +15,7 @@ import type { ContainerEnd, ContainerState, PodState } from '../state/pod-state.
 import { isReady, isStarted } from '../state/probing.ts'
 import { isToRun } from '../state/restart.ts'
 
-/** What the status depends on besides the Pod. */
+/** What the status depends on in addition to the Pod. */
 export interface StatusContext extends ConditionsContext {
   /** The addresses of the node; the first one is `hostIP`. */
   readonly hostIPs: readonly IpAddress[]
@@ -36,7 +36,7 @@ export function podStatus(plan: PodPlan, state: PodState, context: StatusContext
   }
 }
 
-/** It had one: a Pod that ended keeps showing its last. */
+/** Whether the Pod has or had an address: a Pod that ended still shows its last one. */
 function hasAddress({ network, containers }: PodState): boolean {
   return (
     network.ips.length > 0 && (network.phase !== 'none' || containers.some(({ run }) => run > 0))
@@ -55,7 +55,7 @@ interface Holding {
   readonly message?: string
 }
 
-/** What conditions depend on besides the Pod. */
+/** What the conditions depend on in addition to the Pod. */
 interface ConditionsContext {
   readonly now: number
   /** The stored status of the Pod: unchanged conditions keep their times, and readiness gates are read from it. */
@@ -65,9 +65,9 @@ interface ConditionsContext {
 }
 
 /**
- * The conditions that the node decides; each keeps the time of its last change.
- * Readiness that was taken from a silent node is left out until the node is heard:
- * only a heartbeat restores it, so that the agent and the controller do not overwrite each other.
+ * The conditions that the node decides; each keeps the time of its last change. Readiness that a controller set
+ * to false because the node was silent is left out until the server has accepted a heartbeat: only a heartbeat
+ * restores it, so that the agent and the controller do not overwrite each other.
  */
 function podConditions(
   plan: PodPlan,
@@ -159,7 +159,7 @@ function presentState(
   return waiting('ContainerCreating', pod.state.network.problem || pod.state.volumes.problem)
 }
 
-/** It waits for its next run, after a delay that is known. */
+/** Whether the container waits for its next run after a known delay. */
 function isComing({ plan, state }: PodOfContainer, container: ContainerState): boolean {
   const { phase, end, retryAt } = container
   if (state.stop !== undefined || !isToRun(plan.restartPolicy, container)) return false

@@ -26,13 +26,13 @@ import { podStatus } from './pod-status.ts'
 import { StatusWriter } from './status-writer.ts'
 
 const RETRY_NETWORK_MS = 5_000
-/** As long as the kubelet waits at most. */
+/** The longest delay, as in the kubelet. */
 const MAX_VOLUMES_DELAY_MS = 122_000
 
 const PATH = '/etc/resolv.conf'
 const FILE = 'resolv.conf'
 const MODE = 0o644
-/** No volume of a Pod has such a name. */
+/** The name of a volume that no volume of a Pod can have. */
 const VOLUME = '_resolver'
 
 export interface PodWorkerOptions {
@@ -44,13 +44,13 @@ export interface PodWorkerOptions {
 }
 
 /**
- * Runs one Pod: passes events to the pure state, carries out
- * the actions that follow, and writes the status. A Pod is run as it was first seen; later
- * changes of its labels, annotations and deletion count, those of its containers do not.
+ * Runs one Pod: passes events to the pure state, carries out the actions that follow, and writes the status. A
+ * Pod is run as it was first seen: later changes of its labels and annotations and its deletion take effect,
+ * changes of its containers do not.
  */
 export class PodWorker {
   readonly uid: string
-  /** Resolves when nothing of the Pod is left here, nor, if it was deleted, at the server. */
+  /** Resolves when nothing of the Pod is left on this node and, if it was deleted, on the server. */
   readonly ended: Promise<void>
   readonly #options: PodWorkerOptions
   readonly #effects: PodEffects
@@ -83,7 +83,7 @@ export class PodWorker {
     for (const text of faultTexts(pod)) this.#recorder.record(text)
   }
 
-  /** Looks at the Pod as its object is now; the first call sets it going. */
+  /** Takes the current object of the Pod; the first call starts the Pod. */
   update(object: JsonObject): void {
     const { labels, annotations, deletionGraceMs } = readPod(object)
     this.#plan = { ...this.#plan, labels, annotations }
@@ -94,31 +94,31 @@ export class PodWorker {
     this.#happened({ is: 'stopped', graceMs: deletionGraceMs })
   }
 
-  /** What clients reach of the Pod. */
+  /** The access of clients to the Pod. */
   get access(): PodAccess {
     return this.#effects.access
   }
 
-  /** Whether a container runs now. */
+  /** Whether a container is running. */
   isRunning(container: string): boolean {
     return this.#state.containers.some(
       ({ name, phase }) => name === container && phase === 'running',
     )
   }
 
-  /** The server took a heartbeat of the node. */
+  /** To be called when the server has accepted a heartbeat of the node. */
   heard(): void {
     this.#writeStatus(true)
   }
 
-  /** The object is gone although the Pod may still run. */
+  /** To be called when the object is gone, although the Pod may still run. */
   gone(): void {
     this.#gone.abort()
     this.#isDeleted = false
     this.stop(this.#plan.graceMs)
   }
 
-  /** Ends the Pod and leaves its object. */
+  /** Ends the Pod without deleting its object. */
   stop(graceMs: number): void {
     this.#isStopped = true
     this.#happened({ is: 'stopped', graceMs: Math.min(graceMs, this.#plan.graceMs) })
@@ -172,7 +172,7 @@ export class PodWorker {
     if (this.#isDeleted) await this.#remove()
   }
 
-  /** Removes the object, again and again unless the node agent ends: the next one does it then. */
+  /** Removes the object. Retries until the node agent ends; then the next node agent removes it. */
   async #remove(): Promise<void> {
     const { client, tools, onRefused } = this.#options
     const body = { gracePeriodSeconds: 0, preconditions: { uid: this.uid } }
@@ -191,12 +191,12 @@ export class PodWorker {
 }
 
 const RETRY_MS = 1_000
-/** A last status that cannot be written does not keep the Pod from going. */
+/** How long the end of a Pod waits for its last status to be written. */
 const LAST_STATUS_MS = 5_000
 
 /**
- * The plan with a volume that holds the Pod's resolv.conf, mounted in each container that mounts nothing there by
- * itself; the plan as it is where the file of the node serves.
+ * The plan with a volume that holds the Pod's resolv.conf, mounted in each container that mounts nothing there
+ * itself; the unchanged plan if the node's own file is used.
  */
 function withResolver(
   plan: PodPlan,

@@ -22,7 +22,7 @@ export interface StatusWriterOptions {
   /** The object as it is now. */
   readonly object: JsonObject
   readonly onRefused: (failure: ApiFailure) => void
-  /** The object changed while a write was under way: what is wanted may be another status now. */
+  /** Called when the object changed during a write, so that the wanted status may be different now. */
   readonly onMissedChange: () => void
 }
 
@@ -40,7 +40,7 @@ export class StatusWriter {
   #wanted: JsonObject
   #writing: Promise<void> | undefined
   #isWriting = false
-  /** The newest object that was seen while a write was under way. */
+  /** The newest object that was seen during a write. */
   #missed: JsonObject | undefined
 
   constructor(options: StatusWriterOptions, signal: AbortSignal) {
@@ -56,7 +56,7 @@ export class StatusWriter {
     return this.#known
   }
 
-  /** The object as the watch delivers it: another client may have changed its status. */
+  /** Takes an object from the watch; another client may have changed its status. */
   seen(object: JsonObject): void {
     if (this.#isWriting) this.#missed = object
     else this.#takeIn(object)
@@ -88,7 +88,10 @@ export class StatusWriter {
     this.#known = objectAt(object, 'status')
   }
 
-  /** Its last look at what is wanted and the end of the writing are one step: nothing comes between. */
+  /**
+   * Writes until the wanted status is stored. Its last check of the wanted status and the end of writing are
+   * one synchronous step, so no change is missed.
+   */
   async #catchUp(): Promise<void> {
     try {
       for (let failures = 0; !this.#signal.aborted; ) {
@@ -131,7 +134,7 @@ export class StatusWriter {
   }
 }
 
-/** Lists whose entries the server would merge: the old addresses are to go. */
+/** Lists that a patch must replace, because the server would otherwise merge them and keep old addresses. */
 const REPLACED: ReadonlySet<string> = new Set(['podIPs', 'hostIPs'])
 
 /** The fields of `wanted` that `known` has not; undefined: none. */
@@ -162,12 +165,12 @@ function plain(status: JsonObject): JsonObject {
   )
 }
 
-/** Without a reason and a message of its own, a condition is to have none. */
+/** A condition with reason and message; null for an absent one, so that the patch removes it. */
 function whole(condition: Json): Json {
   return isJsonObject(condition) ? { reason: null, message: null, ...condition } : condition
 }
 
-/** A condition may carry more than we write, such as the time of a probe. */
+/** Whether a stored condition has all wanted fields; it may have more, such as the time of a probe. */
 function covers(old: Json, wanted: Json): boolean {
   if (!isJsonObject(old) || !isJsonObject(wanted)) return false
   return Object.entries(wanted).every(([key, value]) => isDeepEqual(old[key] ?? null, value))

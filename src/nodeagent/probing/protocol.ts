@@ -19,7 +19,7 @@ export interface ProbeRequest {
   readonly timeoutMs: number
 }
 
-/** Prober to parent, in the order in which they are known. */
+/** Prober to parent, in the order in which results arrive. */
 export interface ProbeReply extends ProbeResult {
   readonly id: number
 }

@@ -9,7 +9,7 @@ import { openPseudoTerminal } from './pseudo-terminal.ts'
 
 export type AttachedPlan = Omit<ProcessPlan, 'log'>
 
-/** What a shell returns for a process that a signal ended: 128 and the number of the signal. */
+/** The exit code of a shell for a process that a signal ended is this plus the number of the signal. */
 const SIGNALLED = 128
 
 /** Starts a command whose input and outputs are streams. */
@@ -42,7 +42,10 @@ export async function startAttached(plan: AttachedPlan): Promise<RunningCommand 
   }
 }
 
-/** The same in a terminal. `setsid`: the path of the program that makes it the process's own. */
+/**
+ * Starts a command in a terminal. `setsid`: the path of the program that makes the terminal the controlling one
+ * of the process.
+ */
 export async function startInTerminal(
   plan: AttachedPlan,
   setsid: string,
@@ -55,7 +58,7 @@ export async function startInTerminal(
   if (typeof within === 'string') return new StreamRefusal('failed', within)
   const terminal = openPseudoTerminal()
   if (terminal === undefined) {
-    return new StreamRefusal('failed', 'this machine gives no terminal: run it without tty')
+    return new StreamRefusal('failed', 'this machine provides no terminal: run it without tty')
   }
   const { processEnd, stream } = terminal
   const child = spawn(within.words[0]!, within.words.slice(1), {

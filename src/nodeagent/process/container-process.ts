@@ -11,7 +11,7 @@ export interface ProcessPlan {
   readonly launch: Launch
   readonly command: readonly string[]
   readonly environment: ReadonlyMap<string, string>
-  /** The program as messages show it: what is to be run may hold a value of a Secret. Default: as it is. */
+  /** The program as shown in messages, because the real one may contain a value of a Secret. Default: the program. */
   readonly shownProgram?: string | undefined
   /** The path on the machine of a path that the process sees. Default: the same. */
   readonly locate?: ((path: string) => string) | undefined
@@ -21,7 +21,7 @@ export interface ProcessPlan {
   readonly log: ProcessOutputs | undefined
 }
 
-/** Where a process writes. */
+/** The outputs of a process. */
 export interface ProcessOutputs {
   readonly stdout: Writable
   readonly stderr: Writable
@@ -39,7 +39,7 @@ export interface ContainerProcess {
   readonly pid: number
   /** Never rejects. */
   readonly ended: Promise<ProcessEnd>
-  /** Resolves when the process has ended and no process has its output open any more. */
+  /** Resolves when the process has ended and no other process has its output open. */
   readonly closed: Promise<void>
   /** Closes its output, although a process may still have it open. */
   release(): void
@@ -47,7 +47,7 @@ export interface ContainerProcess {
   signal(name: 'SIGTERM' | 'SIGKILL'): void
 }
 
-/** What is given to `spawn`. */
+/** The arguments for `spawn`. */
 export interface PreparedProcess {
   readonly words: readonly string[]
   readonly options: { readonly cwd: string; readonly env: Readonly<Record<string, string>> }

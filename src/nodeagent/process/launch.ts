@@ -17,9 +17,9 @@ export interface Launch {
 
 /**
  * The words that run `command` in a Pod's network namespace and with the container's mounts, as its user. Each
- * program replaces the one before, so what was spawned is the container's own
- * process; the kernel kills it when the node agent's process ends. Entering a mount namespace leads to its
- * root folder, so `folder` is entered after that.
+ * program replaces the one before (exec), so the spawned process is that of the container; the kernel kills it
+ * when the node agent's process ends. Entering a mount namespace leads to its root folder, so `folder` is
+ * entered after that.
  */
 export function launchWords(
   launch: Launch,
@@ -47,9 +47,9 @@ function identity({ uid, gid, groups }: UserPlan): readonly string[] {
 }
 
 /**
- * The variable by which a process is known as one of a Pod's, wherever it went:
- * children inherit it. The prefix is that of the namespaces and holds no slash,
- * so that node agents side by side distinguish their Pods.
+ * The environment variable that marks a process as one of a Pod, even outside of its namespace: child processes
+ * inherit it. The prefix is that of the network namespaces and contains no slash, so that several node agents
+ * on a machine distinguish their Pods.
  */
 export function podMark(prefix: string, uid: string): readonly [name: string, value: string] {
   return [NAME, `${prefix}/${uid}`]

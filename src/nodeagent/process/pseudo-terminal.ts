@@ -2,11 +2,11 @@ import { closeSync, constants, openSync } from 'node:fs'
 import { ReadStream } from 'node:tty'
 import type { TerminalSize } from '../../streams/node-streams.ts'
 
-/** A terminal whose one end is a process's. */
+/** A pseudo-terminal, one end of which belongs to a process. */
 export interface PseudoTerminal {
   /** What the process reads and writes; close it when the process has it. */
   readonly processEnd: number
-  /** What a person types, and sees. It ends when no process has the other end. */
+  /** The other end: what the user types and sees. It ends when no process has the process end open. */
   readonly stream: ReadStream
   resize(size: TerminalSize): void
 }
@@ -24,7 +24,7 @@ const SET_SIZE = 0x5414
 const CLOSE_ON_EXEC = 0o2000000
 const NAME_BYTES = 64
 
-/** Undefined where Node has no foreign function interface, or the machine another C library. */
+/** Undefined: Node has no foreign function interface, or the machine has an unsupported C library. */
 export function openPseudoTerminal(): PseudoTerminal | undefined {
   const libc = openLibc()
   if (libc === undefined) return undefined

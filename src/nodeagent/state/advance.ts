@@ -100,9 +100,8 @@ function start(container: ContainerState, turn: Turn): ContainerState {
 }
 
 /**
- * Brings a container to its end: its hook, SIGTERM, and SIGKILL at the deadline,
- * which another call may only bring forward. Its readiness is probed until then,
- * so that endpoints see it leave.
+ * Ends a container: its hook, SIGTERM, and SIGKILL at the deadline, which another call can only move forward.
+ * Its readiness is probed until then, so that endpoints reflect it.
  */
 function stopContainer(
   plan: PodPlan,

@@ -1,7 +1,7 @@
 import type { IpAddress } from '../../lib/ip.ts'
 import type { ProbeKind } from '../plan/probe-plan.ts'
 
-/** What is to be done for a Pod; what became of it comes back as a `PodEvent`. */
+/** An action for a Pod; its result is reported as a `PodEvent`. */
 export type PodAction =
   | { readonly do: 'connect' }
   /** Ends the network, and the volumes. */
@@ -35,10 +35,10 @@ export type PodEvent =
   | { readonly is: 'disconnected' }
   | { readonly is: 'mounted' }
   | { readonly is: 'unmounted'; readonly message: string }
-  /** It changes nothing but is to be known. `reason`: that of the Event. */
+  /** Something to report that changes no state. `reason`: that of the Event. */
   | { readonly is: 'noticed'; readonly reason: string; readonly message: string }
   | ({ readonly is: 'started'; readonly pid: number } & OfContainer)
-  /** `isUnconfigured`: what its environment refers to is missing. */
+  /** `isUnconfigured`: an object or key that its environment refers to is missing. */
   | ({
       readonly is: 'refused'
       readonly message: string
@@ -48,12 +48,12 @@ export type PodEvent =
   | ({ readonly is: 'ended'; readonly exitCode: number; readonly signal: number } & OfContainer)
   | ({ readonly is: 'probed'; readonly kind: ProbeKind } & OfContainer & ProbeResult)
   | ({ readonly is: 'hooked' } & OfContainer)
-  /** It is to end, within `graceMs`; a later word may only shorten that. */
+  /** The Pod is to end within `graceMs`; a later event can only shorten that. */
   | { readonly is: 'stopped'; readonly graceMs: number }
 
 /** `unknown`: the probe could not run, so its result concerns the node and not the container. */
 export interface ProbeResult {
   readonly outcome: 'pass' | 'fail' | 'unknown'
-  /** What the probe met, for people. */
+  /** The result of the probe, for people. */
   readonly message: string
 }

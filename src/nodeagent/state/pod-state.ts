@@ -54,7 +54,7 @@ export interface ContainerState {
   readonly endBefore: ContainerEnd | undefined
   /** Why the last attempt to start it failed; empty: it did not. */
   readonly refusal: string
-  /** Its environment was the reason: what it refers to is missing. */
+  /** The start failed because an object or key that the environment refers to is missing. */
   readonly isUnconfigured: boolean
   /** The delay before its next start when this run ends: milliseconds. */
   readonly delayMs: number

@@ -7,7 +7,7 @@ import type { ContainerState, ProbeState } from './pod-state.ts'
 export interface Turn {
   readonly now: number
   readonly actions: PodAction[]
-  /** The earliest time that `isDue` was called with and that is in the future; Infinity: none. */
+  /** The earliest future time that `isDue` was called with; Infinity: none. */
   readonly wakeAt: number
   /** Whether `time` has come; otherwise `wakeAt` is not later than it. */
   isDue(time: number): boolean
@@ -42,7 +42,7 @@ export function isReady(container: ContainerState): boolean {
   return isStarted(container) && (container.probes.readiness?.verdict ?? 'pass') === 'pass'
 }
 
-/** What a probe knows after one more answer: it takes several in a row to change its mind. */
+/** The state of a probe after one more answer; its result changes only after several equal answers in a row. */
 export function judged(probe: ProbeState, plan: ProbePlan, { outcome }: ProbeResult): ProbeState {
   if (outcome === 'unknown') return { ...probe, isBusy: false }
   const passes = outcome === 'pass' ? probe.passes + 1 : 0

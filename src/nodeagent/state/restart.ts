@@ -3,10 +3,10 @@ import type { ContainerState } from './pod-state.ts'
 
 const FIRST_DELAY_MS = 10_000
 const MAX_DELAY_MS = 300_000
-/** A run of this length was no crash: the next one is restarted at once. */
+/** A run of this length does not count as a crash: the container is restarted at once. */
 const LONG_RUN_MS = 600_000
 
-/** Whether a container that does not run is to be started, sooner or later. */
+/** Whether a container that is not running is to be started, now or later. */
 export function isToRun(policy: RestartPolicy, { end }: ContainerState): boolean {
   if (end === undefined || policy === 'Always') return true
   return policy === 'OnFailure' && end.exitCode !== 0

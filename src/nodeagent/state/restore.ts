@@ -13,8 +13,8 @@ import {
 const LOST_EXIT_CODE = 137
 
 /**
- * A Pod as its status left it when an earlier node agent ended. Nothing of it
- * runs any more; what ran then has ended in a way that is unknown.
+ * The state of a Pod from the status that an earlier node agent left. Nothing of it runs any more; containers
+ * that were running have ended with an unknown result.
  */
 export function restorePodState(plan: PodPlan, object: JsonObject, now: number): PodState {
   const status = valueAt(object, 'status')

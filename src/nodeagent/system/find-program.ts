@@ -3,7 +3,7 @@ import { access, stat } from 'node:fs/promises'
 import { resolve } from 'node:path'
 import { NodeProxyError } from '../../lib/error.ts'
 
-/** From where a program is looked for. */
+/** Where to search for a program. */
 export interface Search {
   /** The working directory; default: the root folder. */
   readonly folder?: string
@@ -35,7 +35,7 @@ export async function requireProgram(name: string): Promise<string> {
   if (path !== undefined) return path
   throw new NodeProxyError('NP_NODEAGENT_PROGRAM', `there is no program ${name} in PATH`, {
     object: name,
-    hint: 'install util-linux, of which it is a part',
+    hint: 'install util-linux, which contains it',
   })
 }
 

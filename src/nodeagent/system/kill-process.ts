@@ -1,4 +1,4 @@
-/** Sends SIGKILL; a process that has ended is no error. */
+/** Sends SIGKILL; it is not an error if the process has already ended. */
 export function killProcess(pid: number): void {
   try {
     process.kill(pid, 'SIGKILL')

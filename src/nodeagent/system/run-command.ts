@@ -4,9 +4,9 @@ import { NodeProxyError } from '../../lib/error.ts'
 const TIMEOUT_MS = 60_000
 
 /**
- * Runs one program to its end and returns its standard output; no shell takes
- * part. It has a session of its own, so that Ctrl-C in a terminal does not reach
- * it. Throws NP_NODEAGENT_COMMAND with its output when it does not exit 0.
+ * Runs one program to its end and returns its standard output; no shell is involved. It runs in its own
+ * session, so that Ctrl-C in a terminal does not reach it. Throws NP_NODEAGENT_COMMAND with its output when it
+ * does not exit 0.
  */
 export function runCommand(command: readonly string[], input = ''): Promise<string> {
   const [program = '', ...args] = command

@@ -38,8 +38,8 @@ export interface MountTools {
 }
 
 /**
- * Makes the places of mounts that lie in an emptyDir, before any process of the Pod runs: later the Pod
- * could have put links there.
+ * Creates the mount points that are inside an emptyDir before any process of the Pod runs, because later the
+ * Pod could have put links there.
  */
 export async function makeInnerPlaces(
   mounts: readonly MountPlan[],
@@ -49,11 +49,11 @@ export async function makeInnerPlaces(
     if (mount.parent === undefined) continue
     const place = placeIn(mount.parent, mount)
     if (!(await isFile(mount))) await mkdir(place, { recursive: true, mode: 0o755 })
-    else throw unmountable(mount.plan.path, 'a file cannot lie in another volume')
+    else throw unmountable(mount.plan.path, 'a file cannot be mounted inside another volume')
   }
 }
 
-/** Mounts a container's volumes in a mount namespace of its own. The machine's own files stay as they are. */
+/** Mounts a container's volumes in its own mount namespace. The files of the machine are not changed. */
 export async function mountForContainer(
   mounts: readonly MountPlan[],
   { folderOf, scratch }: MountTools,
@@ -74,7 +74,7 @@ export async function mountForContainer(
   }
 }
 
-/** The places that the machine does not have, folder by folder, from the root on. */
+/** Creates mount points that the machine does not have, folder by folder, starting at the root. */
 async function makePlaces(
   namespace: MountNamespace,
   placed: readonly PlacedMount[],
@@ -93,7 +93,7 @@ async function makePlaces(
   }
 }
 
-/** Inner mounts before the outer ones, and last the one that hides the volumes of the agent. */
+/** The order of mounting: inner mounts before outer ones, and last the one that hides the volumes of the agent. */
 function inOrder(placed: readonly PlacedMount[], scratch: string): readonly PlacedMount[] {
   const inwards = placed.toReversed()
   const hides = ({ parent, target }: PlacedMount): boolean =>
@@ -130,7 +130,7 @@ async function isFile(mount: PlacedMount): Promise<boolean> {
   return mount.plan.subPath !== '' && (await stat(await sourceOf(mount))).isFile()
 }
 
-/** A place that a folder of the machine does not have. */
+/** A mount point that does not exist in a folder of the machine. */
 interface MissingPlace {
   /** Relative to the folder. */
   readonly path: string
@@ -138,9 +138,10 @@ interface MissingPlace {
 }
 
 /**
- * Gives a folder of the machine more places, in one mount namespace alone: a folder in memory with everything that is
- * in it, each by its own mount, takes its place there. New files of the machine in the folder itself do not appear
- * in it, those below do. `scratch`: a folder of this agent, with no link in its path.
+ * Adds mount points to a folder of the machine, in one mount namespace only. The folder is replaced by one in
+ * memory, into which each entry of the original is bind-mounted. Files that the machine creates later in the
+ * folder itself do not appear, those in its subfolders do. `scratch`: a folder of this agent, with no link in
+ * its path.
  */
 async function mirrorFolder(
   namespace: MountNamespace,
@@ -152,7 +153,7 @@ async function mirrorFolder(
   const entries = await readdir(folder, { withFileTypes: true })
   const own = new Set(entries.map(({ name }) => name))
   const taken = places.find(({ path }) => own.has(path.split('/')[0] ?? path))
-  if (taken !== undefined) throw unmountable(join(folder, taken.path), 'it was made meanwhile')
+  if (taken !== undefined) throw unmountable(join(folder, taken.path), 'it was created meanwhile')
   const links = entries.filter((entry) => entry.isSymbolicLink())
   const others = entries.filter((entry) => !entry.isSymbolicLink())
   const at = (name: string): string => join(staging, name)
@@ -177,13 +178,13 @@ async function mirrorFolder(
   await namespace.run(['mount', '--move', '--', staging, folder])
 }
 
-/** Where a mirror is prepared: an empty folder, and a file for the list of its mounts. */
+/** The files for preparing a mirror: an empty folder, and a file for the list of its mounts. */
 interface Scratch {
   readonly staging: string
   readonly table: string
 }
 
-/** A row of a table as `fstab` has it. */
+/** A row in the format of `fstab`. */
 function mountRow(from: string, to: string): string {
   return `${escaped(from)} ${escaped(to)} none rbind 0 0\n`
 }
@@ -196,19 +197,20 @@ function escaped(path: string): string {
   })
 }
 
-/** A mount namespace: a copy of the machine's mounts, in which more can be made that no other process sees. */
+/** A mount namespace: a copy of the machine's mounts, to which mounts can be added that other processes do not see. */
 interface MountNamespace {
-  /** The file by which `nsenter` enters it. */
+  /** The file with which `nsenter` enters it. */
   readonly path: string
   /** Runs a program in it. @throws NP_NODEAGENT_COMMAND when it does not exit 0 */
   run(command: readonly string[]): Promise<void>
-  /** Lets go of it: it ends with the last process in it. */
+  /** Releases the namespace; it ends with the last process in it. */
   close(): Promise<void>
 }
 
 /**
- * Makes a mount namespace without a process: an open file of this process keeps it. Mounts of the
- * machine go on arriving in it, its own never leave it. Throws NP_NODEAGENT_MOUNT when the machine makes none.
+ * Makes a mount namespace without a process: an open file of this process keeps it alive. New mounts of the
+ * machine propagate into it, but its own mounts do not propagate out. Throws NP_NODEAGENT_MOUNT when it cannot
+ * be made.
  */
 async function makeMountNamespace(): Promise<MountNamespace> {
   const file = await openNamespace()
@@ -222,7 +224,7 @@ async function makeMountNamespace(): Promise<MountNamespace> {
   }
 }
 
-/** `cat` answers as soon as its namespace is there, and ends with its input. */
+/** `cat` echoes its input as soon as its namespace exists, and ends with its input. */
 async function openNamespace(): Promise<FileHandle> {
   const words = ['--mount', '--propagation', 'slave', '--', 'cat']
   const holder = spawn('unshare', words, { stdio: 'pipe', detached: true, env: { PATH: PROGRAMS } })
@@ -241,7 +243,10 @@ async function openNamespace(): Promise<FileHandle> {
   }
 }
 
-/** A namespace that is not another one would show the mounts to the whole machine. */
+/**
+ * Opens the namespace, and checks that it is not that of this process: mounts in that one would be visible to
+ * the whole machine.
+ */
 async function openOwn(path: string): Promise<FileHandle> {
   const file = await open(path)
   const [made, own] = [await file.stat(), await stat('/proc/self/ns/mnt')]

@@ -12,15 +12,16 @@ export interface PlacedMount {
   readonly target: string
   /** The deepest folder of the machine on the way to the target. */
   readonly base: string
-  /** The rest of the way, which the machine does not have; empty: `base` is the target. */
+  /** The rest of the path, which does not exist on the machine; empty: `base` is the target. */
   readonly rest: string
   /** The mount that the target lies in; undefined: none. */
   readonly parent: PlacedMount | undefined
 }
 
 /**
- * Where the mounts of a container come to lie on the machine that it shares, over the links of their paths (`/var/run`
- * is one, mostly). A mount inside of another is only possible in an emptyDir. Throws NP_NODEAGENT_MOUNT otherwise.
+ * The mount points of a container on the machine, whose files it shares, after links in their paths are
+ * followed (`/var/run` is usually a link). A mount inside another one is possible only in an emptyDir. Throws
+ * NP_NODEAGENT_MOUNT otherwise.
  */
 export async function layOut(
   mounts: readonly MountPlan[],
@@ -46,7 +47,7 @@ export async function layOut(
   return placed
 }
 
-/** Where the parent's volume has the place of a mount that lies in it. */
+/** The path, in the volume of the parent, of the mount point of a mount inside it. */
 export function placeIn(parent: PlacedMount, mount: PlacedMount): string {
   return join(parent.source, relative(parent.target, mount.target))
 }
@@ -83,7 +84,10 @@ async function locate(path: string): Promise<Pick<PlacedMount, 'base' | 'rest'>>
   }
 }
 
-/** Any error but that the file is missing is thrown: it would not be safe to go on with the folder above. */
+/**
+ * Throws any error other than that the file does not exist: it would not be safe to continue with the parent
+ * folder.
+ */
 function absent(error: unknown): undefined {
   if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined
   throw error

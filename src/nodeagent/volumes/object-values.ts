@@ -14,8 +14,8 @@ export interface ObjectName {
 export type ObjectValues = ReadonlyMap<string, Buffer>
 
 /**
- * Reads a ConfigMap or Secret; undefined when there is none. A node agent may read only those by name that its Pods
- * need. Throws an error of the client when it cannot be read; no message holds a value.
+ * Reads a ConfigMap or Secret; undefined: it does not exist. A node agent may read only those that its Pods
+ * need, each by name. Throws an error of the client when it cannot be read; no message contains a value.
  */
 export async function readObjectValues(
   client: Pick<ApiClient, 'get'>,

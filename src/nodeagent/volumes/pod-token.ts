@@ -7,7 +7,7 @@ import { DEFAULT_ACCOUNT } from '../../resources/names.ts'
 import type { PodPlan } from '../plan/pod-plan.ts'
 import type { TokenSource } from '../plan/volume-plan.ts'
 
-/** What requests tokens. */
+/** The dependencies for requesting tokens. */
 export interface TokenTools {
   readonly client: Pick<ApiClient, 'create'>
   readonly clock: Pick<Clock, 'now'>
@@ -17,13 +17,13 @@ export interface TokenTools {
 /** A token of a Pod's account. */
 export interface PodToken {
   readonly token: string
-  /** When to replace it: before 80 % of its life and before a day, milliseconds since the epoch. */
+  /** When to replace it, in milliseconds since the epoch: before 80 % of its lifetime, and before a day. */
   readonly renewAt: number
 }
 
 const DAY_MS = 86_400_000
 const RENEWED_PART = 0.8
-/** The renewals of tokens that were requested together are spread over this part of their life. */
+/** The renewals of tokens that were requested together are spread over this part of their lifetime. */
 const SPREAD_PART = 0.05
 
 /**

@@ -25,23 +25,23 @@ const NOWHERE = { podIPs: [], hostIP: '' }
 
 const TOKEN_MODE = 0o600
 
-/** What volumes need of the node. */
+/** The parts of the node that volumes use. */
 export interface VolumeTools extends SourceTools {
   readonly clock: Clock
   readonly folders: Pick<VolumeFolders, 'memory' | 'disk'>
-  /** The time between two looks at ConfigMaps and Secrets, to which up to a tenth is added. */
+  /** Milliseconds between two reads of ConfigMaps and Secrets, to which up to a tenth is added. */
   readonly refreshMs: number
 }
 
 const FIRST_RETRY_MS = 1_000
 
 /**
- * The volumes of one Pod. Once they are made, their files are brought up to date again and again, and tokens are
- * replaced in time, until the volumes are removed.
+ * The volumes of one Pod. Until the volumes are removed, their files are updated regularly and tokens are
+ * replaced in time.
  */
 export class PodVolumes {
   readonly #tools: VolumeTools
-  /** Receives why files could not be brought up to date, each time. */
+  /** Receives the reason each time files could not be updated. */
   readonly #onProblem: (message: string) => void
   #pod: PodPlan
   #volumes: readonly VolumeFiles[] = []
@@ -56,7 +56,7 @@ export class PodVolumes {
     this.#onProblem = onProblem
   }
 
-  /** Makes all volumes anew. Throws when one cannot be made; none is there then. */
+  /** Makes all volumes, replacing existing ones. Throws when one cannot be made; then none exists. */
   make(): Promise<void> {
     this.#cancel()
     const made = this.#work.then(() => this.#make())
@@ -64,24 +64,24 @@ export class PodVolumes {
     return made
   }
 
-  /** The Pod's labels and annotations as they are now: files of them follow. */
+  /** Takes the current labels and annotations of the Pod, and updates the files that show them. */
   changed({ labels, annotations }: Pick<PodPlan, 'labels' | 'annotations'>): void {
     this.#pod = { ...this.#pod, labels, annotations }
   }
 
-  /** Where a volume is, on the node. */
+  /** The folder of a volume on the node. */
   folderOf(volume: VolumePlan): string {
     const { memory, disk } = this.#tools.folders
     const isOnDisk = volume.kind === 'empty' && !volume.isInMemory
     return join(isOnDisk ? disk : memory, this.#pod.uid, volume.name)
   }
 
-  /** A folder of the Pod beside its volumes, whose names have no `_`; its path has no link in it. */
+  /** A folder of the Pod next to its volumes, whose names contain no `_`. Its path contains no links. */
   ownFolder(): Promise<string> {
     return realpath(join(this.#tools.folders.memory, this.#pod.uid))
   }
 
-  /** Removes the volumes; no file of them is written after that. */
+  /** Removes the volumes; no file in them is written after that. */
   async close(): Promise<void> {
     this.#closing.abort()
     this.#cancel()
@@ -109,7 +109,7 @@ export class PodVolumes {
     }
   }
 
-  /** All users may write, as in Kubernetes; others than the Pod's do not come here. */
+  /** Makes an emptyDir. All users may write to it, as in Kubernetes; only users of the Pod can reach it. */
   async #makeEmpty(volume: EmptyVolume): Promise<void> {
     const folder = this.folderOf(volume)
     const { fsGroup } = this.#pod
@@ -169,20 +169,20 @@ function abortable(client: SourceTools['client'], signal: AbortSignal): SourceTo
   }
 }
 
-/** What became of an attempt to bring the files up to date. */
+/** The result of an attempt to update the files. */
 interface Refreshed {
-  /** What could not be read; its files stay as they were. */
+  /** The sources that could not be read; their files are left unchanged. */
   readonly problems: readonly string[]
   /** When the first token is to be replaced, milliseconds since the epoch; Infinity: never. */
   readonly renewAt: number
 }
 
-/** The files of one volume, in a folder of its own. */
+/** The files of one volume, in its own folder. */
 class VolumeFiles {
   readonly #tools: SourceTools
   readonly #volume: FilesVolume
   readonly #folder: string
-  /** What each source gave last, in the order of the sources. */
+  /** The last files of each source, in the order of the sources. */
   #known: readonly (SourceFiles | undefined)[] = []
   #written: readonly WrittenFile[] | undefined
 
@@ -224,7 +224,7 @@ class VolumeFiles {
     this.#written = files
   }
 
-  /** Later sources take the place of earlier ones at the same path. */
+  /** The files of all sources; at the same path a later source replaces an earlier one. */
   #filesFor(pod: PodPlan): readonly WrittenFile[] {
     const { defaultMode } = this.#volume
     const user = userOf(pod)
@@ -260,7 +260,7 @@ function isSame(some: readonly WrittenFile[], others: readonly WrittenFile[]): b
   )
 }
 
-/** What reads the sources of volumes. */
+/** The dependencies for reading the sources of volumes. */
 interface SourceTools extends TokenTools {
   readonly client: Pick<ApiClient, 'get' | 'create'>
 }
@@ -271,18 +271,18 @@ interface VolumeFile {
   readonly content: Buffer
   /** Undefined: that of the volume. */
   readonly mode: number | undefined
-  /** A token: it is made readable for the user of the Pod alone. */
+  /** Whether the file is a token, which only the user of the Pod may read. */
   readonly isToken: boolean
 }
 
-/** What a source gives. */
+/** The files of a source. */
 interface SourceFiles {
   readonly files: readonly VolumeFile[]
   /** Until when these need not be read again, milliseconds since the epoch; 0: they may change at any time. */
   readonly validUntil: number
 }
 
-/** Reads one source of a volume. Throws when something of it is missing; no message holds a value. */
+/** Reads one source of a volume. Throws when part of it is missing; no message contains a value. */
 async function readSourceFiles(
   tools: SourceTools,
   pod: PodPlan,
@@ -313,7 +313,7 @@ async function readSourceFiles(
   }
 }
 
-/** A node without the file resolves nothing by itself. */
+/** The text of the node's resolv.conf; empty if the node has none. */
 async function readHostFile(path: string): Promise<string> {
   try {
     return await readFile(path, 'utf8')

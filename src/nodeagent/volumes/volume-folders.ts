@@ -3,7 +3,7 @@ import { dirname, join } from 'node:path'
 import { makeFolder } from '../../lib/files.ts'
 import { runCommand } from '../system/run-command.ts'
 
-/** Where volumes are kept: for the user of the node agent alone. */
+/** The folders of volumes, which only the user of the node agent may open. */
 export interface VolumeFolders {
   /** In memory if the machine permits it: files of Secrets and tokens. */
   readonly memory: string
@@ -36,7 +36,7 @@ export async function openVolumeFolders(
   return { memory, disk, close: clear }
 }
 
-/** Without swap where the kernel knows this, since 6.4. */
+/** Mounts a tmpfs, without swap if the kernel supports that (since 6.4). */
 async function mountMemory(path: string): Promise<void> {
   const mount = async (options: string): Promise<void> => {
     await runCommand(['mount', '-t', 'tmpfs', '-o', options, '--', 'tmpfs', path])

@@ -27,7 +27,7 @@ export interface WrittenFile {
   readonly uid: number | undefined
 }
 
-/** Its name is the link to the current files, as the kubelet has it. */
+/** The name of the link to the current files, as in the kubelet. */
 const DATA = '..data'
 const NEXT = '..data_tmp'
 const FOLDER_MODE = 0o755
@@ -35,10 +35,10 @@ const FOLDER_MODE = 0o755
 const GROUP_FOLDER_MODE = 0o2755
 
 /**
- * Replaces all files of a volume in one step: they are written into a new folder, and the link `..data` is renamed onto
- * the old one, so that a reader sees either all old files or all new ones. The links to the single files lead
- * over `..data`. `gid`: the group of files and folders, which may read them.
- * Throws NP_NODEAGENT_VOLUME for a path that leads out of the volume; nothing is written then.
+ * Replaces all files of a volume in one step: they are written into a new folder, and the link `..data` is
+ * renamed onto the old one, so that a reader sees either all old files or all new ones. The links to the
+ * individual files lead through `..data`. `gid`: the group of files and folders, which may read them. Throws
+ * NP_NODEAGENT_VOLUME for a path that leads out of the volume; nothing is written then.
  */
 export async function writeFiles(
   folder: string,
@@ -93,7 +93,7 @@ async function ownFolder(path: string, gid: number | undefined): Promise<void> {
   await chmod(path, gid === undefined ? FOLDER_MODE : GROUP_FOLDER_MODE)
 }
 
-/** Links to what `..data` contains; links of before that lead nowhere now are removed. */
+/** Creates links to the content of `..data`, and removes earlier links that now lead nowhere. */
 async function linkFiles(folder: string, names: ReadonlySet<string>): Promise<void> {
   const present = (await readdir(folder)).filter((name) => !name.startsWith('..'))
   for (const name of names) {

@@ -9,7 +9,7 @@ import { packageVersion } from '../../lib/package-version.ts'
 
 export interface AccountTokenRequest {
   readonly account: ServiceAccountName
-  /** None: those of the server. */
+  /** Empty: the audiences of the server. */
   readonly audiences: readonly string[]
   /** Milliseconds. */
   readonly life: number
@@ -19,7 +19,7 @@ export interface AccountTokenRequest {
 
 export interface AccountToken {
   readonly token: string
-  /** As the server wrote it, in RFC 3339. */
+  /** When the token expires, as the server wrote it, in RFC 3339. */
   readonly end: string
   /** Milliseconds; the server may grant less than was requested. */
   readonly life: number
@@ -51,7 +51,10 @@ export async function accountToken(
   }
 }
 
-/** Lets an account request tokens for itself, and nothing else. What stands there under these names stays. */
+/**
+ * Lets an account request tokens for itself, and nothing else. An existing Role or RoleBinding of that name is
+ * left unchanged.
+ */
 async function permitRenewal(
   client: ApiClient,
   account: ServiceAccountName,
@@ -101,14 +104,14 @@ function refused(
   { origin, source }: Connection,
   { code, message }: ApiFailure,
 ): NodeProxyError {
-  const what = `${origin} does not issue it: ${message}`
+  const what = `${origin} did not issue one: ${message}`
   if (code === 0)
-    return failed(account, what, 'start orch-server; tokens come from a server that runs')
+    return failed(account, what, 'start orch-server; only a running server issues tokens')
   if (code === 401) {
-    return failed(account, what, `start orch-server again, which writes ${source} anew`)
+    return failed(account, what, `restart orch-server, which writes ${source} again`)
   }
   const { namespace, name } = account
-  const create = `make the account with kubectl -n ${namespace} create serviceaccount ${name}`
+  const create = `create the account with kubectl -n ${namespace} create serviceaccount ${name}`
   return failed(account, what, code === 404 ? create : 'change what the message names')
 }
 
@@ -119,7 +122,7 @@ function failed(
 ): NodeProxyError {
   return new NodeProxyError(
     'NP_ORCHSERVER_TOKEN',
-    `there is no token of the service account ${namespace}/${name}: ${what}`,
+    `got no token of the service account ${namespace}/${name}: ${what}`,
     { object: `${namespace}/${name}`, hint },
   )
 }

@@ -7,12 +7,12 @@ import { AUTHENTICATED, type User } from '../../auth/user.ts'
 /** The namespace of the accounts of controllers. */
 const NAMESPACE = 'kube-system'
 
-/** The server of DNS names. */
+/** The user of the DNS server. */
 export const dnsUser: User = { name: 'system:cluster-dns', groups: [AUTHENTICATED] }
 
-/** How the clients of this server that run in its own process prove who they are. */
+/** Authenticates the clients of this server that run in its own process. */
 export interface ComponentTokens {
-  /** Knows the tokens that `tokenFor` gave. */
+  /** Accepts the tokens that `tokenFor` returned. */
   readonly authenticator: Authenticator
   /** The bearer token of a user, the same one each time; no other process knows it. */
   tokenFor(user: User): string
@@ -28,8 +28,8 @@ interface Issued {
 const TOKEN_BYTES = 32
 
 /**
- * Makes a random token of 256 bits for each user, on demand. Tokens are kept in memory only, so they end with the
- * process. Users of one name have one token, and the groups of the first of them.
+ * Makes a random token of 256 bits for each user, on demand. Tokens are kept in memory only, so they end with
+ * the process. Users with the same name share one token, with the groups of the first of them.
  */
 export function createComponentTokens(): ComponentTokens {
   const issued = new Map<string, Issued>()
@@ -58,7 +58,7 @@ function hashOf(token: string): Buffer {
   return createHash('sha256').update(token).digest()
 }
 
-/** A controller, by the name of its account: `endpoint-controller`. */
+/** The user of a controller. `account`: the name of its service account, such as `endpoint-controller`. */
 export function controllerUser(account: string): User {
   return {
     name: accountUserName({ namespace: NAMESPACE, name: account }),
@@ -66,7 +66,7 @@ export function controllerUser(account: string): User {
   }
 }
 
-/** The agent of a node. */
+/** The user of the agent of a node. */
 export function nodeAgentUser(node: string): User {
   return { name: nodeUserName(node), groups: [NODES, AUTHENTICATED] }
 }

@@ -58,7 +58,7 @@ it('carries a token in place of a certificate', async () => {
 it.each(['/dev/full', '/'])('is never written to %s, which is no regular file', async (path) => {
   await expect(writeKubeconfig(path, { server, ...REST })).rejects.toMatchObject({
     code: 'NP_ORCHSERVER_KUBECONFIG',
-    message: `${path} is no regular file`,
+    message: `${path} is not a regular file`,
   })
 })
 

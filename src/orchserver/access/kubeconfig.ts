@@ -8,20 +8,20 @@ import { writePrivateFile } from '../system/private-file.ts'
 
 export interface Kubeconfig {
   readonly server: string
-  /** PEM; undefined: an authority that the machine trusts already. */
+  /** The certificate authority, PEM; undefined: one that the machine already trusts. */
   readonly authority: string | undefined
   readonly user: KubeconfigUser
 }
 
 /** How the requests of a kubeconfig are authenticated. */
 export interface KubeconfigUser {
-  /** What the user is called in the file. */
+  /** The name of the user in the file. */
   readonly name: string
   /** A client certificate and its key, in PEM, or a bearer token. */
   readonly credential: ClientCertificate | { readonly token: string }
 }
 
-/** Who writes kubeconfigs: a file is written again by the same one only. */
+/** A part of the program that writes kubeconfigs. A file is only overwritten by the writer that created it. */
 export interface Writer {
   readonly name: string
   /** The first line of the files, by which they are recognised. */
@@ -58,8 +58,8 @@ export async function writeKubeconfig(
 }
 
 /**
- * The kubeconfig that this writer wrote earlier; undefined where there is none.
- * @throws NP_ORCHSERVER_KUBECONFIG where the file of another one stands
+ * The kubeconfig that this writer wrote earlier; undefined: there is no file.
+ * @throws NP_ORCHSERVER_KUBECONFIG when another writer or program wrote the file
  */
 export async function readOwnKubeconfig(
   path: string,
@@ -70,10 +70,10 @@ export async function readOwnKubeconfig(
   throw refused(path, `exists, and ${writer.name} did not write it`, writer)
 }
 
-/** Undefined where there is nothing. Of a device or a pipe the end may never come. */
+/** The text of a file; undefined: it does not exist. Only regular files are read: a device or a pipe may never end. */
 async function textAt(path: string, writer: Writer): Promise<string | undefined> {
   try {
-    if (!(await stat(path)).isFile()) throw refused(path, 'is no regular file', writer)
+    if (!(await stat(path)).isFile()) throw refused(path, 'is not a regular file', writer)
     return await readFile(path, 'utf8')
   } catch (cause) {
     if (cause instanceof NodeProxyError) throw cause
@@ -116,7 +116,7 @@ function credentialFields({ credential }: KubeconfigUser): Readonly<Record<strin
   }
 }
 
-/** Where clients of this server find its address and its authority. */
+/** The path of the kubeconfig with the address and the authority of this server. */
 export function kubeconfigPath({
   kubeconfig,
   dataDir,

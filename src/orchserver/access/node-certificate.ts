@@ -9,7 +9,7 @@ import { newKey } from '../certificates/pem.ts'
 const HOUR = 3_600_000
 
 export interface NodeCertificateSubject {
-  /** Of the Node object. */
+  /** The name of the Node object. */
   readonly node: string
   readonly addresses: readonly IpAddress[]
   /** Milliseconds. */
@@ -17,8 +17,9 @@ export interface NodeCertificateSubject {
 }
 
 /**
- * A certificate with which a node serves at its addresses, kept nowhere here, and its key, in PEM.
- * @throws NP_ORCHSERVER_FLAG where it would outlive the authority
+ * A certificate with which a node serves at its addresses, and its key, in PEM. Neither is stored by this
+ * server.
+ * @throws NP_ORCHSERVER_FLAG when it would outlive the authority
  */
 export async function nodeCertificate(
   issuer: InstalledAuthority,
@@ -35,7 +36,10 @@ export async function nodeCertificate(
   }
 }
 
-/** Refuses a life (milliseconds) by which a certificate would outlive its authority. @throws NP_ORCHSERVER_FLAG */
+/**
+ * Refuses a lifetime (milliseconds) with which a certificate would outlive its authority. @throws
+ * NP_ORCHSERVER_FLAG
+ */
 export function requireLife(
   { certificate }: Pick<InstalledAuthority, 'certificate'>,
   { name, life }: { readonly name: string; readonly life: number },
@@ -44,7 +48,8 @@ export function requireLife(
   const end = certificate.validToDate.getTime()
   if (now + life <= end) return
   const hours = Math.floor((end - now) / HOUR)
-  const renewal = 'a start of orch-server renews an authority of which less than a third is left'
+  const renewal =
+    'at its start orch-server renews an authority when less than a third of its lifetime is left'
   throw new NodeProxyError(
     'NP_ORCHSERVER_FLAG',
     `--valid-for=${formatDuration(life)}: the certificate of ${quote(name)} would end on ${timestamp(now + life)}, after its authority, which ends on ${timestamp(end)}`,

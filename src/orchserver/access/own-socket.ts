@@ -16,21 +16,20 @@ export interface OwnSocketOptions {
   readonly server: Pick<ApiServer, 'listen'>
   readonly dataDir: string
   readonly clock: Clock
-  /** By which the server knows the clients. */
+  /** The tokens that identify the clients. */
   readonly tokens: Pick<ComponentTokens, 'tokenFor'>
 }
 
-/** The server of this process as its controllers and its node agent reach it. */
+/** How the controllers and the node agent of this process reach its server. */
 export interface OwnSocket {
   /** A client that acts as `user`. `userAgent`: its name. */
   client(userAgent: string, user: User): ApiClient
 }
 
 /**
- * Serves on a Unix socket in the data directory, too, which only the server's
- * user can reach: its clients need no certificate and cost no encryption. Each proves
- * its user with a token of this process. The
- * server closes the socket itself.
+ * Also serves on a Unix socket in the data directory that only the server's user can open, so clients need
+ * neither a certificate nor encryption. Each client authenticates with a token of this process. Closing the
+ * server closes the socket.
  * @throws NP_ORCHSERVER_SOCKET
  */
 export async function openOwnSocket({
@@ -54,7 +53,7 @@ export async function openOwnSocket({
 
 /**
  * Where the socket of a data directory is.
- * @throws NP_ORCHSERVER_SOCKET where the kernel takes no path of that length
+ * @throws NP_ORCHSERVER_SOCKET when the path is longer than the kernel accepts
  */
 export function socketPathIn(dataDir: string): string {
   const path = join(dataDir, 'server.sock')
@@ -62,7 +61,7 @@ export function socketPathIn(dataDir: string): string {
   return path
 }
 
-/** Of a server that was killed. */
+/** Removes the socket of a server that was killed. */
 async function removeOld(path: string): Promise<void> {
   try {
     await rm(path, { force: true })

@@ -20,14 +20,14 @@ export interface SecureAddress {
 export interface SecureFrontOptions {
   readonly server: Pick<ApiServer, 'listen' | 'advertise'>
   readonly address: SecureAddress
-  /** Where Pods, and the clients of the kubeconfig, reach the server. */
+  /** The address at which Pods, and clients that use the kubeconfig, reach the server. */
   readonly advertised: IpAddress
-  /** Whose client certificates are accepted. */
+  /** The authorities whose client certificates are accepted. */
   readonly clientAuthorities: Followed<string>
   readonly source: CertificateSource
-  /** What the kubeconfig proves with that its reader is the administrator. */
+  /** The client certificate of the administrator, for the kubeconfig. */
   readonly admin: ClientCertificateSource
-  /** The kubeconfig that is written for clients. */
+  /** The path of the kubeconfig that is written for clients. */
   readonly kubeconfig: string
   readonly clock: Clock
   readonly log: Pick<Logger, 'info' | 'warn' | 'error'>
@@ -36,23 +36,23 @@ export interface SecureFrontOptions {
 /** The TLS listener of the server, with its address and certificate kept up to date. */
 export interface SecureFront {
   readonly url: string
-  /** By which clients verify the server, PEM; undefined: they know it already. */
+  /** The authority by which clients verify the server, PEM; undefined: they already trust it. */
   readonly authority: string | undefined
   /**
-   * The server leaves the Service for Pods, and its certificate is not renewed any more; the
-   * server closes its socket itself.
+   * Removes the server from the Service for Pods, and stops renewing certificates. Closing the server closes
+   * the socket.
    */
   close(): Promise<void>
 }
 
 /**
- * Listens, and publishes how clients reach it: for operators in a kubeconfig, for Pods in
- * a Service. Does both again with every new certificate.
+ * Listens, and publishes how clients reach the server: for operators in a kubeconfig, for Pods in a Service.
+ * With every new certificate it serves and publishes that one.
  */
 export async function openSecureFront(options: SecureFrontOptions): Promise<SecureFront> {
   const { server, address, source, admin, kubeconfig, clock, log } = options
   const { advertised, clientAuthorities } = options
-  // One after the other: both may make the authority.
+  // One after the other, because each may create the authority.
   const first = { serving: await source.current(), admin: await admin.current() }
   const listener = await server.listen({
     ...address,
@@ -70,7 +70,10 @@ export async function openSecureFront(options: SecureFrontOptions): Promise<Secu
   await publish(first)
   const advertisement = server.advertise({ address: advertised, port: listener.port })
   if (advertisement.unreachable !== undefined) {
-    log.info({ reason: advertisement.unreachable }, 'no Service leads Pods to this server')
+    log.info(
+      { reason: advertisement.unreachable },
+      'Pods cannot reach this server through its Service',
+    )
   }
   const failing = (message: string) =>
     createFailureLog({ clock, log }, () => ({ level: 'error', message }))
@@ -109,7 +112,10 @@ export async function openSecureFront(options: SecureFrontOptions): Promise<Secu
   return { url, authority: first.serving.authority, close }
 }
 
-/** What a source says, or said last: that one certificate cannot be renewed keeps no other from it. */
+/**
+ * Returns the current certificate of a source, or after an error the one before, so that a failed renewal does
+ * not prevent that of other certificates.
+ */
 function orLast<T>(
   source: { current(): Promise<T> },
   first: T,

@@ -11,8 +11,8 @@ export interface UserCertificateRequest {
 }
 
 /**
- * A client certificate for a user, which is kept nowhere here.
- * @throws NP_ORCHSERVER_FLAG where it would outlive the authority
+ * A client certificate for a user. It is not stored by this server.
+ * @throws NP_ORCHSERVER_FLAG when it would outlive the authority
  */
 export async function userCertificate(
   issuer: InstalledAuthority,

@@ -13,7 +13,7 @@ export interface AuditSettings extends AuditOutputs {
   readonly policyFile: string
 }
 
-/** Counts what becomes of events. */
+/** Counts events, and those that are lost or fail. */
 export interface AuditObserver extends SinkObserver {
   /** An event was made. */
   recorded(level: Level): void

@@ -43,6 +43,6 @@ test('metrics count events, failed attempts and losses, by level and by output',
   ])
   expect(records.map((line) => (JSON.parse(line) as { msg: string }).msg)).toEqual([
     'audit events could not be delivered',
-    'audit events are lost: they were too many to wait, or were not taken',
+    'audit events are lost: too many were waiting, or the receiver did not accept them',
   ])
 })

@@ -8,7 +8,7 @@ import { type AuditObserver, type AuditSettings, openAuditLog } from './open-aud
 export interface ServerAuditContext {
   readonly clock: Clock
   readonly log: Logger
-  /** Of this program, for the User-Agent. */
+  /** The version of this program, for the User-Agent. */
   readonly version: string
   readonly processMetrics: AuditMetrics
 }
@@ -16,7 +16,7 @@ export interface ServerAuditContext {
 type AuditMetrics = Pick<ProcessMetrics, 'auditEvents' | 'auditDropped' | 'auditFailures'>
 
 /**
- * The audit log of this process, which counts its events in the metrics. Close it after the server.
+ * The audit log of this process. Its events are counted in the metrics. Close it after the server.
  * @throws what `openAuditLog` throws
  */
 export function openServerAudit(

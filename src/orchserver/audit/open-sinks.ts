@@ -14,15 +14,15 @@ const MAX_ANSWER = 64 << 10
 
 const MIB = 2 ** 20
 
-/** Where audit events go; an empty path: not there. */
+/** The outputs of audit events; an empty path disables an output. */
 export interface AuditOutputs {
   /** A file, or `-`: standard output. */
   readonly logPath: string
-  /** Size in MiB at which the file is put aside. */
+  /** Size in MiB at which the file is rotated. */
   readonly logMaxMegabytes: number
-  /** Files that were put aside and are kept; 0: all. */
+  /** Number of rotated files that are kept; 0: all. */
   readonly logMaxBackups: number
-  /** Days for which they are kept; 0: for ever. */
+  /** Days for which rotated files are kept; 0: for ever. */
   readonly logMaxAgeDays: number
   /** A kubeconfig that names the server to which events are posted. */
   readonly webhookConfigFile: string
@@ -34,7 +34,7 @@ export interface AuditProcess {
 }
 
 /**
- * Opens what audit events are written to.
+ * Opens the outputs that audit events are written to.
  * @throws NP_APISERVER_AUDIT_FILE, NP_CLIENT_KUBECONFIG and other codes of kubeconfigs
  */
 export async function openAuditSinks(
@@ -94,7 +94,7 @@ export function createEventsPoster(
       const contentType = 'application/json'
       const sent = await transport.send({ method: 'POST', path, body, contentType, signal })
       if (!sent.ok) throw new NodeProxyError(sent.failure.errorCode, sent.failure.message)
-      // The code decides, also when the rest of the answer never arrives.
+      // The status code decides, even if the body of the response never arrives.
       await sent.value.body.dump({ limit: MAX_ANSWER }).catch(() => undefined)
       return sent.value.status
     },

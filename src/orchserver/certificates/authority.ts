@@ -10,17 +10,16 @@ export interface InstalledAuthority {
   readonly subject: string
   /** PEM. */
   readonly key: string
-  /** PEM: the certificate of the key first, then those that are trusted beside it while they replace each other. */
+  /** PEM: the certificate of `key` first, then further authorities that are trusted while one replaces the other. */
   readonly cert: string
   readonly certificate: X509Certificate
 }
 
 /**
- * The authority of a folder, made the first time. It keeps its key and its name
- * for ever: what it issued stays good when its own certificate is renewed, and
- * clients that trust the old one need the new one only when the old one ends. Of several callers
- * that make it at the same time one does, and the others get what it made. Further certificates in its file,
- * by which an operator replaces it, stay there.
+ * The authority of a folder; the first call creates it. Its key and its name never change. So the certificates
+ * that it issued stay valid when its own certificate is renewed, and clients need the renewed one only when the
+ * old one expires. When several callers create it at the same time, all get the one that was created first.
+ * Further certificates in its file, which an operator adds to replace the authority, are kept.
  */
 export async function openAuthority(folder: string, now: number): Promise<InstalledAuthority> {
   const files = { cert: join(folder, 'ca.crt'), key: join(folder, 'ca.key') }
@@ -39,15 +38,14 @@ export async function openAuthority(folder: string, now: number): Promise<Instal
 }
 
 /**
- * The authority that a server made or was given in this folder. Makes and renews nothing, so
- * a server may run.
+ * The authority that is already in this folder. Creates and renews nothing, so a server may be running.
  * @throws NP_ORCHSERVER_CERTIFICATE
  */
 export async function readAuthority(folder: string): Promise<InstalledAuthority> {
   const files = { cert: join(folder, 'ca.crt'), key: join(folder, 'ca.key') }
   const cert = await readIfPresent(files.cert)
   if (cert === undefined) {
-    const hint = 'check --data-dir; the first start of orch-server makes the authority there'
+    const hint = 'check --data-dir; the first start of orch-server creates the authority there'
     throw unusable(files.cert, 'does not exist', hint)
   }
   const key = await readIfPresent(files.key)
@@ -75,7 +73,7 @@ async function firstKey(files: Files, cert: string | undefined): Promise<string>
   return (await createPrivateFile(files.key, key)) ? key : readPem(files.key)
 }
 
-/** What certificates are issued with. */
+/** Whether a key is a private key on P-256, the kind that issues certificates here. */
 function isOfOurKind(key: string): boolean {
   try {
     return createPrivateKey(key).asymmetricKeyDetails?.namedCurve === 'prime256v1'
@@ -89,5 +87,5 @@ function mismatch(files: Files): Error {
 }
 
 function adviceOn({ cert, key }: Files): string {
-  return `restore ${cert} and ${key}, or remove both: orch-server then makes a new authority, which clients have to trust`
+  return `restore ${cert} and ${key}, or remove both: orch-server then creates a new authority, which clients have to trust`
 }

@@ -10,14 +10,14 @@ export interface CertificateNames {
 
 export interface NameSources {
   readonly hostname: string
-  /** At which other machines reach the server. */
+  /** The address at which other machines reach the server. */
   readonly address: IpAddress
   /** The first two addresses of each Service range: where the API's own Services are. */
   readonly serviceAddresses: readonly IpAddress[]
   readonly extraNames: readonly string[]
 }
 
-/** Everything that clients call the server; each name once. */
+/** All names and addresses that clients use for the server, each once. */
 export function certificateNames(sources: NameSources): CertificateNames {
   const { hostname, address, serviceAddresses, extraNames } = sources
   const isAddress = (name: string): boolean => isIP(name) !== 0

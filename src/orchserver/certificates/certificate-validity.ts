@@ -1,14 +1,14 @@
 import type { X509Certificate } from 'node:crypto'
 import type { CertificateNames } from './certificate-names.ts'
 
-/** Less than a third of its life is left, or its life has not begun. */
+/** Whether to replace a certificate: less than a third of its lifetime is left, or it is not valid yet. */
 export function isDue(certificate: X509Certificate, now: number): boolean {
   const from = certificate.validFromDate.getTime()
   const until = certificate.validToDate.getTime()
   return now < from || until - now < (until - from) / 3
 }
 
-/** Whether an authority made a certificate, or could have: what counts is its key. */
+/** Whether the key of an authority signed a certificate. */
 export function isIssuedBy(certificate: X509Certificate, authority: X509Certificate): boolean {
   return certificate.checkIssued(authority) && certificate.verify(authority.publicKey)
 }

@@ -3,7 +3,7 @@ import { type KeptCertificate, type KeptKind, keptCertificate } from './kept-cer
 
 const YEAR = 365 * 86_400_000
 
-/** By what a client proves who it is, in PEM. */
+/** The certificate and key of a client, in PEM. */
 export interface ClientCertificate {
   readonly cert: string
   readonly key: string
@@ -11,8 +11,7 @@ export interface ClientCertificate {
 
 export interface ClientCertificateSource<T extends ClientCertificate = ClientCertificate> {
   /**
-   * Makes or renews the certificate if needed; while nothing changes, the answer is equal to
-   * the one before.
+   * Creates or renews the certificate if needed; while nothing changes, the result equals the previous one.
    * @throws NP_ORCHSERVER_CERTIFICATE, NP_ORCHSERVER_FILE
    */
   current(): Promise<T>
@@ -24,7 +23,7 @@ export interface ClientCertificateOptions {
   readonly clock: Pick<Clock, 'now'>
 }
 
-/** For whom a client certificate is, and under which name its files are kept. */
+/** The client that a certificate identifies, and the name of its files. */
 export interface CertifiedClient {
   readonly file: string
   readonly user: string
@@ -41,7 +40,7 @@ export function clientCertificate(
 }
 
 function kindOf({ file, user, groups }: CertifiedClient): KeptKind {
-  // As Node prints it: a line for each part, with line breaks inside of values escaped.
+  // Node prints one line for each attribute, with line breaks in values escaped.
   const subject = [`CN=${user}`, ...groups.map((group) => `O=${group}`)].join('\n')
   return {
     name: file,

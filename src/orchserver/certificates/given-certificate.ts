@@ -23,7 +23,7 @@ function refuse(path: string, fault: string | undefined): void {
   if (fault !== undefined) throw unusable(path, fault, HINT)
 }
 
-/** The certificate of a chain that needs no other to vouch for it. */
+/** The self-signed certificate of a chain. */
 function rootOf(chain: string): string | undefined {
   return certificateBlocks(chain).find((pem) => {
     const certificate = new X509Certificate(pem)

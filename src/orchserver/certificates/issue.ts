@@ -20,22 +20,22 @@ const ALGORITHM = { name: 'ECDSA', namedCurve: 'P-256', hash: 'SHA-256' } as con
 const DAY = 86_400_000
 const AUTHORITY_LIFE = 3650 * DAY
 const SERVER_LIFE = 365 * DAY
-/** Clients whose clocks are late accept a new certificate all the same. */
+/** Certificates are valid from this many milliseconds before their creation, for clients whose clocks are behind. */
 const LATE_CLOCKS = 3_600_000
 
 export interface Authority {
-  /** As in a certificate: `CN=…`. */
+  /** The distinguished name, such as `CN=…`. */
   readonly subject: string
   /** PEM, P-256. */
   readonly key: string
   /**
-   * The one that there is. Some clients compare names byte for byte, and one that another program made may write
-   * the same name in another string type.
+   * The existing certificate of the authority, whose name is copied. Some clients compare names byte for byte,
+   * and another program may have encoded the same name in another string type.
    */
   readonly certificate?: X509Certificate
 }
 
-/** A root certificate for this key, in PEM. It may issue for servers, and make no authorities. */
+/** A root certificate for this key, in PEM. It may issue certificates, but not for other authorities. */
 export async function issueAuthority(authority: Authority, now: number): Promise<string> {
   return issue({
     subject: nameOfAuthority(authority),
@@ -60,7 +60,7 @@ export interface ServerRequest {
   readonly life?: number
 }
 
-/** A certificate with which a server may call itself by these names, in PEM. */
+/** A serving certificate for these names, in PEM. */
 export async function issueServer(request: ServerRequest, now: number): Promise<string> {
   const { issuer, key, names, subject = 'orch-server', life = SERVER_LIFE } = request
   return issue({
@@ -91,7 +91,7 @@ export interface ClientRequest {
   readonly life: number
 }
 
-/** A certificate by which a client is a user with groups, in PEM. */
+/** A client certificate for a user with groups, in PEM. */
 export async function issueClient(request: ClientRequest, now: number): Promise<string> {
   const { issuer, key, user, groups, life } = request
   return issue({
@@ -111,7 +111,7 @@ function nameOfAuthority({ subject, certificate }: Authority): string | Name {
   return certificate === undefined ? subject : new X509Reader(certificate.raw).subjectName
 }
 
-/** A plain text would be parsed: of a name with quotes only what stands between them would be left. */
+/** The subject as an object, because text would be parsed: of a name with quotes only the quoted part would remain. */
 function nameOf(user: string, groups: readonly string[]): Name {
   const organizations = groups.map((group) => ({ O: [{ utf8String: group }] }))
   return new Name([{ CN: [{ utf8String: user }] }, ...organizations])
@@ -150,7 +150,7 @@ function publicKeyOf(key: string): CryptoKey {
   return createPublicKey(key).toCryptoKey(ALGORITHM, true, ['verify'])
 }
 
-/** Positive and of 126 random bits, so that it is never given twice (RFC 5280 §4.1.2.2). */
+/** A positive number with 126 random bits, so that no two certificates have the same one (RFC 5280 §4.1.2.2). */
 function serialNumber(): string {
   const bytes = randomBytes(16)
   bytes[0] = (bytes[0]! & 0x3f) | 0x40

@@ -6,13 +6,16 @@ import { type InstalledAuthority, openAuthority } from './authority.ts'
 import { isDue, isIssuedBy } from './certificate-validity.ts'
 import { newKey, readIfPresent } from './pem.ts'
 
-/** A certificate that our authority issues, as it is kept in the authority's folder. */
+/** A kind of certificate that our authority issues and that is stored in the authority's folder. */
 export interface KeptKind {
-  /** The files are called `<name>.crt` and `<name>.key`. */
+  /** The files are named `<name>.crt` and `<name>.key`. */
   readonly name: string
-  /** Whether a certificate says what it has to; its issuer, key and dates are checked elsewhere. */
+  /**
+   * Whether the names or the subject of a certificate are as required; its issuer, key and dates are checked
+   * elsewhere.
+   */
   isFit(certificate: X509Certificate): boolean
-  /** A certificate for a key, both in PEM. */
+  /** Issues a certificate for a key, both in PEM. */
   issue(issuer: InstalledAuthority, key: string, now: number): Promise<string>
 }
 
@@ -25,8 +28,8 @@ export interface KeptCertificate {
 }
 
 /**
- * The certificate of a kind in the folder of the authority. Both are made if needed, for this
- * user only; the certificate is replaced before it ends, and when it does not fit.
+ * The certificate of a kind in the folder of the authority. Certificate and key are created if needed, readable
+ * for this user only. The certificate is replaced before it expires, and when it does not fit.
  * @throws NP_ORCHSERVER_CERTIFICATE, NP_ORCHSERVER_FILE
  */
 export async function keptCertificate(
@@ -50,7 +53,7 @@ export async function keptCertificate(
   return { cert: made, key: newer, authority: authority.cert }
 }
 
-/** One file may be older than the other, after a crash between the two. */
+/** Whether certificate, key and authority belong together: after a crash one file may be older than the other. */
 function isUsable(cert: string, key: string, authority: InstalledAuthority): boolean {
   return belongTogether(cert, key) && isIssuedBy(new X509Certificate(cert), authority.certificate)
 }

@@ -3,25 +3,25 @@ import type { CertificateNames } from './certificate-names.ts'
 import { isFor } from './certificate-validity.ts'
 import { type KeptKind, keptCertificate } from './kept-certificate.ts'
 
-/** What a server shows its clients, in PEM. */
+/** The certificate, key and authority of a server, in PEM. */
 export interface ServingCertificate {
   readonly cert: string
   readonly key: string
-  /** What clients must trust; undefined: an authority that they know already. */
+  /** The authority that clients must trust; undefined: they already trust it. */
   readonly authority: string | undefined
 }
 
 export interface CertificateSource {
   /**
-   * What to serve with from now on. Makes, renews or reads again what has to be;
-   * while nothing changes, the answer is equal to the one before.
+   * The certificate to serve with from now on. Creates, renews or re-reads it if needed; while nothing changes,
+   * the result equals the previous one.
    * @throws NP_ORCHSERVER_CERTIFICATE, NP_ORCHSERVER_FILE
    */
   current(): Promise<ServingCertificate>
 }
 
 export interface MadeCertificateOptions {
-  /** Made if needed, for this user only. */
+  /** The folder of the authority; created if needed, readable for this user only. */
   readonly folder: string
   readonly names: CertificateNames
   readonly clock: Clock

@@ -3,7 +3,7 @@ import { readFile } from 'node:fs/promises'
 import { NodeProxyError } from '../../lib/error.ts'
 import { certificateFault } from '../../lib/tls/pem.ts'
 
-/** The text of a file, undefined where there is none. Throws NP_ORCHSERVER_CERTIFICATE. */
+/** The text of a file; undefined: it does not exist. Throws NP_ORCHSERVER_CERTIFICATE. */
 export async function readIfPresent(path: string): Promise<string | undefined> {
   try {
     return await readFile(path, 'utf8')
@@ -13,7 +13,7 @@ export async function readIfPresent(path: string): Promise<string | undefined> {
   }
 }
 
-/** Throws NP_ORCHSERVER_CERTIFICATE also where there is no such file. */
+/** The text of a file. Throws NP_ORCHSERVER_CERTIFICATE, also when it does not exist. */
 export async function readPem(path: string): Promise<string> {
   const text = await readIfPresent(path)
   if (text !== undefined) return text
@@ -26,8 +26,8 @@ export function unusable(path: string, what: string, hint: string): NodeProxyErr
 }
 
 /**
- * The text of a file of authorities, in PEM; undefined where `path` is empty, which names no file.
- * @throws NP_ORCHSERVER_CERTIFICATE with `hint` where the file holds anything else
+ * The text of a file of authorities, in PEM; undefined: `path` is empty, so no file is configured.
+ * @throws NP_ORCHSERVER_CERTIFICATE with `hint` when the file holds anything else
  */
 export async function readAuthorities(path: string, hint: string): Promise<string | undefined> {
   if (path === '') return undefined

@@ -15,10 +15,9 @@ import { readTokenFile } from '../identity/token-file.ts'
 import { readEtcdTls } from '../storage/etcd-tls.ts'
 
 /**
- * Why a start with this configuration is hopeless: certificates and keys that cannot
- * be used, those of the encryption included, an audit policy that cannot be read, a kubeconfig that belongs to another
- * program, a data directory whose path is too long for its socket. Reads files and makes nothing. Undefined: none
- * of these.
+ * Why a start with this configuration must fail: unusable certificates or keys (those of the encryption
+ * included), an unreadable audit policy, a kubeconfig that belongs to another program, or a data directory
+ * whose path is too long for its socket. Undefined: no such reason. Only reads files.
  */
 export async function checkStart(
   config: OrchServerConfiguration,
@@ -47,7 +46,7 @@ async function requireKeyFile(path: string): Promise<void> {
 }
 
 /**
- * Reads the files that settings of the audit log name, and makes nothing.
+ * Reads the files that settings of the audit log name, and creates nothing.
  * @throws NP_APISERVER_AUDIT_POLICY, NP_CLIENT_KUBECONFIG and other codes of kubeconfigs
  */
 async function checkAudit({

@@ -112,9 +112,9 @@ describe('orch-server kubeconfig', () => {
       ['--user=a', '--group=b', '--group=c\r', '--group=d'],
       /--group: "c\\r": write a name without/,
     ],
-    [['--user=a', '--audience=x'], /--audience: "x": goes with --service-account/],
-    [['--user=a', '--no-renewal'], /--no-renewal: goes with --service-account/],
-    [['--service-account=a/b', '--group=x'], /--group: "x": goes with --user/],
+    [['--user=a', '--audience=x'], /--audience: "x": is only for --service-account/],
+    [['--user=a', '--no-renewal'], /--no-renewal: is only for --service-account/],
+    [['--service-account=a/b', '--group=x'], /--group: "x": is only for --user/],
     [['--service-account=a/b', '--audience='], /--audience: "": write a name/],
     [['--service-account=a'], /write NAMESPACE\/NAME/],
     [['--service-account=a/b/c'], /write NAMESPACE\/NAME/],
@@ -160,7 +160,7 @@ describe('orch-server kubeconfig --user', () => {
       `--output=${path}`,
     )
     expect([ran.code, ran.out]).toEqual([0, ''])
-    expect(ran.err).toMatch(/is good until .*remove the bindings.*or replace the authority\n$/)
+    expect(ran.err).toMatch(/is valid until .*remove the bindings.*or replace the authority\n$/)
     expect(ran.err).not.toContain('warning')
     expect(statSync(path).mode & 0o777).toBe(0o600)
     expect(await whoami(path)).toMatchObject({
@@ -228,7 +228,7 @@ describe('orch-server kubeconfig --user', () => {
     writeFileSync(join(folder, 'ca.crt'), old)
     const { code, err } = await run(dataDir, '--user=ann')
     expect(code).toBe(2)
-    expect(err).toMatch(/after its authority.*; a start of orch-server renews/)
+    expect(err).toMatch(/after its authority.*; at its start orch-server renews/)
     expect(readFileSync(join(folder, 'ca.crt'), 'utf8')).toBe(old)
   })
 
@@ -297,7 +297,7 @@ describe('orch-server kubeconfig --service-account', () => {
     const path = join(dataDir, 'builder.kubeconfig')
     const ran = await run(dataDir, account, '--valid-for=30m', `--output=${path}`)
     expect([ran.code, ran.out]).toEqual([0, ''])
-    expect(ran.err).toMatch(/service account default\/builder is good until 20.*Z \(30m\)/)
+    expect(ran.err).toMatch(/service account default\/builder is valid until 20.*Z \(30m\)/)
     expect(await whoami(path)).toMatchObject({ username: 'system:serviceaccount:default:builder' })
     expect(readFileSync(path, 'utf8')).not.toContain('client-key-data')
     expect(ran.err).not.toContain('eyJ')
@@ -337,7 +337,7 @@ describe('orch-server kubeconfig --service-account', () => {
     await api.make('/api/v1/namespaces/default/serviceaccounts', { metadata: { name: 'builder' } })
     const { code, err, out } = await run(dataDir, account, '--server=https://elsewhere')
     expect(code).toBe(0)
-    expect(err).toContain('(1h, less than the 720h that were requested)')
+    expect(err).toContain('(1h, less than the requested 720h)')
     expect(out).toContain('server: https://elsewhere\n')
   })
 
@@ -356,7 +356,7 @@ describe('orch-server kubeconfig --service-account', () => {
     const { code, out, err } = await run(dataDir, account)
     expect([code, out]).toEqual([1, ''])
     expect(err).toMatch(
-      /not found; make the account with kubectl -n default create serviceaccount builder/,
+      /not found; create the account with kubectl -n default create serviceaccount builder/,
     )
   })
 
@@ -366,7 +366,7 @@ describe('orch-server kubeconfig --service-account', () => {
     const { code, out, err } = await run(dataDir, account)
     expect([code, out]).toEqual([1, ''])
     expect(err).toMatch(
-      /127\.0\.0\.1:1 does not issue it: .*; start orch-server; .*NP_ORCHSERVER_TOKEN/,
+      /127\.0\.0\.1:1 did not issue one: .*; start orch-server; .*NP_ORCHSERVER_TOKEN/,
     )
   })
 
@@ -376,7 +376,7 @@ describe('orch-server kubeconfig --service-account', () => {
     await writePrivateFile(kubeconfig, text.replace(/user:$/m, 'user: {token: forged}'))
     const { code, err } = await run(dataDir, account)
     expect(code).toBe(1)
-    expect(err).toMatch(/start orch-server again, which writes kubeconfig/)
+    expect(err).toMatch(/restart orch-server, which writes kubeconfig/)
   })
 
   it('requests no token where the file of another program is in the way', async () => {

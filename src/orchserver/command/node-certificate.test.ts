@@ -24,7 +24,7 @@ test('a certificate for the addresses of the node, which the authority of the se
   const wanted = ['--node=n1', '--address=192.0.2.7', '--address=fd00::7', '--valid-for=24h']
   const { code, out, err } = await run(dataDir, ...wanted, `--output=${output}`)
   expect([code, out]).toEqual([0, ''])
-  expect(err).toMatch(/the certificate of node "n1" is good until .*pki\/ca\.crt\n$/)
+  expect(err).toMatch(/the certificate of node "n1" is valid until .*pki\/ca\.crt\n$/)
   const [cert, key] = ['tls.crt', 'tls.key'].map((name) => readFileSync(join(output, name), 'utf8'))
   const made = new X509Certificate(cert!)
   expect(belongTogether(cert!, key!)).toBe(true)

@@ -77,8 +77,8 @@ describe('orch-server', () => {
     [['backup'], /backup: name the file right behind it/],
     [['restore', '--data-dir=x', 'y'], /restore: name the file right behind it/],
     [['backup', 'x', 'y'], /NP_ORCHSERVER_FLAG/],
-    [['--replace'], /--replace: goes with restore FILE \(NP_ORCHSERVER_FLAG\)/],
-    [['backup', 'x', '--replace'], /--replace: goes with restore FILE/],
+    [['--replace'], /--replace: is only for restore FILE \(NP_ORCHSERVER_FLAG\)/],
+    [['backup', 'x', '--replace'], /--replace: is only for restore FILE/],
     [['--config=/no/such'], /cannot read \/no\/such: ENOENT.*NP_ORCHSERVER_CONFIG_UNREADABLE/],
     [['--oidc-issuer-url=http://id.example'], /write an https URL.*NP_ORCHSERVER_FLAG/],
   ])('%j ends with 2 and an error', async (args, message) => {

@@ -16,7 +16,7 @@ import type { OrchServerConfiguration } from '../config/configuration.ts'
 import { SETTINGS_TABLE } from '../config/fields/settings-table.ts'
 import { loadSettings } from './load-settings.ts'
 
-/** The rest of the program, loaded only when it is to run. */
+/** The part of the program that is loaded only to serve. */
 export interface Server {
   /** Why it cannot start, found before anything is made. */
   checkStart(config: OrchServerConfiguration): Promise<NodeProxyError | undefined>
@@ -24,7 +24,7 @@ export interface Server {
   runServer(config: OrchServerConfiguration, log: Logger, version: string): Promise<void>
 }
 
-/** What the program touches of the outside world. */
+/** The program's access to its environment. */
 export interface Host extends Terminal {
   /** Where records go; standard output unless given. */
   readonly logStream?: Output
@@ -51,7 +51,7 @@ export async function runProgram(args: readonly string[], host: Host): Promise<E
   if (commands.version) return answers(host).print(`orch-server ${host.version}\n`)
   if (commands.replace && split.command.verb !== 'restore') {
     return answers(host).refuse([
-      flagProblem(SETTINGS_TABLE, '--replace', 'goes with restore FILE'),
+      flagProblem(SETTINGS_TABLE, '--replace', 'is only for restore FILE'),
     ])
   }
   try {
@@ -90,7 +90,7 @@ interface Keeping {
   readonly replace: boolean
 }
 
-/** 0: intact. 1: damaged, or not to be read. 2: there is nothing to look at. */
+/** Exit code 0: intact; 1: damaged or unreadable; 2: there is no store or backup. */
 async function checkStore(
   { file }: Extract<SubCommand, { verb: 'check' }>,
   config: OrchServerConfiguration,
@@ -108,7 +108,7 @@ async function checkStore(
   }
 }
 
-/** Writes a backup, or takes one back. */
+/** Writes or restores a backup. */
 async function keepStore(
   { verb, file }: Extract<SubCommand, { verb: 'backup' | 'restore' }>,
   { config, replace }: Keeping,
@@ -137,17 +137,19 @@ type SubCommand =
   | { readonly verb: 'kubeconfig' }
   | { readonly verb: 'node-certificate' }
   | { readonly verb: 'backup' | 'restore'; readonly file: string }
-  /** No file: the store of the configuration. */
+  /** `file` undefined: the configured store. */
   | { readonly verb: 'check'; readonly file: string | undefined }
 
 interface SubCommandLine {
   readonly command: SubCommand
-  /** The arguments behind it. */
+  /** The arguments after the command. */
   readonly flags: readonly string[]
 }
 
-/** Splits `backup FILE --flags`, `restore FILE --flags`, `check [FILE] --flags`, `kubeconfig --flags`,
- * `node-certificate --flags`; flags alone mean to serve. */
+/**
+ * Splits `backup FILE --flags`, `restore FILE --flags`, `check [FILE] --flags`, `kubeconfig --flags`,
+ * `node-certificate --flags`; flags alone: serve.
+ */
 function splitSubCommand(args: readonly string[]): SubCommandLine | Problem {
   const [verb = '--', file = '--', ...flags] = args
   if (verb.startsWith('-')) return { command: { verb: 'serve' }, flags: args }

@@ -41,7 +41,7 @@ const KUBECONFIG_FLAGS = {
   group: {
     value: 'name',
     isRepeated: true,
-    doc: 'With --user: a group of the user. Give it again for more groups.',
+    doc: 'With --user: a group of the user. Repeat the flag for more groups.',
   },
   'service-account': {
     value: 'namespace/name',
@@ -50,7 +50,7 @@ const KUBECONFIG_FLAGS = {
   audience: {
     value: 'name',
     isRepeated: true,
-    doc: 'With --service-account: who is to accept the token. Give it again for more. None: this server.',
+    doc: 'With --service-account: an audience of the token. Repeat the flag for more. None: this server.',
   },
   'no-renewal': {
     doc: 'With --service-account: the account does not get the right to renew this token, which then ends after --valid-for. Without it, node-proxy and orch-dns renew the token in their kubeconfig in time.',
@@ -93,7 +93,7 @@ const MIN_LIFE = TOKEN_LIFETIMES.least * 1000
 const MAX_LIFE = TOKEN_LIFETIMES.most * 1000
 const MAX_NAME_LENGTH = 256
 
-/** `orch-server kubeconfig`, from the arguments behind it to the exit code. */
+/** `orch-server kubeconfig`: from the arguments after it to the exit code. */
 export async function runKubeconfig(
   flags: readonly string[],
   terminal: Terminal,
@@ -116,7 +116,7 @@ export async function runKubeconfig(
   }
 }
 
-/** What is wrong with the flags or with the configuration, not with what they name. */
+/** Errors of the flags or the configuration themselves, not of the files and objects that they name. */
 const WRONG_LINE: ReadonlySet<string> = new Set([
   SETTINGS_TABLE.codes.flag,
   SETTINGS_TABLE.codes.unreadable,
@@ -158,11 +158,11 @@ async function forUser(
     ? { server, authority: issuer.cert, user: { name: user, credential } }
     : await likeThatOf(await adminConnection(path), server, { name: user, credential })
   report(
-    `the certificate of ${quote(user)} is good until ${timestamp(now + life)}, and nothing ends it before: remove the bindings of the user and of its groups to take its rights away, or replace the authority`,
+    `the certificate of ${quote(user)} is valid until ${timestamp(now + life)} and cannot be revoked: to take rights away, remove the bindings of the user and of its groups, or replace the authority`,
   )
   if (groups.includes(MASTERS)) {
     report(
-      `warning: the group ${quote(MASTERS)} may do everything, and this right cannot be taken away: the certificate has it until it ends or the authority is replaced`,
+      `warning: the group ${quote(MASTERS)} may do everything, and this right cannot be taken away: the certificate has it until it expires or the authority is replaced`,
     )
   }
   return kubeconfig
@@ -181,10 +181,9 @@ async function forAccount(
     systemClock,
   )
   const name = `${account.namespace}/${account.name}`
-  const less =
-    granted.life < life ? `, less than the ${formatDuration(life)} that were requested` : ''
+  const less = granted.life < life ? `, less than the requested ${formatDuration(life)}` : ''
   report(
-    `the token of the service account ${name} is good until ${granted.end} (${formatDuration(granted.life)}${less}), or until the account is deleted`,
+    `the token of the service account ${name} is valid until ${granted.end} (${formatDuration(granted.life)}${less}), or until the account is deleted`,
   )
   if (isRenewable) {
     report(
@@ -194,7 +193,7 @@ async function forAccount(
   return likeThatOf(connection, server, { name, credential: { token: granted.token } })
 }
 
-/** A kubeconfig that leads to the same server as a connection, or to another address of it. */
+/** A kubeconfig for the server of a connection, or for another address of that server. */
 async function likeThatOf(
   { origin, basePath, tls }: Connection,
   server: string | undefined,
@@ -204,7 +203,7 @@ async function likeThatOf(
   return { server: server ?? origin + basePath, authority: material?.ca, user }
 }
 
-/** How the kubeconfig leads to the server that the server itself wrote. */
+/** The connection of the kubeconfig that the server wrote at its start. */
 async function adminConnection(path: string): Promise<Connection> {
   if ((await readOwnKubeconfig(path)) === undefined) {
     throw new NodeProxyError('NP_ORCHSERVER_KUBECONFIG', `${path} does not exist`, {
@@ -220,7 +219,7 @@ interface KubeconfigRequest {
   readonly subject: UserSubject | AccountSubject
   /** Milliseconds. */
   readonly life: number
-  /** A URL with https; undefined: where the server is already known to be. */
+  /** An https URL; undefined: the address in the kubeconfig of the server. */
   readonly server: string | undefined
   /** Undefined: the standard output. */
   readonly output: string | undefined
@@ -268,7 +267,7 @@ function subjectOf(values: Values): UserSubject | AccountSubject | Problem {
     return problem(
       'no-renewal',
       undefined,
-      'goes with --service-account; certificates are not renewed',
+      'is only for --service-account; certificates are not renewed',
     )
   }
   return user === undefined
@@ -282,7 +281,11 @@ function userSubject(
   audiences: readonly string[],
 ): UserSubject | Problem {
   if (audiences.length > 0) {
-    return problem('audience', audiences[0], 'goes with --service-account; certificates have none')
+    return problem(
+      'audience',
+      audiences[0],
+      'is only for --service-account; certificates have no audiences',
+    )
   }
   const fault = nameFault(user) ?? accountFault(user)
   if (fault !== undefined) return problem('user', user, fault)
@@ -297,7 +300,7 @@ function accountSubject(
   groups: readonly string[],
 ): AccountSubject | Problem {
   if (groups.length > 0) {
-    return problem('group', groups[0], 'goes with --user; the groups of an account are fixed')
+    return problem('group', groups[0], 'is only for --user; the groups of an account are fixed')
   }
   const [namespace = '', name = '', ...rest] = text.split('/')
   if (!isLabel(namespace) || !isSubdomain(name) || rest.length > 0) {
@@ -308,7 +311,7 @@ function accountSubject(
   return { account: { namespace, name }, audiences: [...new Set(audiences)], isRenewable }
 }
 
-/** What could mislead a reader of logs and bindings is no name, although a certificate could hold it. */
+/** Refuses names that could mislead a reader of logs and bindings, although a certificate could hold them. */
 function nameFault(name: string): string | undefined {
   if (name === '') return 'write a name; it is empty'
   if (/[\p{C}\p{Zl}\p{Zp}]/u.test(name)) {

@@ -25,11 +25,11 @@ const NODE_CERTIFICATE_FLAGS = {
   address: {
     value: 'ip',
     isRepeated: true,
-    doc: 'An address at which other machines reach the node: its InternalIP. Give it again for more.',
+    doc: 'An address at which other machines reach the node: its InternalIP. Repeat the flag for more.',
   },
   'valid-for': {
     value: 'duration',
-    doc: 'How long the certificate is good, from 10m on, and no longer than its authority. Default: 8760h, which is 365 days.',
+    doc: 'How long the certificate is valid: at least 10m, and no longer than its authority. Default: 8760h, which is 365 days.',
   },
   output: {
     value: 'folder',
@@ -43,7 +43,7 @@ const TABLE = settingsTable<OrchServerConfiguration, typeof NODE_CERTIFICATE_FLA
   ...SETTINGS_TABLE,
   program: 'orch-server node-certificate',
   about:
-    'orch-server node-certificate writes a certificate with which node-proxy serves inspection to other machines (inspection.tlsCertFile, inspection.tlsPrivateKeyFile). The authority of the data directory signs it, which kubeconfigs of this server trust. Works also while no server runs.',
+    'orch-server node-certificate writes a certificate with which node-proxy serves inspection to other machines (inspection.tlsCertFile, inspection.tlsPrivateKeyFile). It is signed by the authority of the data directory, which kubeconfigs of this server trust. Works also while no server runs.',
   commandFlags: NODE_CERTIFICATE_FLAGS,
 })
 
@@ -56,7 +56,7 @@ export const NODE_CERTIFICATE_TABLE: SettingsTable<
 const DEFAULT_LIFE = 365 * 86_400_000
 const MIN_LIFE = 600_000
 
-/** `orch-server node-certificate`, from the arguments behind it to the exit code. */
+/** `orch-server node-certificate`: from the arguments after it to the exit code. */
 export async function runNodeCertificate(
   flags: readonly string[],
   terminal: Terminal,
@@ -78,7 +78,7 @@ export async function runNodeCertificate(
     await writePrivateFile(join(request.output, 'tls.crt'), cert)
     const end = timestamp(now + request.life)
     terminal.stderr.write(
-      `orch-server: the certificate of node ${quote(request.node)} is good until ${end}; its authority is ${join(folder, 'ca.crt')}\n`,
+      `orch-server: the certificate of node ${quote(request.node)} is valid until ${end}; its authority is ${join(folder, 'ca.crt')}\n`,
     )
     return 0
   } catch (error) {

@@ -4,7 +4,7 @@ import type { Cidr, IpAddress } from '../../lib/ip.ts'
 import type { PortRange } from '../../lib/port-range.ts'
 import type { CommandFlags } from '../../settings/command-line.ts'
 
-/** Flags that are no setting of the file. */
+/** Flags that are not settings of the configuration file. */
 export const COMMAND_FLAGS = {
   config: { value: 'file', doc: 'Configuration file (YAML or JSON). Flags win over it.' },
   replace: {
@@ -18,7 +18,10 @@ export const COMMAND_FLAGS = {
 export interface OrchServerConfiguration {
   readonly dataDir: string
   readonly bindAddress: IpAddress
-  /** Where Pods and other servers reach this one; empty: `bindAddress`, or an address of this machine. */
+  /**
+   * The address at which Pods and other servers reach this server; empty: `bindAddress`, or an address of this
+   * machine.
+   */
   readonly advertiseAddress: IpAddress | ''
   /** 0: any free port. */
   readonly securePort: number
@@ -27,7 +30,7 @@ export interface OrchServerConfiguration {
   readonly authentication: AuthenticationConfiguration
   readonly serviceAccounts: ServiceAccountsConfiguration
   readonly etcd: EtcdConfiguration
-  /** Of Secrets in the store; no file: it is made in the data directory. */
+  /** The encryption of Secrets in the store; empty: a key file is created in the data directory. */
   readonly encryption: { readonly keyFile: string }
   readonly services: {
     /** One range of each family, the primary one first. */
@@ -49,25 +52,25 @@ export interface OrchServerConfiguration {
   readonly logging: { readonly verbosity: number }
 }
 
-/** Files and names of the serving certificate; no files: it is made and renewed here. */
+/** Files and names of the serving certificate; no files: the server issues and renews it itself. */
 export interface TlsConfiguration {
   readonly certFile: string
   readonly keyFile: string
   readonly extraNames: readonly string[]
 }
 
-/** How users prove who they are, beside the certificates of this server's own authority. */
+/** How users authenticate, other than by certificates of this server's own authority. */
 export interface AuthenticationConfiguration {
   /** Paths that need no credentials. */
   readonly anonymousPaths: readonly string[]
-  /** More authorities whose client certificates are accepted; empty: none. */
+  /** A file of further authorities whose client certificates are accepted; empty: none. */
   readonly clientCAFile: string
-  /** Tokens that never change; empty: none. */
+  /** A file of static tokens; empty: none. */
   readonly tokenFile: string
   readonly oidc: OidcConfiguration
 }
 
-/** A provider of OpenID Connect that manages users; no issuer: there is none. */
+/** An OpenID Connect provider that manages users; empty issuer: none. */
 export interface OidcConfiguration {
   readonly issuerURL: string
   readonly clientID: string
@@ -75,24 +78,24 @@ export interface OidcConfiguration {
   readonly usernameClaim: string
   /** Empty: see `OidcOptions.userPrefix`; `-`: none. */
   readonly usernamePrefix: string
-  /** Empty: users have no groups of the provider. */
+  /** Empty: users get no groups from the provider. */
   readonly groupsClaim: string
   readonly groupsPrefix: string
 }
 
 /** The tokens of service accounts. */
 export interface ServiceAccountsConfiguration {
-  /** The first one is in new tokens; tokens of the others are accepted. */
+  /** New tokens name the first one; tokens of the others are also accepted. */
   readonly issuers: readonly string[]
-  /** Of this server; empty: the issuers. */
+  /** The audiences of this server; empty: the issuers. */
   readonly audiences: readonly string[]
-  /** The first key in it signs; empty: one is made in the data directory. */
+  /** The first key in the file signs; empty: a key is created in the data directory. */
   readonly signingKeyFile: string
-  /** More keys whose tokens are accepted. */
+  /** Files of further keys whose tokens are accepted. */
   readonly keyFiles: readonly string[]
   /** The longest life of a token that a client requests, in milliseconds; 0: no limit. */
   readonly maxTokenExpiration: number
-  /** Where others read the keys; empty: below the first issuer. */
+  /** The URL at which others read the keys; empty: a path below the first issuer. */
   readonly jwksURI: string
 }
 
@@ -111,11 +114,11 @@ export interface AuditConfiguration {
   readonly policyFile: string
   /** A file, `-` for standard output, or empty. */
   readonly logPath: string
-  /** Size in MiB at which the file is put aside. */
+  /** Size in MiB at which the file is rotated. */
   readonly logMaxMegabytes: number
-  /** Files that were put aside and are kept; 0: all. */
+  /** Number of rotated files that are kept; 0: all. */
   readonly logMaxBackups: number
-  /** Days for which they are kept; 0: for ever. */
+  /** Days for which rotated files are kept; 0: for ever. */
   readonly logMaxAgeDays: number
   /** A kubeconfig of the server that events are posted to, or empty. */
   readonly webhookConfigFile: string
@@ -131,8 +134,8 @@ export interface SandboxNodeConfiguration {
   readonly podCIDRs: readonly Cidr[]
   readonly bridge: string
   readonly namespacePrefix: string
-  /** Servers of names for Pods, at port 53; empty: `dns.addresses`. */
+  /** DNS servers for Pods, at port 53; empty: `dns.addresses`. */
   readonly clusterDNS: readonly IpAddress[]
-  /** The file of this machine's resolver. */
+  /** The resolv.conf of this machine. */
   readonly resolvConf: string
 }

@@ -17,13 +17,13 @@ import {
 import { parseEndpoints } from '../../storage/etcd/endpoint.ts'
 import { unknownNames } from './rules.ts'
 
-/** As `--controllers` knows them. */
+/** The names that `--controllers` accepts. */
 export const CONTROLLER_NAMES: readonly string[] = knownControllers([]).map(({ name }) => name)
 
 const DNS_NAME =
   /^(?:\*\.)?[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?(?:\.[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?)*$/i
 
-/** Values of orch-server that no other program has. */
+/** Value types of settings that only orch-server has. */
 export const fieldTypes = {
   /** Text that is not blank. */
   present: text((value) =>
@@ -88,7 +88,7 @@ export const fieldTypes = {
   } satisfies ValueType<PortRange>,
 }
 
-/** One network of a family, each written with its own address: `10.96.0.1/16` may mean two things. */
+/** One network for each family, without host bits: `10.96.0.1/16` is ambiguous. */
 function oneOrTwo(raw: Raw): ReturnType<typeof cidrPair.decode> {
   const decoded = cidrPair.decode(raw)
   if (!decoded.ok) return decoded
@@ -106,7 +106,7 @@ function isSameAddress(written: string, cidr: Cidr): boolean {
   return parseIp(address) === networkAddress(cidr)
 }
 
-/** A network's own address, the gateway and the last one are no Pod's. */
+/** A network with addresses for Pods besides the network address, the gateway and the last address. */
 function largeEnoughForPods(raw: Raw): ReturnType<typeof cidrPair.decode> {
   const decoded = cidrPair.decode(raw)
   if (!decoded.ok) return decoded
@@ -123,7 +123,7 @@ function boundedPorts(raw: Raw): Decoded<PortRange> {
   return refuse('write a range of ports such as 30000-32767')
 }
 
-/** Whether a parser accepts the text; it reports refusals by a `NodeProxyError`. */
+/** Whether a parser accepts the text; it throws a `NodeProxyError` if not. */
 function isAccepted(parse: (text: string) => unknown, text: string): boolean {
   try {
     parse(text)

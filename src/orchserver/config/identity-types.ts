@@ -2,7 +2,7 @@ import { type IpAddress, parseIp } from '../../lib/ip.ts'
 import { listOf, text } from '../../settings/scalar-types.ts'
 import type { ValueType } from '../../settings/value-type.ts'
 
-/** Values of the settings about users. */
+/** Value types of the settings about users. */
 export const identityTypes = {
   texts: listOf('list of texts', (item) =>
     item.trim() === '' ? 'write texts that are not blank' : undefined,

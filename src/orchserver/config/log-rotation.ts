@@ -6,14 +6,14 @@ export type LogRotation = Pick<
   'logMaxMegabytes' | 'logMaxBackups' | 'logMaxAgeDays'
 >
 
-/** At most 1.1 GB of disk, whatever happens. */
+/** Uses at most 1.1 GB of disk. */
 export const DEFAULT_ROTATION: LogRotation = {
   logMaxMegabytes: 100,
   logMaxBackups: 10,
   logMaxAgeDays: 0,
 }
 
-/** Whether another rotation than the default is set. */
+/** Whether the rotation differs from the default. */
 export function isRotationSet(rotation: LogRotation): boolean {
   const names = ['logMaxMegabytes', 'logMaxBackups', 'logMaxAgeDays'] as const
   return names.some((name) => rotation[name] !== DEFAULT_ROTATION[name])

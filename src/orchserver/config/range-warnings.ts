@@ -10,8 +10,8 @@ type Ranges = Pick<
 >
 
 /**
- * Ranges that are valid and yet take something else: traffic to an address of
- * this machine, of a Pod or of a load balancer would go to a Service.
+ * Warns of ranges that are valid but overlap with other addresses: traffic to this machine, a Pod or a load
+ * balancer would go to a Service.
  */
 export function rangeWarnings(config: Ranges, own: readonly IpAddress[]): readonly string[] {
   const { services, securePort } = config
@@ -26,7 +26,7 @@ function takenIn(cidr: Cidr, config: Ranges, own: readonly IpAddress[]): readonl
   const { loadBalancer, sandboxNode } = config
   const remedy = 'choose a range that nothing else uses'
   const warn = (what: string): string =>
-    `--service-cluster-ip-range ${cidr} contains ${what}, which a Service may be given as well; ${remedy}`
+    `--service-cluster-ip-range ${cidr} contains ${what}, which a Service may also get; ${remedy}`
   const pods = sandboxNode.enabled ? sandboxNode.podCIDRs.filter((one) => overlaps(one, cidr)) : []
   const pools = loadBalancer.addressPools.filter((pool) => isPoolIn(pool, cidr))
   return [

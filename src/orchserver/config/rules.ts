@@ -4,8 +4,8 @@ import type { OrchServerConfiguration } from './configuration.ts'
 import { isRotationSet } from './log-rotation.ts'
 
 /**
- * Settings of the audit log that do not go together. That nothing is recorded is noticed
- * when a record is needed, so a policy without an output, and an output without a policy, are refused.
+ * Settings of the audit log that contradict each other. A policy without an output, or an output without a
+ * policy, records nothing, which would be noticed only when a record is needed. So both are refused.
  */
 const AUDIT_RULES: readonly Rule<OrchServerConfiguration>[] = [
   ({ audit }) =>
@@ -36,7 +36,7 @@ const AUDIT_RULES: readonly Rule<OrchServerConfiguration>[] = [
 
 const LEAST_TOKEN_LIFE_MS = 3_600_000
 
-/** What no field can see alone. */
+/** Rules about several fields. */
 export const RULES: readonly Rule<OrchServerConfiguration>[] = [
   ({ tls }) =>
     (tls.certFile === '') === (tls.keyFile === '')

@@ -14,22 +14,25 @@ export interface EncryptionRemark {
 }
 
 export interface EncryptedExamination {
-  /** Why the server cannot use a value, as it is stored; undefined: it can, or nothing but its key is known. */
+  /**
+   * Why the server cannot use a stored value; undefined: it can, or the value was not verified because its key
+   * is missing.
+   */
   readonly examine: (entry: StoredEntry) => string | undefined
-  /** After all values: one for each key that they are encrypted with, and one for those in clear. */
+  /** To be called after all values: one remark for each key that encrypts values, and one for values in clear. */
   readonly remarks: () => readonly EncryptionRemark[]
 }
 
 export interface ExaminationKeys {
-  /** Where keys were looked for. */
+  /** The path of the key file. */
   readonly path: string
-  /** Undefined: there is no such file. */
+  /** Undefined: the file does not exist. */
   readonly file: KeyFile | undefined
-  /** Whether a value counts as damaged when the file, if there is one, does not have its key. */
+  /** Whether a value counts as damaged when the file exists but does not have its key. */
   readonly needsEachKey: boolean
 }
 
-/** Examines values as they are stored; those whose key is at hand as what they decrypt to. */
+/** Examines stored values; if their key is known, in decrypted form. */
 export function examineEncrypted(at: ExaminationKeys): EncryptedExamination {
   const { file } = at
   const find = (name: string) => file?.keys.find((key) => key.name === name)

@@ -13,7 +13,7 @@ import { missingKeyFile, readKeyText } from './read-key-file.ts'
 
 export interface FollowKeysOptions {
   readonly path: string
-  /** The text of the file whose keys `encryption` has. */
+  /** The text of the key file from which the keys of `encryption` were read. */
   readonly text: string
   readonly encryption: Encryption
   /** The store below the encryption. */
@@ -22,14 +22,15 @@ export interface FollowKeysOptions {
   readonly log: Pick<Logger, 'info' | 'warn' | 'error'>
 }
 
-/** Milliseconds until a rewrite is tried again that the store has failed. */
+/** Milliseconds until a rewrite is repeated after an error of the store. */
 const RETRY_MS = 10_000
-/** Longer than a write takes that began under the keys before. */
+/** Longer than a write can take that began with the earlier keys. */
 const SETTLE_MS = 10_000
 
 /**
- * Rewrites what the first key has not encrypted, at the start and whenever the key file changes. A key that
- * was removed from the file still decrypts until that is done. A file that cannot be used changes nothing.
+ * Rewrites the values that the first key has not encrypted, at the start and whenever the key file changes. A
+ * key that was removed from the file still decrypts until the rewrite is complete. An unusable file changes
+ * nothing.
  * @returns stops it
  */
 export function followKeys(options: FollowKeysOptions): () => Promise<void> {
@@ -64,7 +65,7 @@ export function followKeys(options: FollowKeysOptions): () => Promise<void> {
   }
 }
 
-/** A name stands for the same bytes as long as a server runs, because values only carry names. */
+/** Refuses a key whose bytes changed under the same name while the server runs: values refer to keys by name only. */
 function refuseChanged(path: string, keys: EncryptionKeys, known: Keyring): void {
   const changed = keys.find(({ name, secret }) => known.find(name)?.secret.equals(secret) === false)
   if (changed === undefined) return
@@ -72,21 +73,21 @@ function refuseChanged(path: string, keys: EncryptionKeys, known: Keyring): void
   throw keyFileError(path, what, 'put the earlier line back, and give the new key a new name')
 }
 
-/** The keys of the file, and behind them those that it no longer has. */
+/** The keys of the file, followed by those that it no longer has. */
 function withEarlier(keys: EncryptionKeys, earlier: EncryptionKeys): EncryptionKeys {
   const isGone = (one: EncryptionKey): boolean => keys.every(({ name }) => name !== one.name)
   return [...keys, ...earlier.filter(isGone)]
 }
 
 interface Round {
-  /** Those of the file. */
+  /** The keys of the file. */
   readonly keys: EncryptionKeys
   /** Names of keys that were not known before. */
   readonly again: ReadonlySet<string>
   readonly settleMs: number
 }
 
-/** The rewriting in the background: one round at a time, the latest. */
+/** Rewrites values in the background, one round at a time; a new round aborts the one before. */
 class Rewriting {
   readonly #options: FollowKeysOptions
   readonly #onError: (error: unknown) => void

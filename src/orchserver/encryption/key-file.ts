@@ -6,7 +6,7 @@ import type { EncryptionKey, EncryptionKeys } from '../../storage/encryption/key
 /** The content of a key file. */
 export interface KeyFile {
   readonly keys: EncryptionKeys
-  /** Names of keys that no longer exist: values that need one of them do not prevent a start. */
+  /** Names of keys that are marked as lost: values that need one of them do not prevent a start. */
   readonly lost: ReadonlySet<string>
 }
 
@@ -49,7 +49,7 @@ function readLine(path: string, line: string, number: number): [string, Encrypti
   if (colon < 0) throw keyFileError(path, `line ${number} has no name and colon`, FORM)
   if (!NAME.test(name)) {
     const remedy = 'use 1 to 64 letters, digits, and the characters . _ -'
-    throw keyFileError(path, `line ${number} has a name that is none`, remedy)
+    throw keyFileError(path, `line ${number} has an invalid name`, remedy)
   }
   if (value === 'lost') return [name, undefined]
   const bytes = Buffer.from(value, 'base64')

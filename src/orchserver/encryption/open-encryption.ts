@@ -19,10 +19,10 @@ import {
   readKeyText,
 } from './read-key-file.ts'
 
-/** A value by which each server notices at its start that its keys are not those of the store. */
+/** The key of a stored value by which each server notices at its start that its keys are not those of the store. */
 export const KEY_CHECK = '/encryption/check'
 
-/** The storage keys whose values are encrypted begin so. */
+/** The prefixes of the storage keys whose values are encrypted. */
 export const CONFIDENTIAL_PREFIXES: readonly string[] = [storagePrefix(secrets), KEY_CHECK]
 
 /** Values that are read at once. */
@@ -34,9 +34,10 @@ export interface EncryptionParts {
 }
 
 /**
- * The store with its Secrets encrypted by the keys of the configuration; closing it closes the store.
- * Without a key file one is made in the data directory, unless the store has values that need another.
- * @throws NP_ORCHSERVER_ENCRYPTION_FILE, NP_ORCHSERVER_ENCRYPTION_KEY, NP_ORCHSERVER_FILE; the errors of the store
+ * The store with its Secrets encrypted by the keys of the configuration; closing it closes the store. If there
+ * is no key file, one is created in the data directory, unless the store has values that need another key.
+ * @throws NP_ORCHSERVER_ENCRYPTION_FILE, NP_ORCHSERVER_ENCRYPTION_KEY, NP_ORCHSERVER_FILE; the errors of the
+ * store
  */
 export async function openEncryption(
   store: Store,
@@ -70,7 +71,7 @@ async function textFor(store: Store, path: string, mayMake: boolean): Promise<st
   return makeKeyFile(path)
 }
 
-/** Writes the key check where there is none, and in place of one whose key is lost. */
+/** Writes the key check if it is missing, or if the key of the existing one is lost. */
 async function writeKeyCheck(
   store: Store,
   encrypted: Store,
@@ -85,8 +86,8 @@ async function writeKeyCheck(
 
 /**
  * Compares the keys with what is stored, before anything is served.
- * @param file undefined: there is none
- * @returns the file; undefined: there is none, and the store does not need one
+ * @param file undefined: it does not exist @returns the file; undefined: it does not exist, and the store does
+ * not need one
  * @throws NP_ORCHSERVER_ENCRYPTION_KEY when values are encrypted, and none of them can be decrypted
  */
 async function requireKeys(
@@ -134,6 +135,6 @@ function wrongKeys(
       : `no key of ${path} decrypts any Secret of the store: ${cause}`
   return new NodeProxyError('NP_ORCHSERVER_ENCRYPTION_KEY', what, {
     object: path,
-    hint: `put the key file back that the store was written with; servers that share an etcd need the same file (--encryption-key-file); if the key no longer exists, add the line ${name}:lost below a new key, which makes its Secrets unreadable objects`,
+    hint: `restore the key file that the store was written with; servers that share an etcd need the same file (--encryption-key-file); if the key no longer exists, add the line ${name}:lost below a new key, which makes its Secrets unreadable objects`,
   })
 }

@@ -7,12 +7,12 @@ import { type KeyFile, keyFileError, parseKeyFile } from './key-file.ts'
 
 type Where = Pick<OrchServerConfiguration, 'dataDir' | 'encryption'>
 
-/** The file of `--encryption-key-file`, else the one that is made in the data directory. */
+/** The path of `--encryption-key-file`, else that of the key file in the data directory. */
 export function keyFilePath({ dataDir, encryption }: Where): string {
   return encryption.keyFile === '' ? join(dataDir, 'pki', 'encryption.keys') : encryption.keyFile
 }
 
-/** The text of a key file; undefined: there is none. @throws NP_ORCHSERVER_ENCRYPTION_FILE */
+/** The text of a key file; undefined: it does not exist. @throws NP_ORCHSERVER_ENCRYPTION_FILE */
 export async function readKeyText(path: string): Promise<string | undefined> {
   try {
     return await readFile(path, 'utf8')
@@ -24,7 +24,7 @@ export async function readKeyText(path: string): Promise<string | undefined> {
   }
 }
 
-/** A key file; undefined: there is none. @throws NP_ORCHSERVER_ENCRYPTION_FILE */
+/** Reads a key file; undefined: it does not exist. @throws NP_ORCHSERVER_ENCRYPTION_FILE */
 export async function readKeyFile(path: string): Promise<KeyFile | undefined> {
   const text = await readKeyText(path)
   return text === undefined ? undefined : parseKeyFile(path, text)
@@ -39,7 +39,10 @@ export function missingKeyFile(path: string): Error {
   )
 }
 
-/** Makes a key file with one key, for this user only, and returns its text. @throws NP_ORCHSERVER_FILE */
+/**
+ * Creates a key file with one random key, readable for this user only, and returns its text. @throws
+ * NP_ORCHSERVER_FILE
+ */
 export async function makeKeyFile(path: string): Promise<string> {
   const name = `key-${randomBytes(4).toString('hex')}`
   const line = `${name}:${randomBytes(32).toString('base64')}`

@@ -15,10 +15,10 @@ test('the first key of the first file signs, and those of all files verify, each
 })
 
 test.each([
-  ['the file holds none in PEM', ''],
-  ['the file holds none in PEM', 'ssh-ed25519 AAAA'],
+  ['the file holds no key in PEM', ''],
+  ['the file holds no key in PEM', 'ssh-ed25519 AAAA'],
   [
-    'the file holds one that is cut off',
+    'the file holds a key that is cut off',
     `${pemOf(first.privateKey)}${pemOf(third.privateKey).slice(0, 90)}`,
   ],
 ])('%s: no key of the file is used', (message, text) => {

@@ -13,7 +13,7 @@ import { writePrivateFile } from '../system/private-file.ts'
 /** The keys of the tokens of service accounts. */
 export interface AccountKeys {
   readonly signing: SigningKey
-  /** Among them the signing key. */
+  /** Includes the signing key. */
   readonly verification: readonly VerificationKey[]
 }
 
@@ -25,13 +25,13 @@ export interface KeyFile {
 
 type Paths = Pick<OrchServerConfiguration, 'dataDir' | 'serviceAccounts'>
 
-/** Where the key that signs is. */
+/** The path of the file with the signing key. */
 export function signingKeyPath({ dataDir, serviceAccounts }: Paths): string {
   return serviceAccounts.signingKeyFile || join(dataDir, 'pki', 'sa.key')
 }
 
 /**
- * Reads the keys that an operator gives, and the one that was made if it is there.
+ * Checks the keys that an operator gives, and the generated one if it exists.
  * @throws NP_AUTH_KEY, NP_ORCHSERVER_CERTIFICATE
  */
 export async function checkKeyFiles(config: Paths): Promise<void> {
@@ -42,7 +42,7 @@ export async function checkKeyFiles(config: Paths): Promise<void> {
   if (files.length > 0) parseAccountKeys(files)
 }
 
-/** Makes the key that signs where none is given and none is there yet. */
+/** Creates the signing key if none is configured and none exists yet. */
 export async function ensureSigningKey(config: Paths): Promise<void> {
   if (config.serviceAccounts.signingKeyFile !== '') return
   const path = signingKeyPath(config)
@@ -80,12 +80,12 @@ export function parseAccountKeys(files: readonly KeyFile[]): AccountKeys {
 
 const BLOCK = /-----BEGIN ((?:[A-Z]+ )*KEY)-----[^-]+-----END \1-----/g
 
-/** Its keys in PEM; parameters of curves, which openssl writes before a key, are left out. */
+/** The PEM blocks of keys in a file. Curve parameters, which openssl writes before a key, are left out. */
 function blocksOf({ path, text }: KeyFile): readonly string[] {
   const blocks = text.match(BLOCK) ?? []
   const begun = text.match(/-----BEGIN [A-Z ]*KEY-----/g)?.length ?? 0
-  if (blocks.length === 0) throw unusable(path, 'the file holds none in PEM')
-  if (blocks.length < begun) throw unusable(path, 'the file holds one that is cut off')
+  if (blocks.length === 0) throw unusable(path, 'the file holds no key in PEM')
+  if (blocks.length < begun) throw unusable(path, 'the file holds a key that is cut off')
   return blocks
 }
 

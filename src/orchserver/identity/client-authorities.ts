@@ -21,7 +21,7 @@ export async function readClientAuthorities(
 }
 
 /**
- * Those of the operator; undefined where no file is named.
+ * The authorities that the operator gives; undefined: no file is configured.
  * @throws NP_ORCHSERVER_CERTIFICATE
  */
 export function readGivenAuthorities({

@@ -2,17 +2,17 @@ import type { Clock } from '../../lib/clock.ts'
 import { follow } from '../../lib/follow.ts'
 import type { Logger } from '../../telemetry/logger.ts'
 
-/** The content of files, which a server uses as it is at the moment. */
+/** The current content of files that may change while a server runs. */
 export interface Followed<T> {
   readonly current: () => T
-  /** Called with each new content after it was taken over. */
+  /** Calls `listener` with each new content after it came into use. */
   onChange(listener: (next: T) => void): void
   stop(): void
 }
 
 export interface FollowedFilesOptions<R, T> {
   readonly read: () => Promise<R>
-  /** What the content means; throws where it means nothing. */
+  /** Parses the content; throws if it is unusable. */
   readonly parse: (content: R) => T
   /** What the files hold, for the log: `the keys of service accounts`. */
   readonly what: string
@@ -21,8 +21,8 @@ export interface FollowedFilesOptions<R, T> {
 }
 
 /**
- * Reads files now and every ten seconds. Content that cannot be read or used is logged, and the last one
- * stays in use.
+ * Reads files now and every ten seconds. If they cannot be read or used, that is logged, and the last good
+ * content stays in use.
  * @throws what `read` and `parse` throw the first time
  */
 export async function followFiles<R, T>({
@@ -44,7 +44,8 @@ export async function followFiles<R, T>({
       for (const listener of listeners) listener(current)
       log.info({ what }, 'changed files were taken over')
     },
-    onError: (err) => log.error({ err, what }, 'changed files cannot be used; nothing changes'),
+    onError: (err) =>
+      log.error({ err, what }, 'changed files cannot be used; the content before stays in use'),
   })
   return {
     current: () => current,

@@ -11,7 +11,7 @@ import type { OidcConfiguration } from '../config/configuration.ts'
 const TIMEOUT_MS = 5000
 
 /**
- * The users of a provider of OpenID Connect; undefined where none is configured.
+ * Authenticates the users of an OpenID Connect provider; undefined: none is configured.
  * @throws NP_ORCHSERVER_CERTIFICATE
  */
 export async function openOidcProvider(
@@ -46,7 +46,7 @@ export async function openOidcProvider(
 }
 
 /**
- * By which the provider is verified, PEM; undefined where no file is named.
+ * The authorities by which the provider is verified, PEM; undefined: no file is configured.
  * @throws NP_ORCHSERVER_CERTIFICATE
  */
 export function readOidcAuthorities({ caFile }: OidcConfiguration): Promise<string | undefined> {

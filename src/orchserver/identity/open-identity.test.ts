@@ -107,7 +107,7 @@ test.each<[string, (folder: string) => string[], RegExp]>([
   [
     'a key file without a key',
     (folder) => [`--service-account-signing-key-file=${file(folder, 'text')}`],
-    /the file holds none in PEM/,
+    /the file holds no key in PEM/,
   ],
   [
     'a token file that does not exist',

@@ -20,12 +20,12 @@ import { type Followed, followFiles } from './followed-files.ts'
 import { openOidcProvider } from './oidc-provider.ts'
 import { followTokenFile } from './token-file.ts'
 
-/** How this server knows its users, with its files followed until `stop`. */
+/** How this server authenticates its users. Its files are watched until `stop`. */
 export interface OpenedIdentity {
   readonly options: IdentityOptions
-  /** Whose client certificates are accepted, PEM. */
+  /** The authorities whose client certificates are accepted, PEM. */
   readonly clientAuthorities: Followed<string>
-  /** Signs a token of a Secret with exactly these claims. */
+  /** Signs a token that is stored in a Secret, with exactly these claims. */
   readonly sign: TokenContents['sign']
   stop(): void
 }
@@ -33,12 +33,12 @@ export interface OpenedIdentity {
 export interface IdentityParts {
   readonly clock: Clock
   readonly log: Pick<Logger, 'info' | 'warn' | 'error'>
-  /** Of clients in this process. */
+  /** Authenticators of clients in this process. */
   readonly own: readonly Authenticator[]
 }
 
 /**
- * Reads and makes keys and authorities, and opens the ways by which users prove who they are.
+ * Reads keys and authorities, creates missing ones, and sets up authentication.
  * @throws NP_AUTH_KEY, NP_AUTH_TOKEN_FILE, NP_ORCHSERVER_CERTIFICATE, NP_ORCHSERVER_FILE
  */
 export async function openIdentity(
@@ -99,7 +99,7 @@ const OIDC_FAILURE = {
   message: 'the provider that manages users is not reached, and its users are rejected',
 } as const
 
-/** Signs with the key that is the first one at the moment. */
+/** Issues tokens; each is signed with the key that is the first at that time. */
 function createIssuer(
   issuer: string,
   keys: Followed<AccountKeys>,
@@ -117,7 +117,10 @@ function atTheMoment(tokens: Followed<Authenticator>): Authenticator {
   return { authenticate: (credentials) => tokens.current().authenticate(credentials) }
 }
 
-/** Reasons are fixed texts, so their number is bounded, and none holds a part of a token. */
+/**
+ * Logs why credentials were rejected. Reasons are fixed texts, so their number is bounded and none contains a
+ * part of a token.
+ */
 function logRejections(parts: Pick<IdentityParts, 'clock' | 'log'>): (reason: string) => void {
   const failures = new FailureLog(parts)
   return (reason) =>

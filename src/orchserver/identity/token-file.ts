@@ -5,7 +5,7 @@ import { NodeProxyError } from '../../lib/error.ts'
 import { type Followed, type FollowedFilesOptions, followFiles } from './followed-files.ts'
 
 /**
- * The users of a file of tokens, as it is at the moment.
+ * Authenticates the users of a file of tokens, whose changes are followed.
  * @throws NP_AUTH_TOKEN_FILE
  */
 export function followTokenFile(
@@ -21,7 +21,7 @@ export function followTokenFile(
 }
 
 /**
- * The users of the file as it is now.
+ * Reads the file once.
  * @throws NP_AUTH_TOKEN_FILE
  */
 export async function readTokenFile(path: string): Promise<Authenticator> {

@@ -4,7 +4,7 @@ import { createRegistry, type MetricsOf } from '../../telemetry/metrics/registry
 
 export const PROCESS_PREFIX = 'orchserver_'
 
-/** Every metric of the process around the API server and the controllers, once. */
+/** The metrics of the process other than those of the API server and the controllers. */
 export const PROCESS_METRICS = {
   certificateEnd: {
     name: 'certificate_expiration_timestamp_seconds',
@@ -22,13 +22,13 @@ export const PROCESS_METRICS = {
     name: 'audit_events_total',
     type: 'counter',
     labels: ['level'],
-    help: 'Audit events that were made, by their level; for each output the same number.',
+    help: 'Audit events that were made, by their level. Every output receives all of them.',
   },
   auditDropped: {
     name: 'audit_events_dropped_total',
     type: 'counter',
     labels: ['output'],
-    help: 'Audit events that are lost, because the output (log, webhook) took none for too long or refused them.',
+    help: 'Audit events that are lost, because the output (log, webhook) accepted none for too long or refused them.',
   },
   auditFailures: {
     name: 'audit_delivery_failures_total',
@@ -40,7 +40,7 @@ export const PROCESS_METRICS = {
 
 export type ProcessMetrics = MetricsOf<typeof PROCESS_METRICS>
 
-/** Their text can stand beside that of the API server and of the controllers. */
+/** Metrics whose text can be joined with that of the API server and the controllers. */
 export function createProcessMetrics(): ProcessMetrics {
   return createRegistry(PROCESS_METRICS, PROCESS_PREFIX, new Registry())
 }

@@ -10,14 +10,14 @@ import type { OrchServerConfiguration } from '../config/configuration.ts'
 import { type EncryptedExamination, examineEncrypted } from '../encryption/examine-encrypted.ts'
 import { keyFilePath, readKeyFile } from '../encryption/read-key-file.ts'
 
-/** The store, one that is being restored, the lock, and what SQLite keeps beside them. */
+/** The files of the store, of one that is being restored, and of the lock, with those that SQLite keeps beside them. */
 const OF_THE_STORE = /^(?:store\.sqlite|restored\.sqlite|lock)/
 
 type Where = Pick<OrchServerConfiguration, 'dataDir' | 'etcd' | 'encryption'>
 
 /**
- * Copies the embedded store, as it is at one moment, to a new file. The server
- * may run meanwhile. Returns a sentence for the operator.
+ * Copies a consistent snapshot of the embedded store to a new file. The server may run meanwhile. Returns a
+ * sentence for the operator.
  * @throws NP_ORCHSERVER_BACKUP, NP_STORAGE_…
  */
 export async function backUp(where: Where, file: string): Promise<string> {
@@ -33,21 +33,21 @@ export async function backUp(where: Where, file: string): Promise<string> {
   return `wrote ${file}: the store of ${where.dataDir}, with Secrets encrypted. It holds neither their keys nor certificates: keep a copy of ${keyFile} elsewhere.${found.join('')}`
 }
 
-/** Values whose key is not at hand are copied as they are. */
+/** Values whose key is not known are copied as they are. */
 async function examinationFor(where: Where): Promise<EncryptedExamination> {
   const path = keyFilePath(where)
   return examineEncrypted({ path, file: await readKeyFile(path), needsEachKey: false })
 }
 
 export interface RestoreManner {
-  /** Whether a store that is there is given up. */
+  /** Whether an existing store is replaced. */
   readonly replace: boolean
   readonly warn: (text: string) => void
 }
 
 /**
- * Makes a backup the store of the data directory, which no server may use; its
- * owner owns the store then, whichever user restores. Returns a sentence for the operator.
+ * Makes a backup the store of the data directory, which no server may be using. The store then belongs to the
+ * owner of that directory, whichever user restores. Returns a sentence for the operator.
  * @throws NP_ORCHSERVER_BACKUP, NP_STORAGE_…
  */
 export async function restore(
@@ -58,7 +58,7 @@ export async function restore(
   const { dataDir } = where
   refuseEtcd(where, 'etcdutl snapshot restore')
   if (!existsSync(file)) throw refusal(file, 'does not exist', 'name a backup')
-  if (!statSync(file).isFile()) throw refusal(file, 'is no regular file', 'name a backup')
+  if (!statSync(file).isFile()) throw refusal(file, 'is not a regular file', 'name a backup')
   if (!replace && existsSync(storeFiles(dataDir).store)) {
     throw refusal(
       dataDir,
@@ -74,11 +74,11 @@ export async function restore(
   }).finally(() => giveToOwner(dataDir))
   if (!isVerified) {
     warn(
-      `warning: ${quote(file)} has no checksum of its content, because an older version wrote it: every object in it was read, but whether they are what was backed up could not be verified`,
+      `warning: ${quote(file)} has no checksum of its content, because an older version wrote it: every object in it was read, but it could not be verified that they are what was backed up`,
     )
   }
   for (const { text, isVerified } of remarks()) if (!isVerified) warn(`warning: ${text}`)
-  return `restored ${file} to ${dataDir}. The store goes on at revision ${revision}: clients list everything again.`
+  return `restored ${file} to ${dataDir}. The store continues at revision ${revision}; clients will list everything again.`
 }
 
 function refuseEtcd({ etcd }: Where, instead: string): void {
@@ -91,9 +91,8 @@ function refusal(object: string, what: string, hint: string): NodeProxyError {
 }
 
 /**
- * Changes the owner of the files of the store to that of the data directory, so that a
- * server without privileges can open what root has restored. Only root
- * can do so, and only root needs it.
+ * Changes the owner of the files of the store to that of the data directory, so that an unprivileged server can
+ * open a store that root restored. Only root may change owners, and only root needs to.
  */
 function giveToOwner(dataDir: string): void {
   if (process.getuid?.() !== 0 || !existsSync(dataDir)) return

@@ -17,7 +17,7 @@ import { readEtcdTls } from './etcd-tls.ts'
 type Where = Pick<OrchServerConfiguration, 'dataDir' | 'etcd' | 'encryption'>
 
 export interface CheckReport {
-  /** One for each finding, those about the encryption, then one that sums up. */
+  /** A line for each finding, the remarks about encryption, then a summary. */
   readonly lines: readonly string[]
   readonly isClean: boolean
 }
@@ -26,10 +26,10 @@ export interface CheckReport {
 const PAGE = 500
 
 /**
- * Names everything that is damaged in a backup, else in the store of the
- * configuration. Nothing is changed, and a server may run meanwhile. Secrets are decrypted if there is a
- * key file; otherwise it is reported that their content was not verified.
- * @throws NP_ORCHSERVER_CHECK when there is nothing to look at, NP_ORCHSERVER_ENCRYPTION_FILE, NP_STORAGE_…
+ * Names everything that is damaged in a backup or, without a file, in the configured store. Changes nothing,
+ * and a server may run meanwhile. Secrets are decrypted if there is a key file; otherwise a remark says that
+ * their content was not verified.
+ * @throws NP_ORCHSERVER_CHECK when there is no store or backup, NP_ORCHSERVER_ENCRYPTION_FILE, NP_STORAGE_…
  */
 export async function check(where: Where, file: string | undefined): Promise<CheckReport> {
   const path = keyFilePath(where)
@@ -46,7 +46,7 @@ export async function check(where: Where, file: string | undefined): Promise<Che
 
 function refuseMissing(file: string, what: string, remedy: string): void {
   if (!existsSync(file) || !statSync(file).isFile()) {
-    throw new NodeProxyError('NP_ORCHSERVER_CHECK', `${what} is not there`, {
+    throw new NodeProxyError('NP_ORCHSERVER_CHECK', `${what} does not exist`, {
       object: file,
       hint: remedy,
     })
@@ -109,7 +109,7 @@ function reportOf(what: string, { findings, keys, remarks }: Inspected): CheckRe
   const isClean = findings.length === 0
   const sum = isClean
     ? `${what} is intact: ${keys} keys can be read`
-    : `${what} is damaged: ${findings.length} findings; objects that are named can be deleted (kubectl delete) while the server runs, else restore a backup`
+    : `${what} is damaged: ${findings.length} findings; the named objects can be deleted (kubectl delete) while the server runs; otherwise restore a backup`
   return {
     lines: [...findings.map(describeFinding), ...remarks.map(({ text }) => text), sum],
     isClean,

@@ -143,7 +143,7 @@ it('what decrypts to no Secret is damaged: it is neither backed up nor restored'
   const { dataDir } = await withBackup()
   const key = await firstKey(dataDir)
   await putRaw(dataDir, encryptValue(key, '/secrets/default/db', Buffer.from('nonsense')))
-  expect((await check(at(dataDir), undefined)).lines[0]).toContain('no JSON object')
+  expect((await check(at(dataDir), undefined)).lines[0]).toContain('not a JSON object')
   const file = join(newFolder(), 'backup')
   await expect(backUp(at(dataDir), file)).rejects.toMatchObject({ code: 'NP_STORAGE_CORRUPT' })
   await writeBackup(join(dataDir, 'store.sqlite'), file)

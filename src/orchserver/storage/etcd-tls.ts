@@ -5,8 +5,8 @@ import type { EtcdTls } from '../../storage/etcd/renewable-tls.ts'
 import type { EtcdConfiguration } from '../config/configuration.ts'
 
 /**
- * What etcd is known by, and what this server shows it; empty where no file is
- * named.
+ * The authority by which etcd is verified, and the client certificate of this server; absent if no file is
+ * configured.
  * @throws NP_ORCHSERVER_ETCD_FILE
  */
 export async function readEtcdTls(etcd: EtcdConfiguration): Promise<EtcdTls> {

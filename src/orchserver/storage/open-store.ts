@@ -10,16 +10,16 @@ import type { Logger } from '../../telemetry/logger.ts'
 import type { EtcdConfiguration, OrchServerConfiguration } from '../config/configuration.ts'
 import { readEtcdTls } from './etcd-tls.ts'
 
-/** How long no controllers write after their server has crashed. */
+/** Lease of the leader: how long no controllers write after their server crashed. */
 const LEASE_SECONDS = 5
 
 export interface OpenedStore {
   readonly store: Store
-  /** Among all servers of this store. */
+  /** The election among all servers of this store. */
   readonly election: Election
-  /** Resolves when the store can only be opened anew, to the reason. */
+  /** Resolves with the reason when the store has failed and must be reopened. */
   readonly broken: Promise<Error>
-  /** The data directory held none, so this one is empty. Never of a store in etcd. */
+  /** The data directory held no store, so this one is empty. Always false for a store in etcd. */
   readonly isNew: boolean
 }
 
@@ -30,7 +30,7 @@ export interface StoreParts {
   readonly log: Pick<Logger, 'info'>
 }
 
-/** The store of the configuration; only the driver that is used is loaded. */
+/** Opens the configured store; only the driver that is used is loaded. */
 export async function openStore(
   { dataDir, etcd }: OrchServerConfiguration,
   parts: StoreParts,
@@ -47,7 +47,7 @@ function holdsStore(dataDir: string): boolean {
   return existsSync(file) && statSync(file).size > 0
 }
 
-/** Certificates lie in the data directory also here, so one process holds it all the same. */
+/** Opens a store in etcd. The data directory is locked here, too, because it holds certificates. */
 async function openEtcd(
   dataDir: string,
   etcd: EtcdConfiguration,

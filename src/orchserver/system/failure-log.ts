@@ -8,8 +8,8 @@ export interface FailureText {
 }
 
 /**
- * Logs what fails again and again in this process: of each kind the first failure of a minute at
- * once, with the error as `err`, and at the end of that minute how many followed.
+ * Logs repeated failures of this process. For each kind, the first failure of a minute is logged at once, with
+ * the error as `err`, and at the end of that minute how many followed.
  */
 export function createFailureLog(
   options: FailureLogOptions,
@@ -40,9 +40,8 @@ function apiServerMessage(kind: string): string {
 }
 
 /**
- * Expected failures are known by their code, anything else by its class, the code of the system
- * and the line of the program that threw it. No message takes part: messages quote objects, so
- * there would be as many kinds as objects.
+ * Groups failures: expected ones by their code, others by class, system error code and the line of the program
+ * that threw. Messages are not used, because they quote objects: there would be as many kinds as objects.
  */
 function failureKind(error: unknown): string {
   if (error instanceof NodeProxyError) return error.code

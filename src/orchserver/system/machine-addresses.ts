@@ -8,7 +8,7 @@ export type Interfaces = Readonly<Record<string, readonly NetworkInterfaceInfo[]
 
 /**
  * The first address of each family by which other machines can reach this one.
- * @throws NP_ORCHSERVER_NODE_ADDRESS when it has none of any family
+ * @throws NP_ORCHSERVER_NODE_ADDRESS when it has no such address of either family
  */
 export function machineAddresses(
   interfaces: Interfaces,
@@ -18,12 +18,12 @@ export function machineAddresses(
   if (found.length > 0) return found
   throw new NodeProxyError(
     'NP_ORCHSERVER_NODE_ADDRESS',
-    'this machine has no address beyond its loopback that could be that of the node',
+    'this machine has no address beyond its loopback that a node could use',
     { hint: 'name one with --node-ip' },
   )
 }
 
-/** The first address of a family by which other machines can reach this one; undefined: it has none. */
+/** The first address of a family by which other machines can reach this one; undefined: there is none. */
 export function firstMachineAddress(interfaces: Interfaces, family: Family): IpAddress | undefined {
   return Object.values(interfaces)
     .flatMap((addresses) => addresses ?? [])

@@ -4,9 +4,8 @@ import { NodeProxyError } from '../../lib/error.ts'
 import { makeFolder, placeFile } from '../../lib/files.ts'
 
 /**
- * Writes a file that only this user may read. It has its old content or the new
- * one at any moment, also after a power failure; its folder is made if needed,
- * for this user only.
+ * Atomically writes a file that only this user may read: even after a power failure it has either the old or
+ * the new content. Its folder is created if needed, for this user only.
  * @throws NP_ORCHSERVER_FILE
  */
 export async function writePrivateFile(path: string, text: string): Promise<void> {
@@ -14,7 +13,7 @@ export async function writePrivateFile(path: string, text: string): Promise<void
 }
 
 /**
- * As `writePrivateFile`, where nothing stands yet. @returns false: something stands there, and stays
+ * As `writePrivateFile`, but never replaces a file. @returns false: the path exists, and is left unchanged
  * @throws NP_ORCHSERVER_FILE
  */
 export async function createPrivateFile(path: string, text: string): Promise<boolean> {

@@ -4,8 +4,8 @@ import { sleep } from '../../lib/sleep.ts'
 const TIMEOUT_MS = 3000
 
 /**
- * Waits for the last requests of a server that stops, three seconds at most: the peers may be
- * away, and they notice its end by themselves after a few seconds.
+ * Waits for the last requests of a stopping server, three seconds at most: the peers may be unreachable, and
+ * they notice its end by themselves after a few seconds.
  */
 export async function waitBriefly(
   clock: Pick<Clock, 'after'>,

@@ -62,7 +62,7 @@ export function seededNumbers(seed: number): (below: number) => number {
 
 const PAGE = 4096
 
-/** What can happen to a file on a disk, each at one offset of it. */
+/** Ways in which a file on a disk can be damaged, each at one offset. */
 const HARMS: readonly ((bytes: Buffer, at: number, number: (below: number) => number) => Buffer)[] =
   [
     (bytes, at, number) => changed(bytes, at, 1, (byte) => byte ^ (1 << number(8))),
@@ -75,7 +75,7 @@ const HARMS: readonly ((bytes: Buffer, at: number, number: (below: number) => nu
     (bytes, at) => bytes.subarray(0, at - (at % PAGE)),
   ]
 
-/** The bytes with one harm; those of the same number are harmed in the same way. */
+/** The bytes with one kind of damage, chosen by `index`. */
 export function harmed(bytes: Buffer, index: number, number: (below: number) => number): Buffer {
   const harm = HARMS[index % HARMS.length]!
   return harm(Buffer.from(bytes), number(bytes.length), number)

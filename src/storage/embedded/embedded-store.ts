@@ -22,10 +22,10 @@ import { refuseTruncatedWal } from './truncated-wal.ts'
 import { GroupCommit } from './writer/group-commit.ts'
 import { startWriter, type WriterThread } from './writer/writer-thread.ts'
 
-/** History is shortened when it is longer by a sixteenth, so that not every commit compacts. */
+/** History is shortened only when it exceeds its limit by a sixteenth, so that not every commit compacts. */
 const EXCESS_DIVISOR = 16
 
-/** Errors of a read after which the store must be opened anew; others, such as a lock, pass. */
+/** Errors of a read after which the store must be reopened; others, such as a lock, are temporary. */
 const LASTING: ReadonlySet<string> = new Set(['NP_STORAGE_CORRUPT', 'NP_STORAGE_IO'])
 
 /** A store in one directory of this machine. */
@@ -155,7 +155,7 @@ export class SqliteStore implements EmbeddedStore {
     if (due !== undefined) await this.compact(due)
   }
 
-  /** Ends the store when the read found damage. @returns what the read throws */
+  /** Ends the store if a read found damage. @returns the error that the read throws */
   #readFailed(error: unknown): unknown {
     const known = storageError(error, this.#file)
     if (known instanceof NodeProxyError && LASTING.has(known.code)) this.#commits.fail(known)
@@ -199,7 +199,7 @@ export class RetentionRule {
     this.#overflow = overflow
   }
 
-  /** Counts bytes of values that a commit wrote. */
+  /** Adds the bytes of values that a commit wrote. */
   wrote(bytes: number): void {
     this.#unmeasured += bytes
   }

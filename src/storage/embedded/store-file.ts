@@ -20,8 +20,9 @@ export function storeFiles(directory: string) {
 }
 
 /**
- * The path of the store's file. Finishes an interrupted restore first, and creates a missing store, for its owner
- * only: `make` writes it under another path, so the store is complete once it has its own.
+ * The path of the store's file. Finishes an interrupted restore first, and creates a missing store that only
+ * its owner may read: `make` writes it under a temporary path, so the store is complete once it has its final
+ * path.
  * @throws NP_STORAGE_CORRUPT for an empty store, which was damaged; NP_STORAGE_OPEN
  */
 export function prepareFile(directory: string, make: (file: string) => void): string {
@@ -51,9 +52,9 @@ function refuseEmpty(store: string): string {
 }
 
 /**
- * Replaces the store by the restored one, if there is one. The old log must be removed first, because
- * SQLite would replay it into the new store. As `restored` exists until the end, this
- * can be interrupted anywhere, and is repeated when the store is opened.
+ * Replaces the store by the restored one, if there is one. The old log must be removed first, because SQLite
+ * would replay it into the new store. Because `restored` exists until the end, this can be interrupted at any
+ * point; opening the store repeats it.
  */
 export function adoptRestored(directory: string): void {
   const { store, walFiles, restored } = storeFiles(directory)
@@ -87,7 +88,7 @@ function flush(path: string): void {
   }
 }
 
-/** Runs `work` on files. @throws NP_STORAGE_OPEN for whatever it throws, with that as the cause */
+/** Runs `work` on files. @throws NP_STORAGE_OPEN, whose cause is whatever `work` throws */
 export function withOpenErrors<Result>(path: string, work: () => Result): Result {
   try {
     return work()

@@ -6,9 +6,9 @@ import { storeFiles } from './store-file.ts'
 import { refuseTruncatedWal } from './truncated-wal.ts'
 
 /**
- * As `refuseTruncatedWal`, for a file that is only read, because SQLite reads a damaged log up to the
- * damage then, too. Checks nothing when a server uses the store, whose log is complete and changes
- * while it is read, nor for a file that is not the store of a data directory, which has no log.
+ * As `refuseTruncatedWal`, for a file that is opened for reading: SQLite then also reads a damaged log only up
+ * to the damage. Checks nothing while a server uses the store, because its log is complete and changes during
+ * the check. Checks nothing for a file that is not the store of a data directory either: it has no log.
  * @throws NP_STORAGE_CORRUPT
  */
 export function refuseTruncatedWalAtRest(file: string): void {

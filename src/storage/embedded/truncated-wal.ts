@@ -9,12 +9,10 @@ const VERSION = 3_007_000
 
 /**
  * Refuses a database whose write-ahead log has lost acknowledged transactions. SQLite itself reads a
- * log up to the first damaged frame, as after a crash, and would lose them silently when the log was
- * truncated or damaged while no server ran. Two things prove the loss:
+ * log up to the first damaged frame, as after a crash, and would silently lose those transactions if the log was truncated or damaged while no server ran. Two things prove the loss:
  *
- * - the index of the log counts only what was flushed, and outlives a killed process, though not
- *   always a power failure: the log has fewer intact frames than it counts;
- * - without an index, an intact transaction follows the damaged one, which was flushed before the
+ * - the index of the log counts only what was flushed, and outlives a killed process, though not always a power failure: the log has fewer intact frames than the index counts;
+ * - without an index, an intact transaction follows the damaged one, which was flushed before that
  *   later one began.
  *
  * Must be called before SQLite opens the files: closing one here would drop SQLite's locks on it.
@@ -34,7 +32,7 @@ export function refuseTruncatedWal(database: string): void {
     throw lostWrites(database, walPath, `${intact} of ${index.frames} pages are left`)
   }
   if (index === undefined && !wal.isHeaderIntact && wal.hasFrames) {
-    throw lostWrites(database, walPath, 'its head is damaged')
+    throw lostWrites(database, walPath, 'its header is damaged')
   }
   if (wal.isHeaderIntact && wal.hasIntactAfterTransactionOf(intact)) {
     throw lostWrites(database, walPath, `page ${intact + 1} is damaged, and later ones are not`)
@@ -51,7 +49,7 @@ function lostWrites(database: string, walPath: string, what: string): NodeProxyE
     `${quote(walPath)} has lost acknowledged writes: ${what}`,
     {
       object: database,
-      hint: 'keep the files; restore the latest backup, or what is left: back up, and restore that',
+      hint: 'keep the files; restore the latest backup, or keep what is left: back up this store, and restore that backup',
     },
   )
 }

@@ -1,12 +1,15 @@
 /**
- * The write-ahead log of SQLite, as it is in its file: a header of 32 bytes, then one frame for each
- * page that a transaction changed. The checksum of each frame goes on from the one before it
- * (sqlite.org/walformat.html). A frame is intact when it has the salt of the header and its checksum
- * is right: SQLite reads the frames up to the first one that is not.
+ * The write-ahead log of SQLite, as it is in its file: a header of 32 bytes, then one frame for each page that
+ * a transaction changed. The checksum of each frame goes on from the one before it (sqlite.org/walformat.html).
+ * A frame is intact when it has the salt of the header and its checksum is right. SQLite reads the frames up to
+ * the first one that is not intact.
  */
 export class WalFile {
   readonly #bytes: Buffer
-  /** The checksum that the first frame goes on from; undefined: the header is damaged, so SQLite reads no frame. */
+  /**
+   * The checksum of the header, from which that of the first frame continues; undefined: the header is damaged,
+   * so SQLite reads no frame.
+   */
   readonly #headerChecksum: Checksum | undefined
 
   constructor(bytes: Buffer) {
@@ -79,7 +82,7 @@ export class WalFile {
     return frame.subarray(8, 16).equals(this.salt)
   }
 
-  /** Of whole pairs of 32-bit words, going on from `before`; the header names the byte order. */
+  /** The checksum of pairs of 32-bit words, continued from `before`; the header defines the byte order. */
   #checksum(bytes: Buffer, before: Checksum): Checksum {
     const isLittleEndian = (this.#bytes.readUInt32BE(0) & 1) === 0
     const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.length)

@@ -12,7 +12,7 @@ import type { Keyring } from './keyring.ts'
 
 export interface Encryption {
   readonly keys: Keyring
-  /** The values of keys that begin so are encrypted, all others are stored as they are. */
+  /** Values are encrypted if their key has one of these prefixes; all others are stored as they are. */
   readonly prefixes: readonly string[]
 }
 
@@ -22,8 +22,8 @@ export function isConfidential({ prefixes }: Pick<Encryption, 'prefixes'>, key: 
 }
 
 /**
- * The store, but for confidential values: in the store they are encrypted, here they are in clear. Values
- * that an older version stored in clear are read as they are. One that cannot be decrypted is `damaged`,
+ * A view of a store that encrypts confidential values when it writes and decrypts them when it reads. Values
+ * that an older version stored in clear are read as they are. A value that cannot be decrypted is `damaged`,
  * and `undecryptable` says why.
  */
 export function encryptedStore(store: Store, encryption: Encryption): Store {
@@ -64,7 +64,7 @@ function encryptOperation(encryption: Encryption, operation: Operation): Operati
   return { op: 'put', key, value: encryptValue(encryption.keys.first, key, value) }
 }
 
-/** Each batch of a watch with its values in clear. */
+/** A watch whose batches have decrypted values. */
 class DecryptedWatch implements AsyncIterableIterator<WatchBatch> {
   readonly #watch: AsyncIterableIterator<WatchBatch>
   readonly #decrypted: (entry: StoredEntry | undefined) => StoredEntry | undefined

@@ -3,8 +3,8 @@ import { quote } from '../../lib/quote.ts'
 import type { EncryptionKey, Keyring } from './keyring.ts'
 
 /**
- * An encrypted value is MAGIC, the version byte, the length of the key's name (one byte), that name, the
- * nonce, the ciphertext of AES-256-GCM, and its tag. All before the nonce, and then the storage key, are the
+ * An encrypted value is MAGIC, the version byte, the length of the key's name (one byte), that name, the nonce,
+ * the ciphertext of AES-256-GCM, and its tag. Everything before the nonce, followed by the storage key, is the
  * additional authenticated data: a value that was changed, or moved to another storage key, is refused.
  */
 const MAGIC = Buffer.from('\0enc')
@@ -20,18 +20,21 @@ export type Decrypted =
   | { readonly value: Buffer; readonly cause?: never }
   | { readonly value?: never; readonly cause: string }
 
-/** Whether a value is encrypted. No JSON text begins so. */
+/** Whether a value is encrypted. No JSON text begins with MAGIC. */
 export function isEncrypted(value: Buffer): boolean {
   return value.subarray(0, MAGIC.length).equals(MAGIC)
 }
 
-/** The name of the key that an encrypted value needs; undefined: it does not have the form of one. */
+/**
+ * The name of the key that an encrypted value needs; undefined: the value does not have the form of an
+ * encrypted one.
+ */
 export function keyNameOf(value: Buffer): string | undefined {
   const parts = split(value)
   return 'cause' in parts ? undefined : parts.name
 }
 
-/** Encrypts a value for one storage key, under a nonce that is random (96 bits). */
+/** Encrypts a value for one storage key, with a random nonce of 96 bits. */
 export function encryptValue({ name, secret }: EncryptionKey, at: string, value: Buffer): Buffer {
   const label = Buffer.from(name)
   const header = Buffer.concat([MAGIC, Buffer.from([VERSION, label.length]), label])
@@ -77,7 +80,7 @@ function split(value: Buffer): Parts | { readonly cause: string } {
   if (!isEncrypted(value)) return { cause: 'it is not encrypted' }
   const version = value[MAGIC.length] ?? 0
   if (version !== VERSION) {
-    return { cause: `it is encrypted in a form of another version (${version}) of orch-server` }
+    return { cause: `it is encrypted in a format of another version (${version}) of orch-server` }
   }
   const nonceAt = FIXED_BYTES + (value[MAGIC.length + 1] ?? 0)
   const textAt = nonceAt + NONCE_BYTES

@@ -1,6 +1,6 @@
 import type { KeyObject } from 'node:crypto'
 
-/** A key of AES-256, and the name by which a stored value says that it needs this key. */
+/** An AES-256 key, and the name by which stored values refer to it. */
 export interface EncryptionKey {
   /** 1 to 64 of the characters A–Z a–z 0–9 . _ - */
   readonly name: string

@@ -5,33 +5,39 @@ import type { Encryption } from './encrypted-store.ts'
 import { decryptValue, encryptValue, isEncrypted, keyNameOf } from './encrypted-value.ts'
 
 export interface RewriteOptions {
-  /** The store below `encryptedStore`: its values are as they are stored. */
+  /** The store below `encryptedStore`, whose values are not decrypted. */
   readonly store: Pick<Store, 'list' | 'txn' | 'compact'>
   readonly encryption: Encryption
-  /** Names of keys whose values are rewritten, too, although the first key encrypted them: caches show them as undecryptable. */
+  /**
+   * Names of keys whose values are rewritten even if the first key encrypted them, because caches show them as
+   * undecryptable.
+   */
   readonly again?: ReadonlySet<string>
   readonly clock: Pick<Clock, 'after'>
-  /** Ends the work between two writes. */
+  /** Stops the work between two writes. */
   readonly signal: AbortSignal
 }
 
-/** The result of `rewriteValues`, by numbers of values. */
+/** The result of `rewriteValues`: numbers of values. */
 export interface Rewritten {
   readonly rewritten: number
-  /** They stay as they are. */
+  /** Values that no key decrypts; they stay as they are. */
   readonly undecryptable: number
 }
 
-/** Values that are read at once; between two pages with writes the work pauses, so that at most 200 are written in a second. */
+/**
+ * Values that are read at once. The work pauses after a page with writes, so that at most 200 values are
+ * written per second.
+ */
 const PAGE = 100
 const PAUSE_MS = 500
-/** Longer than a write takes that began under the keys before. */
+/** Longer than a write can take that began with the earlier keys. */
 const SETTLE_MS = 10_000
 
 /**
- * Encrypts every confidential value with the first key that is in clear or under another key, and
- * removes their earlier versions from the history. A value that is written meanwhile is left to its writer.
- * It ends only after a pass that found nothing more to do, ten seconds after the last write.
+ * Encrypts with the first key every confidential value that is in clear or encrypted with another key, and
+ * removes the earlier versions from the history. A value that is written meanwhile is left to its writer. It
+ * ends only after a pass that found nothing more to do, ten seconds after the last write.
  * @throws the errors of the store
  */
 export async function rewriteValues(options: RewriteOptions): Promise<Rewritten> {
@@ -57,7 +63,7 @@ interface Pass {
   rewritten: number
   conflicts: number
   undecryptable: number
-  /** That of the last write. */
+  /** The revision of the last write. */
   revision: number
 }
 

@@ -11,13 +11,13 @@ import type { EndpointPool } from './endpoint-pool.ts'
 import { outcomeOf, refused, unknownOutcome } from './failure.ts'
 import { type Duplex, stream, unary } from './rpc.ts'
 
-/** Between two attempts of a call. */
+/** Milliseconds between two attempts of a call. */
 const RETRY_MS = 100
 
 /**
- * Calls etcd over the endpoint that the pool uses. A call that changes nothing is repeated until its
- * deadline, at once when another call leaves the endpoint. A call that may change something is sent
- * once, and waits for its answer.
+ * Calls etcd over the endpoint that the pool uses. A call that changes nothing is repeated until its deadline,
+ * and repeated at once when another call gives up the endpoint. A call that may change something is sent once,
+ * and waits for its answer.
  */
 export class Caller {
   /** Milliseconds for connecting, and again for each call. */
@@ -49,8 +49,8 @@ export class Caller {
   }
 
   /**
-   * A stream, and the endpoint to leave if it breaks. It ends when another call leaves that
-   * endpoint. `signal` only ends the wait for an endpoint, not the stream.
+   * A stream, and the endpoint to leave if it breaks. The stream ends when another call gives up that endpoint.
+   * `signal` only ends the wait for an endpoint, not the stream.
    */
   async stream<I extends DescMessage, O extends DescMessage>(
     method: DescMethodBiDiStreaming<I, O>,

@@ -23,10 +23,10 @@ const NAME_OF_ADDRESSES = 'etcd'
 
 /** How long one endpoint may take to connect while there are others. */
 const CONNECT_MS = 2000
-/** Between two rounds in which no endpoint could be connected. */
+/** Milliseconds between two rounds in which no endpoint could be connected. */
 const ROUND_MS = 100
 
-const FOREIGN_CLUSTER = 'it is of another cluster than the first that was reached'
+const FOREIGN_CLUSTER = 'it belongs to another cluster than the endpoint that was reached first'
 
 /** A watch, which only receives, notices by pings that etcd is gone; etcd allows one ping every five seconds. */
 const CHANNEL_OPTIONS = {
@@ -63,8 +63,8 @@ export class EndpointPool {
 
   /**
    * A connected endpoint.
-   * @throws NP_STORAGE_ETCD_UNREACHABLE at `deadline`, and at once when TLS fails for every endpoint, which
-   * does not pass by itself; the signal's reason
+   * @throws NP_STORAGE_ETCD_UNREACHABLE at `deadline`, and at once when TLS fails for every endpoint, which is
+   * a lasting failure; the reason of `signal`
    */
   async ready(deadline: number, signal?: AbortSignal): Promise<Client> {
     for (;;) {
@@ -97,7 +97,7 @@ export class EndpointPool {
     return known.signal
   }
 
-  /** The error of a call without an endpoint in time; `cause` is the last endpoint's error. */
+  /** The error of a call that got no endpoint before its deadline; `cause` is the error of the last endpoint. */
   unreachable(cause: unknown): NodeProxyError {
     return unreachable(this.#addresses, cause)
   }
@@ -120,8 +120,9 @@ export class EndpointPool {
   }
 
   /**
-   * Why an endpoint cannot be used. It has to be of the cluster that was reached first: another one
-   * would be another history. Only a call reports why there is no connection, and it fails at once.
+   * Why an endpoint cannot be used. It must belong to the cluster that was reached first, because another
+   * cluster has another history. gRPC reports the reason of a missing connection only as the error of a call,
+   * so one is made, which fails at once.
    */
   async #faultOf(client: Client, until: number): Promise<unknown> {
     const isConnected = await connects(client, until)
@@ -164,7 +165,7 @@ async function connects(client: Client, deadline: number): Promise<boolean> {
   }
 }
 
-/** Credentials and options of a channel to an endpoint. Each new connection uses the present certificates of `tls`. */
+/** Credentials and options of a channel to an endpoint. Each new connection uses the current certificates of `tls`. */
 function channelSecurity(
   { address, secure }: Endpoint,
   tls: RenewableTls,

@@ -14,10 +14,10 @@ const SCHEMES: ReadonlySet<string> = new Set(['http:', 'https:', 'etcd:'])
 const DEFAULT_PORT = '2379'
 
 /**
- * Reads endpoints as operators write them: `https://host:2379`, `http://[::1]:2379`,
- * or `etcd://a:2379,b:2379`. One text may have several, separated by commas; an endpoint
- * without a scheme has that of the one before it. The default port is 2379.
- * @throws NP_STORAGE_ETCD_ENDPOINT for a malformed one, and when there is none
+ * Reads endpoints as operators write them: `https://host:2379`, `http://[::1]:2379`, or `etcd://a:2379,b:2379`.
+ * One text may have several, separated by commas; an endpoint without a scheme has that of the one before it.
+ * The default port is 2379.
+ * @throws NP_STORAGE_ETCD_ENDPOINT for a malformed endpoint, and for an empty list
  */
 export function parseEndpoints(texts: readonly string[], hasTls: boolean): readonly Endpoint[] {
   let scheme = 'etcd:'
@@ -35,7 +35,7 @@ export function parseEndpoints(texts: readonly string[], hasTls: boolean): reado
   return endpoints
 }
 
-/** Only a scheme, a host and a port: anything more would be ignored silently. */
+/** Whether a URL has only a scheme, a host and a port: anything else would be silently ignored. */
 function isPlain(url: URL): boolean {
   const { protocol, hostname, username, password, pathname, search, hash } = url
   if (!SCHEMES.has(protocol) || hostname === '') return false
@@ -49,7 +49,7 @@ function portOf(scheme: string, text: string): string {
 }
 
 function malformed(text: string): NodeProxyError {
-  return new NodeProxyError('NP_STORAGE_ETCD_ENDPOINT', `no etcd endpoint: ${quote(text)}`, {
+  return new NodeProxyError('NP_STORAGE_ETCD_ENDPOINT', `not an etcd endpoint: ${quote(text)}`, {
     object: text,
     hint: 'write https://host:2379, or http://host:2379 without TLS',
   })

@@ -21,7 +21,7 @@ export interface EtcdOptions {
   /** The prefix of all keys of the store. Default `/registry`. */
   readonly prefix?: string
   readonly tls?: EtcdTls
-  /** Milliseconds for each call, and for the connecting before it. Default 5000. */
+  /** Milliseconds for each call, and again for connecting before it. Default 5000. */
   readonly timeoutMs?: number
   /** Chooses the first endpoint. Default: the system's randomness. */
   readonly random?: Random
@@ -79,10 +79,10 @@ async function txn(caller: Caller, keys: KeySpace, transaction: Transaction): Pr
 }
 
 /**
- * An etcd that compacted more than the store's last change may have been restored
- * (`etcdutl snapshot restore --bump-revision --mark-compacted`): then clients have seen revisions
- * beyond that change, whose history is lost. So the store writes the marker, which takes a revision above
- * all of them. A compaction by another client of this etcd looks the same, and costs one revision.
+ * Writes the marker if etcd has compacted beyond the store's last change. Such an etcd may have been restored
+ * (`etcdutl snapshot restore --bump-revision --mark-compacted`), so that clients have seen revisions after that
+ * change whose history is lost. The marker takes a revision above all of those. A compaction by another client
+ * of this etcd looks the same; then one revision is wasted.
  */
 async function riseAboveCompaction(caller: Caller, reader: Reader, keys: KeySpace): Promise<void> {
   const revision = await reader.revision()
@@ -102,7 +102,7 @@ function onceDone(work: () => Promise<void>): () => Promise<void> {
   }
 }
 
-/** A revision that is compacted already is no error; one in the future stands for the newest. */
+/** A revision that is already compacted is not an error; a revision in the future stands for the newest. */
 async function compact(caller: Caller, reader: Reader, revision: number): Promise<void> {
   const upTo = Math.min(revision, await reader.revision())
   if (upTo < 1) return

@@ -9,9 +9,9 @@ const MIN_PAUSE_MS = 50
 const MAX_PAUSE_MS = 2000
 
 /**
- * A watch that outlives connections: it resumes after the last delivered batch, over any endpoint that
- * answers, so no change is missing or repeated. It begins with the first `next()`.
- * @throws NP_STORAGE_ETCD_REFUSED, and other errors that do not pass by waiting
+ * A watch that outlives connections: it resumes after the last delivered batch, over any endpoint that answers,
+ * so no change is missing or repeated. It begins with the first `next()`.
+ * @throws NP_STORAGE_ETCD_REFUSED, and other errors that waiting does not resolve
  */
 export function watchEtcd(
   context: WatchContext,
@@ -57,7 +57,7 @@ async function* resume(
   return undefined
 }
 
-/** Throws an error that does not pass; a broken connection and an unreachable etcd may pass. */
+/** Throws an error that is lasting; a broken connection and an unreachable etcd are temporary. */
 function throwIfFinal(error: unknown): void {
   if (error instanceof NodeProxyError && error.code === 'NP_STORAGE_ETCD_UNREACHABLE') return
   if (outcomeOf(error) !== 'refused') return

@@ -5,20 +5,20 @@ import { NodeProxyError } from '../../lib/error.ts'
 const REMEDIES: readonly (readonly [RegExp, string])[] = [
   [
     /alert (bad certificate|certificate|unknown ca|unsupported certificate)/i,
-    'etcd misses a client certificate or refuses it: name one with --etcd-certfile and --etcd-keyfile that is for clients, has not expired, and is of the authority that etcd trusts (its --trusted-ca-file)',
+    'etcd requires a client certificate or refuses the given one: name one with --etcd-certfile and --etcd-keyfile that is for clients, has not expired, and was issued by the authority that etcd trusts (its --trusted-ca-file)',
   ],
   [
     /unable to (verify|get)|self-signed|signature failure/i,
-    "etcd's certificate is of an authority that is not trusted here: name that authority with --etcd-cafile",
+    "etcd's certificate was issued by an authority that is not trusted here: name that authority with --etcd-cafile",
   ],
   [/has expired|not yet valid/i, "renew etcd's certificate, and check the clocks of both machines"],
   [
     /certificate's altnames/i,
-    "write the endpoint in --etcd-servers by a name or an address that etcd's certificate has, or give etcd one that has it",
+    "write the endpoint in --etcd-servers with a name or an address that is in etcd's certificate, or give etcd a certificate that has it",
   ],
   [
     /wrong version number|packet length too long/i,
-    'etcd speaks no TLS there: write http:// in --etcd-servers, or give etcd a certificate (its --cert-file)',
+    'etcd does not use TLS there: write http:// in --etcd-servers, or give etcd a certificate (its --cert-file)',
   ],
 ]
 
@@ -111,7 +111,10 @@ function hintFor(words: string): string {
   return "check the client's certificate and the permissions that etcd gives it"
 }
 
-/** The message of an error in one line, without what grpc-js and OpenSSL add around the cause of a failed connection. */
+/**
+ * The message of an error in one line. Text that grpc-js and OpenSSL add around the cause of a failed
+ * connection is removed.
+ */
 export function wordsOf(error: unknown): string {
   if (!(error instanceof Error)) return 'it answers again'
   const words = (isServiceError(error) && error.details) || error.message
@@ -122,7 +125,7 @@ export function wordsOf(error: unknown): string {
     .replaceAll(/\s+/g, ' ')
 }
 
-/** The cause for the log: message and status without a stack, because it is no bug of this program. */
+/** The cause for the log: message and status without a stack, because the error is not a bug of this program. */
 function briefly(error: unknown): unknown {
   if (!isServiceError(error)) return error
   return Object.assign(new Error(wordsOf(error)), { code: status[error.code] })
@@ -132,7 +135,7 @@ function isServiceError(error: unknown): error is ServiceError {
   return error instanceof Error && 'code' in error && 'details' in error
 }
 
-/** The remedy if TLS failed, which does not pass by itself; undefined for other errors. */
+/** The remedy if TLS failed, which is a lasting failure; undefined for other errors. */
 export function remedyOfTls(words: string): string | undefined {
   return REMEDIES.find(([sign]) => sign.test(words))?.[1]
 }

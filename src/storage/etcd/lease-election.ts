@@ -11,7 +11,7 @@ import { Reader } from './reader.ts'
 import { txnRequest } from './transaction.ts'
 import type { WatchContext } from './watch-session.ts'
 
-/** Between two attempts after an error that may pass. */
+/** Milliseconds between two attempts after a temporary error. */
 const RETRY_MS = 500
 
 export interface ElectionOptions {

@@ -5,11 +5,11 @@ import { LeaseKeepAliveRequestSchema, Lease as LeaseService } from './generated/
 import { responses } from './rpc.ts'
 
 /**
- * The lifetime is divided into four parts: one until the next renewal, and one for each attempt. So after
- * an endpoint that does not answer there is time for two others.
+ * The lifetime is divided into four parts: one until the next renewal, and one for each attempt. So there is
+ * time for two other endpoints after one that does not answer.
  */
 const PARTS = 4
-/** Between two attempts of a renewal. */
+/** Milliseconds between two attempts of a renewal. */
 const RETRY_MS = 100
 
 /**

@@ -39,7 +39,7 @@ export class Reader {
     return markerOf(await this.#range({ key: this.#keys.marker }))
   }
 
-  /** The store's revision as it was at a revision of etcd; undefined when that is compacted. */
+  /** The store's revision as it was at a revision of etcd; undefined when the latter is compacted. */
   async revisionAt(etcdRevision: number): Promise<number | undefined> {
     try {
       const revision = BigInt(etcdRevision)
@@ -120,8 +120,8 @@ export class Reader {
   }
 
   /**
-   * The oldest revision of etcd: etcd ends a watch from revision 1 with it once it has compacted.
-   * Undefined when the endpoint does not answer in time; the pool leaves it then.
+   * The oldest revision of etcd. Once etcd has compacted, it ends a watch from revision 1 and names this
+   * revision. Undefined when the endpoint does not answer in time; the pool then gives up the endpoint.
    */
   async #oldestOfEtcd(): Promise<number | undefined> {
     const { call, client } = await this.#caller.stream(Watch.method.watch)

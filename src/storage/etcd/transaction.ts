@@ -54,7 +54,10 @@ export function markerPut({ marker }: KeySpace): Request {
   return put(marker)
 }
 
-/** The revision of the marker if the response read it; else the response's own, which wrote it. */
+/**
+ * The revision of the marker if the response contains it; else the revision of the response, whose transaction
+ * wrote the marker.
+ */
 function revisionAfter({ header, responses }: TxnResponse): number {
   const { response } = responses.at(-1) ?? {}
   if (response?.case === 'responseTxn') return revisionAfter({ ...response.value, header })

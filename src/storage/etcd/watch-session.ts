@@ -26,15 +26,15 @@ export interface WatchContext {
   readonly keys: KeySpace
   /** The newest revision that a watch can have delivered. */
   newest(): Promise<number>
-  /** `newest` as it was at a revision of etcd; undefined when that is compacted. */
+  /** `newest` as it was at a revision of etcd; undefined when the latter is compacted. */
   revisionAt(etcdRevision: number): Promise<number | undefined>
 }
 
 /**
- * One stream of a watch, until it breaks (then it throws or just ends), is
- * refused (its last batch has the reason) or `signal` aborts it. It reads the whole key
- * space, whatever its prefix: the marker carries each revision of the store. A
- * stream is read no faster than its batches are taken; HTTP/2 makes etcd wait.
+ * One stream of a watch, until it breaks (then it throws or just ends), is refused (its last batch has the
+ * reason) or `signal` aborts it. It reads the whole key space, whatever its prefix: the marker carries each
+ * revision of the store. The stream is read no faster than its batches are consumed; HTTP/2 flow control makes
+ * etcd wait.
  */
 export async function* watchSession(
   context: WatchContext,
@@ -67,8 +67,8 @@ export async function* watchSession(
 }
 
 /**
- * The revision to start at: the last one that the watch has, not the next one. etcd accepts a start at its
- * compacted revision, without the deletions of that revision, and refuses every earlier start. So a watch
+ * The revision to start at: the last one that the watch already has, not the next one. etcd accepts a start at
+ * its compacted revision, without the deletions of that revision, and refuses every earlier start. So a watch
  * that still needs the compacted revision is refused.
  */
 function startOf({ after }: WatchQuery): number {

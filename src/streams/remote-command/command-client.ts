@@ -13,7 +13,7 @@ export interface WantedStreams {
 
 /** A client that is connected to run a command: the server's side. */
 export interface CommandConnection {
-  /** Its input; undefined: it sends none. */
+  /** The input of the command; undefined: the client sends none. */
   readonly stdin: Readable | undefined
   /** Undefined: it does not want the output. */
   readonly stdout: Writable | undefined

@@ -3,7 +3,7 @@ import type { TerminalSize } from '../node-streams.ts'
 
 const MAX_SIZE = 0xffff
 
-/** What a message of the resize stream says, `{"Width":80,"Height":24}`; undefined: nothing that can be used. */
+/** Parses a message of the resize stream, such as `{"Width":80,"Height":24}`; undefined: it is invalid. */
 export function readTerminalSize(message: Buffer): TerminalSize | undefined {
   let parsed: Json
   try {

@@ -3,7 +3,7 @@ import { HeaderBlockReader } from './header-block.ts'
 import { spdyFault } from './spdy-fault.ts'
 
 const HEAD_BYTES = 8
-/** Of a control frame; frames of data are passed on as they arrive, whatever they say. */
+/** The size limit of a control frame; data frames are passed on as they arrive, whatever their size. */
 const MAX_CONTROL_BYTES = 64 << 10
 const ID_MASK = 0x7fff_ffff
 const MAX_SETTINGS = 100
@@ -15,10 +15,10 @@ const MAX_SETTINGS = 100
 export class SpdyFrameReader {
   readonly #headers = new HeaderBlockReader()
   #kept: Buffer = Buffer.alloc(0)
-  /** What is still to come of a frame of data. */
+  /** The data frame whose bytes are still arriving; undefined: there is none. */
   #data: { readonly streamId: number; readonly isLast: boolean; rest: number } | undefined;
 
-  /** The frames that end in this chunk, and the part of its data. */
+  /** The frames that are completed by this chunk, and the parts of data frames in it. */
   *read(chunk: Buffer): Generator<SpdyFrame> {
     let rest: Buffer = this.#kept.length === 0 ? chunk : Buffer.concat([this.#kept, chunk])
     this.#kept = Buffer.alloc(0)

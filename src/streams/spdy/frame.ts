@@ -16,7 +16,7 @@ export type SpdyFrame =
   | ({ readonly type: 'syn-reply'; readonly headers: SpdyHeaders } & MayBeLast)
   | ({ readonly type: 'headers'; readonly headers: SpdyHeaders } & MayBeLast)
   | ({ readonly type: 'reset'; readonly status: number } & OfStream)
-  /** By the id of the setting. */
+  /** Values by the id of the setting. */
   | { readonly type: 'settings'; readonly values: ReadonlyMap<number, number> }
   | { readonly type: 'ping'; readonly id: number }
   | { readonly type: 'go-away'; readonly lastStreamId: number; readonly status: number }

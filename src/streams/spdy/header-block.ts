@@ -20,13 +20,16 @@ const REST =
   'xhtml+xml,text/plain,text/javascript,publicprivatemax-age=gzip,deflate,sdchcharset=utf-8' +
   'charset=iso-8859-1,utf-,*,enq=0.'
 
-/** What both ends of a SPDY/3 session have compressed before their first header block (SPDY/3, section 2.6.10). */
+/**
+ * The dictionary with which both ends of a SPDY/3 session initialize the compression of header blocks (SPDY/3,
+ * section 2.6.10).
+ */
 export const HEADER_DICTIONARY = Buffer.concat([
   ...WORDS.split(' ').map((word) => withLength(word.replace('\u00a0', ' '))),
   Buffer.from(REST),
 ])
 
-/** What a zlib stream with this dictionary begins with: its header, and the dictionary's Adler-32. */
+/** The beginning of a zlib stream with this dictionary: the header, and the dictionary's Adler-32. */
 export const ZLIB_HEADER = Buffer.from([0x78, 0xbb, 0xe3, 0xc6, 0xa7, 0xc2])
 
 /** Headers of a stream, by their names in lower case. */
@@ -38,7 +41,7 @@ const MAX_BLOCK_BYTES = 64 << 10
 const WINDOW_BYTES = 32 << 10
 /** A stored block of deflate has a length of 16 bits. */
 const MAX_STORED_BYTES = 0xffff
-/** What a block that was flushed ends with; the next one then begins at a whole byte. */
+/** The end of a flushed block; the next one then begins at a byte boundary. */
 const FLUSHED = Buffer.from([0x00, 0x00, 0xff, 0xff])
 
 /**

@@ -8,7 +8,7 @@ export interface OutboundParts {
   readonly write: (frame: SpdyFrame) => void
   /** Whether a stream can still be sent on. */
   readonly isOpen: (stream: StreamEnd) => boolean
-  /** What writes fail with on a stream that is not open. */
+  /** The error of writes to a stream that is not open. */
   readonly closed: () => Error
 }
 
@@ -21,7 +21,7 @@ export class Outbound {
   /** Whether the peer sends windows; until it has sent one, there is no limit but the connection's. */
   hasFlowControl = false
   readonly #parts: OutboundParts
-  /** What goes on when the connection or a window takes more. */
+  /** Functions that continue writing when the connection or a window accepts more. */
   readonly #blocked = new Set<() => void>()
 
   constructor(parts: OutboundParts) {

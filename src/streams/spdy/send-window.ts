@@ -12,7 +12,7 @@ export class SendWindow {
     this.#limit = limit
   }
 
-  /** How many bytes may be sent now; 0 or less: none. */
+  /** The number of bytes that may be sent now; if it is 0 or negative, none. */
   get rest(): number {
     return this.#limit - this.#sent
   }

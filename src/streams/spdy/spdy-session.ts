@@ -23,12 +23,12 @@ export interface SpdySession {
   open(headers: SpdyHeaders): SpdyStream
   /** Resolves when the session is over: to the error that ended it, or undefined. */
   readonly closed: Promise<Error | undefined>
-  /** Says goodbye, sends what waits, and ends the connection. */
+  /** Sends GOAWAY and the waiting data, then ends the connection. */
   close(): void
 }
 
 const MAX_STREAMS = 2_000
-/** A window is renewed when so much of it was taken. */
+/** A window is updated when this part of it has been consumed. */
 const CREDIT_BYTES = STREAM_BUFFER_BYTES / 2
 /** The same for that of the session: small pieces would make the peer send small frames, whose number never ends. */
 const SESSION_CREDIT_BYTES = DEFAULT_WINDOW_BYTES / 2
@@ -125,7 +125,7 @@ class Session implements SpdySession, StreamCarrier {
     this.#write({ type: 'window-update', streamId, delta: inbound.takeDelivered() })
   }
 
-  /** What a frame leads to may bring more bytes at once: they wait until the frame was handled. */
+  /** Handling a frame may synchronously deliver more bytes; they wait until the frame has been handled. */
   #received(chunk: Buffer): void {
     this.#chunks.push(chunk)
     if (this.#chunks.length > 1) return
@@ -289,7 +289,10 @@ class Session implements SpdySession, StreamCarrier {
     if (this.#channel.writable) this.#channel.write(this.#writer.write(frame))
   }
 
-  /** Once. A peer that broke the protocol gets nothing more; others get what was written. */
+  /**
+   * Ends the session, only once. A peer that violated the protocol is sent nothing more; others still get the
+   * data that was written.
+   */
   #over(error: Error | undefined): void {
     if (this.#isOver) return
     this.#isOver = true

@@ -6,7 +6,7 @@ import { SendWindow } from './send-window.ts'
 /** One stream of a session. */
 export interface SpdyStream {
   readonly id: number
-  /** What it was opened with. */
+  /** The headers with which the stream was opened. */
   readonly headers: SpdyHeaders
   /**
    * Its bytes, each direction with an end of its own. It fails with NP_STREAMS_RESET when the peer resets the
@@ -19,7 +19,7 @@ export interface SpdyStream {
   readonly accepted: Promise<void>
 }
 
-/** What a stream needs of its session. */
+/** The parts of a session that its streams use. */
 export interface StreamCarrier {
   /** Sends a part of `chunk`, and the rest when the connection and the windows permit. */
   send(stream: StreamEnd, chunk: Buffer, done: (error?: Error) => void): void
@@ -33,7 +33,7 @@ export interface StreamCarrier {
 /** A stream as its session sees it. */
 export interface StreamEnd extends SpdyStream {
   readonly window: SendWindow
-  /** What arrived. */
+  /** The data that arrived. */
   readonly inbound: InboundQueue
   isOurEndSent: boolean
   isPeerEndReceived: boolean
@@ -71,7 +71,8 @@ export function createStream({ id, headers, carrier, windowBytes }: StreamParts)
       done(error)
     },
   })
-  // Who uses the stream hears of it by its own listeners; without one it must not end the process.
+  // Users of the stream have their own error listeners; this one only prevents an unhandled error from ending
+  // the process.
   bytes.on('error', () => undefined)
   const inbound = new InboundQueue((chunk) => bytes.push(chunk))
   const stream: StreamEnd = {

@@ -1,9 +1,9 @@
 import type { Logger } from '../logger.ts'
 import type { Metrics } from '../metrics/metrics.ts'
 
-/** A lasting problem of the daemon or of its node, which operators should know of. */
+/** A lasting problem of the daemon or of its node that operators should know about. */
 export interface Condition {
-  /** What is wrong, the object, the cause and the remedy; one line. */
+  /** The problem, the object, the cause and the remedy, in one line. */
   readonly message: string
   /** Whether `/readyz` answers 503 while it lasts; otherwise it only lists the condition. */
   readonly blocksReadiness: boolean

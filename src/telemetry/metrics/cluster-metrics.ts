@@ -1,6 +1,6 @@
 import { exponential, type MetricDefinition } from './definition.ts'
 
-/** Of the credentials with which a program authenticates to the API server. */
+/** Metrics of the credentials with which a program authenticates to the API server. */
 export const credentialMetrics = {
   credentialExpiration: {
     name: 'client_credential_expiration_timestamp_seconds',
@@ -16,7 +16,7 @@ export const credentialMetrics = {
   },
 } as const satisfies Readonly<Record<string, MetricDefinition>>
 
-/** What a mode that counts packets knows of each Service. */
+/** Metrics of each Service, in a mode that counts packets. */
 export const serviceMetrics = {
   serviceConnections: {
     name: 'service_connections_total',
@@ -38,7 +38,7 @@ export const serviceMetrics = {
   },
 } as const satisfies Record<string, MetricDefinition>
 
-/** What comes from the API server, and how fresh it is. */
+/** Metrics of the data from the API server, and of its freshness. */
 export const sourceMetrics = {
   watchEvents: {
     name: 'watch_events_total',

@@ -1,6 +1,6 @@
 import type { MetricDefinition } from './definition.ts'
 
-/** What the userspace mode counts, because it moves the bytes itself. */
+/** Metrics of the userspace mode, which copies the bytes of connections itself. */
 export const forwarderMetrics = {
   forwarderWorkers: {
     name: 'forwarder_workers',

@@ -48,7 +48,7 @@ export const processMetrics = {
     name: 'conditions',
     type: 'gauge',
     labels: ['reason'],
-    help: '1 while a condition holds that an operator has to know of; /readyz lists them.',
+    help: '1 while a condition holds that an operator should know about; /readyz lists them.',
   },
   eventLoopDelay: {
     name: 'event_loop_delay_seconds',
@@ -59,7 +59,7 @@ export const processMetrics = {
   },
 } as const satisfies Readonly<Record<string, MetricDefinition>>
 
-/** Intended against actual: what the kernel holds of ours. */
+/** Metrics that compare the intended state with our objects in the kernel. */
 export const kernelMetrics = {
   appliedResourceVersion: {
     name: 'applied_resource_version',

@@ -39,14 +39,14 @@ type MetricOf<D extends MetricDefinition> = D['type'] extends 'counter'
     ? Gauge<D['labels'][number]>
     : Histogram<D['labels'][number]>
 
-/** One typed member for each row of a table, and what /metrics answers. */
+/** One typed member for each row of a table, and the text for /metrics. */
 export type MetricsOf<T extends MetricRows> = { readonly [K in keyof T]: MetricOf<T[K]> } & {
   readonly contentType: string
   /** The Prometheus text format. */
   text(): Promise<string>
 }
 
-/** Of prom-client's own metrics: these poll a timer for what eventLoopDelay shows better. */
+/** Metrics of prom-client that are left out: they poll a timer, and eventLoopDelay shows the same more precisely. */
 const UNWANTED = /^nodejs_eventloop_/
 const NEVER_MS = 2 ** 30
 

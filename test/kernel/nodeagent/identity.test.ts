@@ -175,6 +175,6 @@ test('what a Pod must not mount, or cannot yet, keeps it from starting, with the
   const unready = await until(`${PODS}/waits`, (one) => stringAt(waiting(one), 'message') !== '')
   expect(waiting(unready)).toMatchObject({
     reason: 'CreateContainerConfigError',
-    message: 'configmap "later" not found: make it, or mark the reference as optional',
+    message: 'configmap "later" not found: create it, or mark the reference as optional',
   })
 })

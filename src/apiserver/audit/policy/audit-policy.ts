@@ -1,9 +1,12 @@
-/** How much an event says: nothing, who did what, the request's body too, the answer's body too. */
+/**
+ * The content of an event. None: no event; Metadata: who did what; Request: also the body of the request;
+ * RequestResponse: also the body of the answer.
+ */
 export const LEVELS = ['None', 'Metadata', 'Request', 'RequestResponse'] as const
 
 export type Level = (typeof LEVELS)[number]
 
-/** When an event is made. `ResponseStarted` is of watches alone. */
+/** The stages at which events are made. Only watches have `ResponseStarted`. */
 export const STAGES = ['RequestReceived', 'ResponseStarted', 'ResponseComplete', 'Panic'] as const
 
 export type Stage = (typeof STAGES)[number]
@@ -13,19 +16,19 @@ export interface AuditPolicy {
   readonly rules: readonly AuditRule[]
 }
 
-/** A condition that is undefined holds for every request. */
+/** A rule. A condition that is undefined matches every request. */
 export interface AuditRule {
   readonly level: Level
   readonly users: ReadonlySet<string> | undefined
-  /** One of them suffices. */
+  /** The user must be in at least one of these groups. */
   readonly userGroups: ReadonlySet<string> | undefined
   readonly verbs: ReadonlySet<string> | undefined
   /** Empty text: cluster-scoped resources, and requests for all namespaces. */
   readonly namespaces: ReadonlySet<string> | undefined
   readonly resources: readonly ResourceSelector[] | undefined
-  /** Paths; one that ends in `*` stands for all that begin so. */
+  /** Paths; one that ends with `*` matches all paths with that prefix. */
   readonly nonResourceURLs: readonly string[] | undefined
-  /** Those of the policy and of the rule. */
+  /** The stages that the policy or the rule omits. */
   readonly omitStages: ReadonlySet<Stage>
   readonly omitManagedFields: boolean
 }
@@ -34,7 +37,7 @@ export interface AuditRule {
 export interface ResourceSelector {
   /** Canonical, as `canonicalGroup` returns it; empty: the core group. */
   readonly group: string
-  /** Such as `pods`, `pods/log`, `pods/*` or `*`, or a subresource of all; empty: all of the group. */
+  /** Such as `pods`, `pods/log`, `pods/*`, `*`, or `*` with a subresource; empty: all resources of the group. */
   readonly resources: readonly string[]
   /** Empty: every object. */
   readonly resourceNames: ReadonlySet<string>

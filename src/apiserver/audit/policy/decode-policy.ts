@@ -37,7 +37,7 @@ const RULE_FIELDS = [
 ]
 const SELECTOR_FIELDS = ['group', 'resources', 'resourceNames']
 
-/** What the whole policy says of every rule. */
+/** The settings of the policy that apply to every rule. */
 interface Common {
   readonly problems: Problems
   readonly omitStages: readonly Stage[]
@@ -45,8 +45,8 @@ interface Common {
 }
 
 /**
- * The policy of a file. Whatever could be read in two ways, or would never match, is a problem:
- * an audit policy with a slip of the pen would keep silent about it.
+ * The policy of a file. Everything that is ambiguous or would never match is a problem, because the effect of a
+ * mistake in an audit policy, missing events, goes unnoticed.
  */
 export function decodePolicy(file: Located, problems: Problems): AuditPolicy {
   const fields = readFields(file, POLICY_FIELDS, problems)
@@ -66,7 +66,7 @@ export function decodePolicy(file: Located, problems: Problems): AuditPolicy {
   return { rules: items.flatMap((item) => decodeRule(item, common) ?? []) }
 }
 
-/** The field, or an absent value at the place where it should be. */
+/** The field, or an absent value at the position where it should be. */
 function required(parent: Located, found: Located | undefined, name: string): Located {
   const path = parent.path === '' ? name : `${parent.path}.${name}`
   return found ?? { ...parent, path, value: { scalar: null } }
@@ -110,7 +110,7 @@ function decodeSelector(at: Located, problems: Problems): ResourceSelector {
   const resources = readTexts(fields.get('resources'), problems, checkResource)
   const resourceNames = readTexts(fields.get('resourceNames'), problems, checkExact)
   if (resourceNames.length > 0 && resources.length === 0) {
-    const remedy = 'names need the resource that has them; write resources too'
+    const remedy = 'resourceNames need resources; write resources too'
     problems.add(fields.get('resourceNames') ?? at, remedy)
   }
   return { group, resources, resourceNames: new Set(resourceNames) }
@@ -137,20 +137,20 @@ function unlessEmpty(texts: readonly string[]): ReadonlySet<string> | undefined 
   return texts.length === 0 ? undefined : new Set(texts)
 }
 
-/** Here `*` would be a name that nothing has, and the rule would match no request. */
+/** Refuses `*`, which is not a wildcard here: the rule would match no request. */
 function checkExact(text: string): string | undefined {
   return text.includes('*')
-    ? 'names are compared as they are; leave the field out for all'
+    ? 'names are compared literally; leave the field out to match all'
     : undefined
 }
 
 function checkVerb(verb: string): string | undefined {
-  return /[A-Z]/.test(verb) ? 'verbs are in small letters, such as get' : checkExact(verb)
+  return /[A-Z]/.test(verb) ? 'write verbs in lower case, such as get' : checkExact(verb)
 }
 
 function checkPath(path: string): string | undefined {
   if (path !== '*' && !path.startsWith('/')) return 'write a path, which starts with a slash'
-  return path.slice(0, -1).includes('*') ? 'write * at the end alone' : undefined
+  return path.slice(0, -1).includes('*') ? 'write * only at the end' : undefined
 }
 
 function checkResource(text: string): string | undefined {
@@ -158,7 +158,7 @@ function checkResource(text: string): string | undefined {
   return 'write resources in plural as in URLs: pods, pods/log, pods/*, */status or *'
 }
 
-/** The fields of a map. One that is not known is a problem: its rule would not do what it says. */
+/** The fields of a map. An unknown field is a problem, because it would have no effect. */
 function readFields(at: Located, known: readonly string[], problems: Problems): Fields {
   if (!('fields' in at.value)) {
     problems.add(at, `write a map of ${known.join(', ')}`)
@@ -179,7 +179,7 @@ function readItems(field: Located | undefined, problems: Problems): readonly Loc
   return []
 }
 
-/** Why a text cannot stand there, or undefined. */
+/** Returns why a text is not allowed; undefined: it is. */
 type TextCheck = (text: string) => string | undefined
 
 /** The texts of a list, each checked. */
@@ -196,7 +196,7 @@ function readTexts(
   })
 }
 
-/** One of the texts that there are; undefined, with a problem unless it is absent, for another. */
+/** One of the allowed texts; undefined if the value is absent or, with a problem, another one. */
 function readChoice<T extends string>(
   at: Located | undefined,
   choices: readonly T[],
@@ -228,7 +228,7 @@ function scalarOf({ value }: Located): string | number | boolean | null | undefi
   return 'scalar' in value ? value.scalar : undefined
 }
 
-/** What is wrong with a file, in its order; of many the first ten. */
+/** The problems of a file in the order of its lines: the first ten. */
 export class Problems {
   readonly #all: string[] = []
 

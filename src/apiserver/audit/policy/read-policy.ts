@@ -4,7 +4,7 @@ import { locateYaml } from '../../../lib/yaml/located.ts'
 import type { AuditPolicy } from './audit-policy.ts'
 import { decodePolicy, Problems } from './decode-policy.ts'
 
-/** One byte more than a policy may have, so that a longer file is refused. */
+/** How many bytes are read: one more than a policy may have, so that a longer file is noticed. */
 const MAX_BYTES = (1 << 20) + 1
 
 /**
@@ -15,7 +15,7 @@ export async function readAuditPolicy(path: string): Promise<AuditPolicy> {
   return parseAuditPolicy(await readText(path), path)
 }
 
-/** The same for its text; `file` is for messages. */
+/** The audit policy of a text; `file` is for messages. */
 export function parseAuditPolicy(text: string, file: string): AuditPolicy {
   const problems = new Problems()
   const located = locateYaml({ file, text })

@@ -1,12 +1,12 @@
-/** Where events go. */
+/** An output for events. */
 export interface AuditSink {
   /** Takes one event, a line of JSON without its end. Never waits and never throws. */
   write(line: string): void
-  /** Delivers what it holds, until a deadline; the rest is counted as dropped. */
+  /** Delivers the waiting events until a deadline; the rest is counted as dropped. */
   close(): Promise<void>
 }
 
-/** Counts what a sink could not do. */
+/** Counts the failures of a sink. */
 export interface SinkObserver {
   /** Events that are lost. */
   dropped(sink: string, events: number): void

@@ -4,7 +4,7 @@ import { sleep } from '../../../lib/sleep.ts'
 import type { FailureLog, LogFields } from '../../../telemetry/failure-log.ts'
 import type { AuditSink, SinkObserver } from './audit-sink.ts'
 
-/** How far a batch came: the first `lines` of it, and why not the rest. */
+/** The result of a delivery: how many lines were delivered, from the first on, and why the rest was not. */
 export interface Delivery {
   readonly lines: number
   readonly failure?: DeliveryFailure
@@ -12,14 +12,14 @@ export interface Delivery {
 
 export interface DeliveryFailure {
   readonly error: unknown
-  /** Whether the same lines may be taken at a later attempt. */
+  /** Whether a later attempt with the same lines may succeed. */
   readonly canRetry: boolean
 }
 
-/** Takes batches one after another; gives up when the signal is aborted. Never rejects. */
+/** Delivers one batch at a time; gives up when the signal is aborted. Never rejects. */
 export type Deliver = (lines: readonly string[], signal: AbortSignal) => Promise<Delivery>
 
-/** What every sink of a server works with. */
+/** The dependencies of every sink. */
 export interface SinkContext {
   readonly clock: Clock
   readonly random: Pick<Random, 'below'>
@@ -28,16 +28,16 @@ export interface SinkContext {
 }
 
 export interface BufferedSinkOptions extends SinkContext {
-  /** For metrics and the log. */
+  /** The name of the sink, for metrics and the log. */
   readonly name: string
   readonly deliver: Deliver
-  /** What waits in memory; events beyond that are dropped. */
+  /** The limits of waiting events in memory; further events are dropped. */
   readonly queue: QueueBounds
   readonly batch: QueueBounds
-  /** Milliseconds that the first event of a batch waits for others. */
+  /** Milliseconds that the first event of a batch waits for more events. */
   readonly gatherMs: number
   readonly retry: RetryOptions
-  /** Milliseconds that closing may take. */
+  /** Milliseconds that `close` may take. */
   readonly closeMs: number
 }
 
@@ -50,15 +50,15 @@ export interface RetryOptions {
 }
 
 /**
- * Holds events in bounded memory and delivers them in batches, one at a time and in order. What
- * receives them may hang or fail: events wait, and those beyond the bound are dropped and counted.
+ * Holds events in bounded memory and delivers them in batches, one at a time and in order. While the receiver
+ * hangs or fails, events wait; those beyond the limits are dropped and counted.
  */
 export class BufferedSink implements AuditSink {
   readonly #options: BufferedSinkOptions
   readonly #queue: LineQueue
-  /** Aborted when closing begins: nothing waits any more. */
+  /** Aborted when closing begins: delays end at once. */
   readonly #closing = new AbortController()
-  /** Aborted when closing must end. */
+  /** Aborted at the deadline for closing. */
   readonly #deadline = new AbortController()
   #work: Promise<void> | undefined
 
@@ -82,7 +82,7 @@ export class BufferedSink implements AuditSink {
 
   async #run(): Promise<void> {
     const { clock, gatherMs, batch } = this.#options
-    // Never in the call of the request that made the event.
+    // Delivery never runs inside the call of the request that made the event.
     await (gatherMs > 0 ? sleep(clock, gatherMs, this.#closing.signal) : Promise.resolve())
     while (this.#queue.length > 0) {
       await this.#deliver(this.#queue.take(batch))
@@ -104,7 +104,7 @@ export class BufferedSink implements AuditSink {
     }
   }
 
-  /** What hangs beyond the deadline is left alone. */
+  /** One attempt to deliver. An attempt that still hangs at the deadline is not awaited. */
   #attempt(lines: readonly string[]): Promise<Delivery> {
     const { signal } = this.#deadline
     if (signal.aborted) return Promise.resolve(LATE)
@@ -134,7 +134,11 @@ export class BufferedSink implements AuditSink {
     if (events === 0) return
     const { name, observer } = this.#options
     observer.dropped(name, events)
-    this.#log('loss', {}, 'audit events are lost: they were too many to wait, or were not taken')
+    this.#log(
+      'loss',
+      {},
+      'audit events are lost: too many were waiting, or the receiver did not accept them',
+    )
   }
 
   #log(kind: string, fields: LogFields, message: string): void {
@@ -148,14 +152,14 @@ export class BufferedSink implements AuditSink {
 const LATE: Delivery = {
   lines: 0,
   failure: {
-    error: new Error('the server closes, and the events were not taken in time'),
+    error: new Error('the server is closing, and the events were not accepted in time'),
     canRetry: false,
   },
 }
 
 interface QueueBounds {
   readonly lines: number
-  /** Of the lines as UTF-16, which is what they take in memory at most. */
+  /** Bytes of the lines in UTF-16, the most that they take in memory. */
   readonly bytes: number
 }
 
@@ -174,7 +178,7 @@ export class LineQueue {
     return this.#lines.length - this.#first
   }
 
-  /** Whether the line was taken. */
+  /** Adds a line; returns false if that would exceed the limits. */
   push(line: string): boolean {
     const bytes = bytesOf(line)
     const isFull = this.length >= this.#bounds.lines || this.#bytes + bytes > this.#bounds.bytes
@@ -198,7 +202,7 @@ export class LineQueue {
     return taken
   }
 
-  /** Forgets the lines that were taken once they are the larger part. */
+  /** Frees the lines that were taken once they are more than half of the array. */
   #shrink(): void {
     if (this.#first * 2 < this.#lines.length) return
     this.#lines = this.#lines.slice(this.#first)

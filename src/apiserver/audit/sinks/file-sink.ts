@@ -9,7 +9,7 @@ export type FileSinkOptions = Pick<
 >
 
 /**
- * Events into a rotated file.
+ * Writes events to a rotated file.
  * @throws NP_APISERVER_AUDIT_FILE when it cannot be opened now
  */
 export async function openFileSink(
@@ -31,18 +31,18 @@ export async function openFileSink(
     write: (line) => sink.write(line),
     async close() {
       await sink.close()
-      // A disk that hangs must not keep the server from ending.
+      // A hanging disk must not prevent the server from ending.
       void file.close()
     },
   }
 }
 
-/** Events to a stream, such as standard output. */
+/** Writes events to a stream, such as standard output. */
 export function streamSink(context: SinkContext, stream: Writable): AuditSink {
   return lineSink(context, streamOutput(stream))
 }
 
-/** Waits as long as its output takes nothing: there is no other receiver to go to. */
+/** A sink that retries for as long as its output fails, because there is no other receiver. */
 function lineSink(context: SinkContext, deliver: Deliver): BufferedSink {
   return new BufferedSink({
     ...context,
@@ -56,9 +56,9 @@ function lineSink(context: SinkContext, deliver: Deliver): BufferedSink {
   })
 }
 
-/** Lines to a stream such as standard output, each batch once the one before it is written. */
+/** Writes lines to a stream, each batch after the one before it is written. */
 function streamOutput(stream: Writable): Deliver {
-  // A reader that is gone is an error of the next write, too.
+  // If the reader is gone, the next write fails, too.
   stream.on('error', () => undefined)
   return (lines) =>
     new Promise((resolve) => {

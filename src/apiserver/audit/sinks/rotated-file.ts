@@ -10,12 +10,12 @@ const STAMP = /^(\d{4}-\d{2}-\d{2})T(\d{2})-(\d{2})-(\d{2}\.\d{3})$/
 
 export interface RotatedFileOptions extends Retention {
   readonly path: string
-  /** A line that would make the file larger goes into the next file. */
+  /** The size limit; a line that would exceed it goes into the next file. */
   readonly maxBytes: number
   readonly clock: Pick<Clock, 'now'>
   /** Opens files; that of node:fs unless given. */
   readonly open?: typeof open
-  /** Gets why a full file could not be put aside, or an old one removed; writing goes on. */
+  /** Receives the error when a full file could not be renamed, or an old one not removed; writing continues. */
   readonly onRotationFailure: (error: unknown) => void
 }
 
@@ -27,9 +27,8 @@ interface Part {
 const NEWLINE = 0x0a
 
 /**
- * A file of lines, readable by this user alone, that is put aside under a name with the time when it
- * is full. Lines of earlier runs stay; after one that was cut off, the next begins on its own line.
- * Calls must not overlap.
+ * A file of lines, readable by this user only, that is renamed with the time when it is full. Lines of earlier
+ * runs are kept; after a line that was cut off, the next one begins on a new line. Calls must not overlap.
  */
 export class RotatedFile {
   readonly #options: RotatedFileOptions
@@ -73,7 +72,7 @@ export class RotatedFile {
         const part = this.#fitting(lines.slice(written), limit)
         if (part.lines > 0) await this.#write(part.bytes)
         written += part.lines
-        // Better a file that is too large than no events.
+        // A file that is too large is better than lost events.
         if (written < lines.length && !(await this.#rotate())) limit = Number.POSITIVE_INFINITY
       }
       return { lines: written }
@@ -87,7 +86,7 @@ export class RotatedFile {
     this.#handle = undefined
   }
 
-  /** The first lines that the file still takes; at least one when it is empty. */
+  /** The first lines that still fit into the file; at least one when the file is empty. */
   #fitting(lines: readonly string[], limit: number): Part {
     const taken: Buffer[] = []
     let size = this.#size
@@ -116,7 +115,7 @@ export class RotatedFile {
     }
   }
 
-  /** After a write that failed half-way: as before it, or marked as torn. */
+  /** Undoes a write that failed half-way; if that fails, too, marks the file as torn. */
   async #undo(handle: FileHandle): Promise<void> {
     try {
       if (this.#isRegular) await handle.truncate(this.#size)
@@ -126,7 +125,7 @@ export class RotatedFile {
     }
   }
 
-  /** Opens the file again when it was moved or deleted by another program. */
+  /** Reopens the file if another program moved or deleted it. */
   async #follow(): Promise<void> {
     if (this.#handle === undefined) return this.#reopen()
     if (!this.#isRegular) return
@@ -149,7 +148,7 @@ export class RotatedFile {
     this.#isTorn = this.#size > 0 && (await lastByte(handle, this.#size)) !== NEWLINE
   }
 
-  /** Whether there is a new file. */
+  /** Renames the file and opens a new one; returns whether that succeeded. */
   async #rotate(): Promise<boolean> {
     const { path, clock, onRotationFailure } = this.#options
     try {
@@ -174,15 +173,18 @@ async function lastByte(handle: FileHandle, size: number): Promise<number | unde
   return buffer[0]
 }
 
-/** Which files that were put aside are kept. */
+/** The rotated files that are kept. */
 interface Retention {
   /** The newest ones; 0: all. */
   readonly maxBackups: number
-  /** Days since they were put aside; 0: for ever. */
+  /** Days since their rotation; 0: for ever. */
   readonly maxAgeDays: number
 }
 
-/** `audit.log` put aside is `audit-2026-01-31T10-20-30.456.log`: UTC, as kube-apiserver names them. */
+/**
+ * The name of a rotated file, as kube-apiserver names it: `audit.log` becomes
+ * `audit-2026-01-31T10-20-30.456.log` (UTC).
+ */
 async function backupPath(path: string, now: number): Promise<string> {
   const { prefix, suffix } = partsOf(path)
   for (let time = now; ; time++) {
@@ -192,7 +194,7 @@ async function backupPath(path: string, now: number): Promise<string> {
   }
 }
 
-/** Removes files that were put aside and are too many or too old; no other file. */
+/** Removes rotated files that are too many or too old, and no others. */
 async function removeOldBackups(path: string, keep: Retention, now: number): Promise<void> {
   const { prefix, suffix } = partsOf(path)
   const backups = (await readdir(dirname(path)))
@@ -217,7 +219,7 @@ function partsOf(path: string): { readonly prefix: string; readonly suffix: stri
   return { prefix: `${name.slice(0, end)}-`, suffix: name.slice(end) }
 }
 
-/** When a file was put aside; undefined: it is another file. */
+/** When a file was rotated; undefined: it is not a rotated file. */
 function timeOf(name: string, prefix: string, suffix: string): number | undefined {
   if (!name.startsWith(prefix) || !name.endsWith(suffix)) return undefined
   const stamp = STAMP.exec(name.slice(prefix.length, name.length - suffix.length))

@@ -55,7 +55,7 @@ async function deliver(
   }
 }
 
-/** Codes that another attempt may change, beside those of 500 and more. */
+/** Status codes after which another attempt may succeed, besides 500 and above. */
 const RETRIED = new Set([401, 403, 404, 408, 429])
 
 function refusal(code: number): Delivery {

@@ -65,7 +65,7 @@ export interface RepairOptions {
   readonly onError: (error: unknown) => void
 }
 
-/** From the end of one round to the beginning of the next. */
+/** Milliseconds from the end of one round to the beginning of the next. */
 const PERIOD_MS = 180_000
 
 /** Rounds in a row in which an allocation must be leaked before it is freed, as in kube-apiserver. */
@@ -75,10 +75,9 @@ const ROUNDS_UNTIL_FREED = 3
 type CountedAs = 'leak' | 'repair' | LastingFault
 
 /**
- * Compares allocations with Services at the start and every three minutes, and repairs the
- * allocations. Transactions keep the two consistent, but stores are restored, edited and
- * damaged. Every repair compares the revisions that it was decided on, so several servers may
- * repair at once.
+ * Compares allocations with Services at the start and every three minutes, and repairs the allocations.
+ * Transactions keep the two consistent, but stores are restored, edited and damaged. Every repair is
+ * conditional on the revisions that it was decided on, so several servers may repair at the same time.
  */
 export class AllocationRepair {
   readonly #options: RepairOptions
@@ -92,7 +91,7 @@ export class AllocationRepair {
     this.#options = options
   }
 
-  /** Ends after the first round; the others follow by themselves. */
+  /** Resolves after the first round; further rounds run in the background. */
   async start(): Promise<void> {
     const { context, onError } = this.#options
     const round = (): Promise<void> => this.#round()
@@ -100,7 +99,7 @@ export class AllocationRepair {
     this.#stop = regularly({ clock: context.clock, everyMs: PERIOD_MS, round, onError })
   }
 
-  /** Begins no further round. */
+  /** Stops; a round in progress is finished. */
   stop(): void {
     this.#stop()
   }
@@ -145,7 +144,7 @@ export class AllocationRepair {
     }
   }
 
-  /** Only an operator can decide which Service to recreate: each fault is reported once while it lasts. */
+  /** Reports each lasting fault once, because only an operator can decide which Service to recreate. */
   async #report(claims: Readonly<Record<LastingFault, readonly Claim[]>>): Promise<void> {
     const before = this.#reported
     const faults = Object.keys(claims) as LastingFault[]
@@ -179,8 +178,8 @@ function idOf({ key, holder }: Claim): string {
 }
 
 /**
- * Raises a condition for Services outside of the ranges, which an operator changed after their
- * allocation, and clears it when there are none.
+ * Raises a condition for Services outside of the ranges, which happens when an operator changes a range, and
+ * clears it when there are none.
  */
 function reportOutside(
   conditions: Pick<Conditions, 'raise' | 'clear'>,
@@ -197,7 +196,7 @@ function reportOutside(
     }
     const named = names.slice(0, MAX_NAMED).join(', ')
     const more = names.length > MAX_NAMED ? `, and ${names.length - MAX_NAMED} more` : ''
-    const message = `${names.length} Services have ${what} outside of ${flag} ${ranges[kind]}: ${named}${more}; they are served as before, recreate them to give them others`
+    const message = `${names.length} Services have ${what} outside of ${flag} ${ranges[kind]}: ${named}${more}; they still work; recreate them to get others`
     conditions.raise(reason, { message, blocksReadiness: false })
   }
 }

@@ -20,7 +20,7 @@ export interface Holder {
 export interface Holdings {
   readonly allocations: readonly Allocation[]
   readonly holders: readonly Holder[]
-  /** Storage keys of Services that cannot be read: what they hold is unknown. */
+  /** Storage keys of Services that cannot be read: their addresses and ports are unknown. */
   readonly unreadable: ReadonlySet<string>
 }
 
@@ -46,10 +46,10 @@ export interface Audit {
 }
 
 /**
- * Compares allocations with the Services of the same revision. When several Services have one
- * address or port, the Service that the allocation names owns it, else the oldest Service. An
- * unreadable Service keeps its allocations. While there is one, allocations that name no Service
- * are kept, too: they may belong to it.
+ * Compares allocations with the Services of the same revision. When several Services have the same address or
+ * port, it belongs to the Service that the allocation names, else to the oldest. An unreadable Service keeps
+ * its allocations. While there is an unreadable Service, allocations that name no Service are also kept,
+ * because they may belong to it.
  */
 export function auditAllocations(
   { allocations, holders, unreadable }: Holdings,

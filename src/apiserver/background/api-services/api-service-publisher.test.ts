@@ -115,7 +115,7 @@ test('EndpointSlices of other writers for these Services are removed in the next
 
 test('a server on the loopback address is in no endpoints, and the advertisement has the reason', async () => {
   const { api, advertisement } = await started({ address: '127.0.0.1', port: 6443 })
-  expect(advertisement.unreachable).toBe('127.0.0.1 is an address of this machine alone')
+  expect(advertisement.unreachable).toBe('127.0.0.1 can only be reached from this machine')
   await expect.poll(() => status(api, `${SERVICES}/orch`)).toBe(200)
   expect(await read(api, `${ENDPOINTS}/kubernetes`)).not.toHaveProperty('subsets')
   expect(arrayAt(await read(api, SLICES), 'items')).toEqual([])

@@ -5,15 +5,15 @@ import { ReplicaLeases } from './replica-leases.ts'
 
 export interface ApiServicePublisherOptions {
   readonly context: BackgroundContext
-  /** Where Pods reach this server; undefined: they cannot. */
+  /** The address at which Pods reach this server; undefined: they cannot. */
   readonly replica: ReplicaAddress | undefined
   /** Receives the first error of a series of failed attempts. */
   readonly onError: (error: unknown) => void
 }
 
 /**
- * Corrections between two rounds. Without a limit, two servers with different configurations
- * would undo each other's writes as fast as the store allows.
+ * Corrections between two rounds. Without this limit, two servers with different configurations would undo each
+ * other's writes as fast as the store allows.
  */
 const MAX_CORRECTIONS = 10
 
@@ -68,8 +68,8 @@ export class ApiServicePublisher {
   }
 
   /**
-   * Begins a round every ten seconds. At most one waits: several in a row, after the store was slow,
-   * would take the other servers for gone.
+   * Begins a round every ten seconds. At most one round waits: several in a row, after the store was slow,
+   * would make other servers count as gone.
    */
   #round(): void {
     this.#cancelRound = this.#options.context.clock.after(ROUND_MS, () => this.#round())

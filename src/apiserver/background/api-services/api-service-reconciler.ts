@@ -25,7 +25,7 @@ import { systemRequest } from '../system-request.ts'
 import { type ApiService, apiServicesOf } from './api-services.ts'
 import type { ReplicaAddress } from './replica-address.ts'
 
-/** Fields of a Service that a correction keeps; the server decides the rest of the spec. */
+/** Fields of a Service that a correction leaves unchanged; the server sets the rest of the spec. */
 const KEPT = ['clusterIP', 'clusterIPs', 'ipFamilies', 'ipFamilyPolicy', 'internalTrafficPolicy']
 
 /** The resources that the API's own Services are made of. */
@@ -36,8 +36,8 @@ export class ApiServiceReconciler {
   readonly #context: BackgroundContext
   readonly #apiServices: readonly ApiService[]
   /**
-   * The Services that this server has seen in its range. With replicas whose ranges differ,
-   * another replica moves such a Service out of the range, and this server leaves it there.
+   * The Services that this server has seen in its range. If the ranges of replicas differ, another replica may
+   * move such a Service out of the range; this server then leaves it there.
    */
   readonly #seenInRange = new Set<string>()
   /** The revisions of the objects as this server wrote them, by storage key. */
@@ -60,7 +60,8 @@ export class ApiServiceReconciler {
 
   /**
    * Makes the Services point at these servers only.
-   * @throws NP_APISERVER_MASTER_SERVICE for the first Service that could not be written, after the others were
+   * @throws NP_APISERVER_MASTER_SERVICE for the first Service that could not be written, after the other
+   * Services were written
    */
   async reconcile(replicas: readonly ReplicaAddress[]): Promise<void> {
     this.#written.clear()
@@ -79,7 +80,7 @@ export class ApiServiceReconciler {
     if (failures[0] !== undefined) throw failures[0]
   }
 
-  /** Moves a Service into the range once after the start: the range changes only between two starts. */
+  /** Moves a Service into the range, once after the start: the range cannot change while the server runs. */
   async #moveOnce(apiService: ApiService): Promise<NodeProxyError | undefined> {
     if (this.#seenInRange.has(apiService.name)) return undefined
     const isMisplaced = (await misplacedAddress(this.#context, apiService)) !== undefined
@@ -98,7 +99,7 @@ export class ApiServiceReconciler {
     conditions.raise(reason, { message, blocksReadiness: false })
   }
 
-  /** Removes an unreadable object, so that it is created anew. */
+  /** Removes an unreadable object, so that it is created again. */
   async #discardUnreadable({ resource, ...at }: DesiredObject): Promise<void> {
     const unreadable = unreadableAt(this.#context, resource, at)
     if (unreadable !== undefined) await discard(this.#context, resource, unreadable)
@@ -116,7 +117,7 @@ export class ApiServiceReconciler {
     return undefined
   }
 
-  /** Removes slices of ports that no server has, and slices of other writers, which would divert Pods. */
+  /** Removes slices with ports that no server has, and slices of other writers, which would lead Pods elsewhere. */
   async #removeOtherSlices(): Promise<void> {
     const { feed, store } = this.#context
     const names = new Set(this.#apiServices.map(({ name }) => name))
@@ -136,10 +137,10 @@ function asApiServiceError(error: unknown): NodeProxyError {
 function refusedError({ namespace, name }: DesiredObject, { status }: StatusError): NodeProxyError {
   return new NodeProxyError(
     'NP_APISERVER_MASTER_SERVICE',
-    `the Service of the API cannot be kept: ${status.message}`,
+    `the Service of the API could not be written: ${status.message}`,
     {
       object: `${namespace}/${name}`,
-      hint: 'if its address is taken, delete the Service that has it; it is tried again every 10 s',
+      hint: 'if its address is taken, delete the Service that has it; the write is retried every 10 s',
     },
   )
 }
@@ -191,7 +192,7 @@ function serviceOf(
   }
 }
 
-/** Labelled against mirroring, because the server writes the slices itself. */
+/** The Endpoints have a label that prevents mirroring, because the server writes the slices itself. */
 function endpointsOf(
   groups: readonly (readonly [port: number, members: readonly ReplicaAddress[]])[],
   old: JsonObject,
@@ -282,7 +283,7 @@ function takenError({ name, ip }: ApiService): NodeProxyError {
     `the Service of the API cannot move into the changed range: its address ${ip} belongs to another Service`,
     {
       object: `${API_SERVICE_NAMESPACE}/${name}`,
-      hint: 'delete the Service that has the address; it is tried again every 10 s, and the old address is served until then',
+      hint: 'delete the Service that has the address; the move is retried every 10 s, and the old address works until then',
     },
   )
 }

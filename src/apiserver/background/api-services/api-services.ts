@@ -5,7 +5,7 @@ import { services } from '../../kinds/service/resource.ts'
 import { storageKey } from '../../resource/resource.ts'
 
 /**
- * One of the Services by which Pods reach the API: `kubernetes` or `orch` in `default`. It is no
+ * One of the Services by which Pods reach the API: `kubernetes` or `orch` in `default`. Unrelated to the kind
  * APIService of the group apiregistration.k8s.io.
  */
 export interface ApiService {

@@ -10,8 +10,8 @@ export interface ReplicaAddress {
 /** Why Pods cannot reach a server at an address; undefined when they can. */
 export function whyUnreachable(address: string, family: Family): string | undefined {
   const ip = parseIp(address)
-  if (ip === undefined) return `${JSON.stringify(address)} is no IP address`
-  if (isSpecialAddress(ip)) return `${ip} is an address of this machine alone`
-  if (familyOf(ip) !== family) return `${ip} is not of the family of the Services, IPv${family}`
+  if (ip === undefined) return `${JSON.stringify(address)} is not an IP address`
+  if (isSpecialAddress(ip)) return `${ip} can only be reached from this machine`
+  if (familyOf(ip) !== family) return `${ip} is not of the IP family of the Services, IPv${family}`
   return undefined
 }

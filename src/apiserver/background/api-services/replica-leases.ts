@@ -6,7 +6,10 @@ import { deleteUnchanged } from '../../persist/persist.ts'
 import { StatusError } from '../../status/status.ts'
 import type { ReplicaAddress } from './replica-address.ts'
 
-/** Prefix of store keys that are no objects: one for each server, which writes it in every round. */
+/**
+ * The prefix of the store keys of servers, which are not objects of the API. Each server writes its key in
+ * every round.
+ */
 const PREFIX = '/masters/'
 
 /** Levels of nesting in the JSON of a key. */
@@ -16,8 +19,8 @@ const DEPTH = 2
 const MAX_MISSED = 4
 
 /**
- * Which servers of the cluster are running. Each counts the rounds in which the others wrote
- * nothing; as no times are compared, clocks may differ or jump.
+ * Which servers of the cluster are running. Each server counts the rounds in which the others wrote nothing. No
+ * times are compared, so clocks may differ or jump.
  */
 export class ReplicaLeases {
   readonly #store: Store
@@ -68,7 +71,7 @@ function keyOf({ ip, port }: ReplicaAddress): string {
   return `${PREFIX}${ip}/${port}`
 }
 
-/** Undefined when the value is unreadable. Its key expires when no server renews it. */
+/** Undefined: the value is unreadable. Its key then expires like that of a server that is gone. */
 function readReplica(value: Buffer): ReplicaAddress | undefined {
   const lease = parseJson(value, DEPTH)
   if (lease instanceof StatusError) return undefined

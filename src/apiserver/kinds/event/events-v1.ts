@@ -1,6 +1,6 @@
 import type { JsonObject } from '../../../lib/json.ts'
 
-/** Fields of a core Event and their names in `events.k8s.io/v1`; all others have one name. */
+/** Fields of a core Event and their names in `events.k8s.io/v1`; all other fields have the same name in both. */
 const RENAMED = [
   ['involvedObject', 'regarding'],
   ['message', 'note'],

@@ -12,7 +12,7 @@ import { eventFromEventsV1, eventToEventsV1 } from './events-v1.ts'
 const TEXTS = ['reason', 'message', 'type', 'action', 'reportingComponent', 'reportingInstance']
 const TIMES = ['firstTimestamp', 'lastTimestamp', 'eventTime']
 
-/** The server removes an Event an hour after the client that recorded it saw it last. */
+/** The server removes an Event one hour after the last time that its recorder observed it. */
 const eventExpiry: ExpiryRules = { lifetimeMs: 3_600_000, lastSeen }
 
 export const events: Resource = {
@@ -65,7 +65,7 @@ function lastSeen(event: JsonObject): number {
   return times.length === 0 ? Number.POSITIVE_INFINITY : Math.max(...times)
 }
 
-/** An Event lives beside what it is about; one about a cluster-scoped object, anywhere. */
+/** An Event must be in the namespace of the object that it is about; for a cluster-scoped object, in any namespace. */
 function checkEvent(object: Reader): void {
   const metadata = readMetadata(object, { namespaced: true, name: 'subdomain' })
   const about = object.object('involvedObject')

@@ -3,7 +3,7 @@ import { EMPTIED } from '../../../resources/finalizers.ts'
 import { NAMESPACE_NAME } from '../../../resources/label-names.ts'
 import type { ContainerRules, DeletionRules, NewIdentity } from '../../resource/deletion.ts'
 
-/** The namespaces of the system, which may not be deleted. */
+/** The system namespaces, which cannot be deleted. */
 export const LASTING_NAMESPACES: readonly string[] = [
   'default',
   'kube-public',
@@ -24,7 +24,7 @@ export const namespaceContainer: ContainerRules = {
   reportsEmpty,
 }
 
-/** `spec.finalizers`: what a namespace waits for, apart from `metadata.finalizers`. */
+/** `spec.finalizers`, which the deletion of a namespace waits for in addition to `metadata.finalizers`. */
 function namespaceFinalizers(namespace: JsonObject): readonly string[] {
   return arrayAt(namespace, 'spec', 'finalizers').map(scalarText)
 }
@@ -35,25 +35,25 @@ function closedNamespace(namespace: JsonObject): JsonObject {
   return { ...withLifecycleFinalizer(namespace), status }
 }
 
-/** Whether only its content keeps a namespace that is marked for deletion. */
+/** Whether a namespace that is marked for deletion only waits for its content to be deleted. */
 function waitsForContent(namespace: JsonObject): boolean {
   const others = namespaceFinalizers(namespace).filter((one) => one !== EMPTIED)
   return others.length === 0 && arrayAt(namespace, 'metadata', 'finalizers').length === 0
 }
 
-/** Whether an update takes away the finalizer of the client that empties the namespace. */
+/** Whether an update removes the finalizer of the client that empties the namespace. */
 function reportsEmpty(next: JsonObject, old: JsonObject): boolean {
   return namespaceFinalizers(old).includes(EMPTIED) && !namespaceFinalizers(next).includes(EMPTIED)
 }
 
-/** Finalizers have their own subresource, and only a deletion changes the phase. */
+/** Keeps `spec.finalizers`, which have their own subresource, and the phase, which only a deletion changes. */
 export function keepLifecycle(next: JsonObject, old: JsonObject | undefined): JsonObject {
   if (old === undefined) return withLifecycleFinalizer(next)
   const status = { ...objectAt(next, 'status'), phase: stringAt(old, 'status', 'phase') }
   return { ...withFinalizers(next, namespaceFinalizers(old)), status }
 }
 
-/** A namespace that waits, when it is deleted, for the client that empties it. */
+/** A namespace with the finalizer that makes its deletion wait for the client that empties it. */
 function withLifecycleFinalizer(namespace: JsonObject): JsonObject {
   const finalizers = namespaceFinalizers(namespace)
   return withFinalizers(namespace, [...new Set([...finalizers, EMPTIED])])
@@ -64,8 +64,9 @@ function withFinalizers(namespace: JsonObject, finalizers: readonly string[]): J
 }
 
 /**
- * No object outlives its namespace: a new one replaces a namespace that cannot be read, and is
- * emptied as any namespace that is being deleted. Those of the system are never deleted.
+ * The replacement for an unreadable namespace that is deleted. No object may outlive its namespace, so the new
+ * one is marked for deletion and emptied like any other; a system namespace is not marked, because it is never
+ * deleted.
  */
 function renewedNamespace({ name, uid, now }: NewIdentity): JsonObject {
   const isLasting = LASTING_NAMESPACES.includes(name)

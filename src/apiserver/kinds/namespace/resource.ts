@@ -40,7 +40,7 @@ function checkNamespace(object: Reader): void {
   readMetadata(object, { namespaced: false, name: 'label' })
 }
 
-/** Every namespace can be selected by a label that is its name. */
+/** Every namespace has a label with its name, by which it can be selected. */
 function defaultNamespace(namespace: Raw): Raw {
   return changePresent(namespace, 'metadata', (metadata) => {
     const name = ownField(metadata, 'name')

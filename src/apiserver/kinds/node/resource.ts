@@ -71,7 +71,7 @@ function defaultNode(node: Raw): Raw {
   )
 }
 
-/** A Node that may be written. */
+/** The rules for a Node. */
 function checkNode(object: Reader): void {
   readNode(object)
   const spec = object.object('spec')
@@ -92,7 +92,7 @@ function nodeStatus(object: JsonObject): string {
   return cordoned ? `${words},SchedulingDisabled` : words
 }
 
-/** Roles that labels name by their key, or by the value of one key. */
+/** The roles of a Node: those in label keys, and the value of one other label. */
 function roles(object: JsonObject): string {
   const labels = objectAt(object, 'metadata', 'labels')
   const keys = Object.keys(labels).filter((key) => key.startsWith(ROLE_LABEL))

@@ -15,16 +15,16 @@ import { nameSuffix } from '../../resource/name-suffix.ts'
 import { type CompletionInput, CreationRefusal } from '../../resource/resource.ts'
 import { serviceAccounts } from '../service-account/resource.ts'
 
-/** Where programs look for their token: under our brand's path and Kubernetes'. */
+/** The paths at which programs look for their token: ours and that of Kubernetes. */
 const TOKEN_PATHS: readonly string[] = [
   '/var/run/secrets/kubernetes.io/serviceaccount',
   '/var/run/secrets/orch.io/serviceaccount',
 ]
 const VOLUME_PREFIX = 'kube-api-access-'
-/** An hour, and seven seconds by which Kubernetes recognizes such tokens. */
+/** One hour; the extra seven seconds are how Kubernetes recognizes such tokens. */
 const TOKEN_SECONDS = 3607
 
-/** Fields of volume sources that name a Secret, by the path to the name. */
+/** The fields of volume sources that name a Secret, as paths to the name. */
 const NAMES_IN_VOLUMES: readonly (readonly [field: string, ...below: string[]])[] = [
   ['secretName'],
   ['secretRef', 'name'],
@@ -36,13 +36,13 @@ const CONTAINERS = [
   ['ephemeralContainers', 'ephemeral container'],
 ] as const
 
-/** What Go's ParseBool takes for false; and the empty text. */
+/** The texts that Go's ParseBool reads as false, and the empty text. */
 const FALSE: readonly string[] = ['', '0', 'f', 'F', 'false', 'False', 'FALSE']
 
 /**
- * A new Pod with its account: the account's name, token and pull secrets. Refused where the account is
- * missing, or does not permit a Secret that the Pod uses (plugin/pkg/admission/serviceaccount in
- * Kubernetes). Fields of wrong types are left to validation, which rejects them.
+ * A new Pod, completed with the name, token and pull secrets of its account. It is refused if the account is
+ * missing, or does not permit a Secret that the Pod uses (plugin/pkg/admission/serviceaccount in Kubernetes).
+ * Fields of wrong types are left to validation, which rejects them.
  */
 export function completePod(input: CompletionInput, pod: JsonObject): JsonObject | CreationRefusal {
   const spec = pod['spec']
@@ -71,7 +71,7 @@ function missingAccount(namespace: string, name: string): CreationRefusal {
   )
 }
 
-/** The Pod decides, else its account; a token is mounted where neither does. */
+/** Whether a token is mounted: the Pod decides, else its account; the default is true. */
 function mountsToken(spec: JsonObject, account: JsonObject): boolean {
   const decision =
     valueAt(spec, 'automountServiceAccountToken') ??
@@ -79,7 +79,7 @@ function mountsToken(spec: JsonObject, account: JsonObject): boolean {
   return decision !== false
 }
 
-/** A Pod that lists pull secrets gets none of its account's. */
+/** Adds the account's pull secrets, unless the Pod lists its own. */
 function withPullSecrets(spec: JsonObject, account: JsonObject): JsonObject {
   const ofAccount = arrayAt(account, 'imagePullSecrets')
   const own = valueAt(spec, 'imagePullSecrets') ?? []
@@ -87,13 +87,19 @@ function withPullSecrets(spec: JsonObject, account: JsonObject): JsonObject {
   return isEmpty && ofAccount.length > 0 ? { ...spec, imagePullSecrets: ofAccount } : spec
 }
 
-/** Whether a Pod only shows one that its node runs from a file: no server decides what that contains. */
+/**
+ * Whether a Pod is a mirror of one that its node runs from a file; the server cannot change the content of that
+ * one.
+ */
 function isMirror(pod: JsonObject): boolean {
   const annotations = objectAt(pod, 'metadata', 'annotations')
   return NAMES.mirror.some((name) => valueAt(annotations, name) !== undefined)
 }
 
-/** Why a mirror Pod may not exist; undefined: it may. Its node runs it without any server’s consent, so it gets nothing from one. */
+/**
+ * Why a mirror Pod may not exist; undefined: it may. Its node runs it without permission of the API server, so
+ * it gets neither accounts nor Secrets.
+ */
 function mirrorFault(spec: JsonObject): string | undefined {
   const account = stringAt(spec, 'serviceAccountName') || stringAt(spec, 'serviceAccount')
   if (account !== '') return 'a mirror pod may not reference service accounts'
@@ -109,9 +115,9 @@ function mirrorFault(spec: JsonObject): string | undefined {
 }
 
 /**
- * Why a Pod may not use its Secrets under this account; undefined: it may. An account restricts its
- * Pods when an annotation of either brand says so: then they reach the Secrets that it lists, and no
- * others. A value that is no truth value restricts, too.
+ * Why a Pod may not use its Secrets under this account; undefined: it may. An account restricts its Pods if its
+ * annotation, ours or that of Kubernetes, says so: they may then use only the Secrets that it lists. A value
+ * that is not a boolean also restricts.
  */
 function forbiddenSecret(spec: JsonObject, account: JsonObject): string | undefined {
   if (!isRestricted(account)) return undefined
@@ -140,15 +146,15 @@ function namesIn(account: Json, field: string): ReadonlySet<string> {
   return new Set(names.filter((name) => name !== ''))
 }
 
-/** One mention of a Secret in a Pod. */
+/** One reference to a Secret in a Pod. */
 interface SecretReference {
-  /** The Secret; empty: the mention names none, or is malformed. */
+  /** The name of the Secret; empty: the reference names none, or is malformed. */
   readonly name: string
-  /** Where it stands, for people: `container "main" with envFrom referencing secret.secretName="x"`. */
+  /** The location of the reference, for people: `container "main" with envFrom referencing secret.secretName="x"`. */
   readonly text: string
 }
 
-/** Every Secret whose content a Pod reaches: by volumes of any type, and by variables of any container. */
+/** Every Secret that a Pod uses: in volumes of any type, and in variables of any container. */
 function* secretReferences(spec: Json | undefined): Generator<SecretReference> {
   for (const volume of arrayAt(spec, 'volumes')) yield* ofVolume(volume)
   for (const [field, what] of CONTAINERS) {
@@ -196,9 +202,9 @@ function textOf(value: Json | undefined): string {
 }
 
 /**
- * The spec with the token of its account, the certificate of the server and the namespace, mounted
- * read-only in all containers at both paths where a container has no mount of its own. A volume that
- * a copied Pod brings is used again.
+ * The spec with a volume of the account's token, the certificate of the server and the namespace, mounted
+ * read-only in all containers at each of the two paths where a container mounts nothing itself. If a copied Pod
+ * already has such a volume, that is used.
  */
 function withTokenVolume(spec: JsonObject, random: Random): JsonObject {
   const volumes = valueAt(spec, 'volumes') ?? []
@@ -234,7 +240,7 @@ function withMounts(container: Json, name: string): Json {
   return { ...container, volumeMounts: [...arrayAt(container, 'volumeMounts'), ...added] }
 }
 
-/** The paths of tokens at which a container mounts nothing itself; none where that cannot be read. */
+/** The token paths at which a container mounts nothing itself; empty if its mounts cannot be read. */
 function freePaths(container: Json): readonly string[] {
   if (!isJsonObject(container)) return []
   const mounts = valueAt(container, 'volumeMounts')

@@ -56,7 +56,7 @@ const columns: readonly Column[] = [
   wideColumn('Readiness Gates', 'Extra conditions that hold.', readinessGates),
 ]
 
-/** The variables by which a Pod finds Services, as they would be set if it started now. */
+/** The environment variables for finding Services, as a Pod would get them if it started now. */
 const podEnvironmentSubresource: DerivedSubresource = {
   name: 'environment',
   kind: 'PodEnvironment',
@@ -68,10 +68,10 @@ const podEnvironmentSubresource: DerivedSubresource = {
 
 const PHASES = ['Pending', 'Running', 'Succeeded', 'Failed', 'Unknown']
 
-/** What a Pod gets whose spec does not name a grace period. */
+/** The grace period of a Pod whose spec names none. */
 const DEFAULT_GRACE_SECONDS = 30
 
-/** What of a Pod is a stream. GET opens a WebSocket, POST a session of SPDY/3.1. */
+/** The subresources of a Pod that are streams. GET opens a WebSocket, POST a session of SPDY/3.1. */
 const podStreams: readonly StreamedSubresource[] = [
   { name: 'attach', kind: 'PodAttachOptions', methods: ['GET', 'POST'] },
   { name: 'exec', kind: 'PodExecOptions', methods: ['GET', 'POST'] },
@@ -117,8 +117,8 @@ function defaultPod(pod: Raw): Raw {
 }
 
 /**
- * Seconds that a Pod has to end: its node ends it, and then deletes it without grace. One that is
- * on no node, or has ended, needs none.
+ * The seconds that a Pod has to end: its node ends it, and then deletes it with a grace period of 0. A Pod that
+ * is on no node, or has ended, needs no grace period.
  */
 function podGraceSeconds(pod: JsonObject, requested: number | undefined): number {
   const phase = stringAt(pod, 'status', 'phase')
@@ -128,14 +128,14 @@ function podGraceSeconds(pod: JsonObject, requested: number | undefined): number
   return requested ?? (typeof own === 'number' ? own : DEFAULT_GRACE_SECONDS)
 }
 
-/** What endpoints are made of: containers and their ports, the node, the addresses. */
+/** The rules for a Pod: its containers and their ports, the node and the addresses, from which endpoints are made. */
 function checkPod(object: Reader): void {
   readMetadata(object, { namespaced: true, name: 'subdomain' })
   checkPodSpec(object.object('spec'))
   checkStatus(object.object('status'))
 }
 
-/** A Pod becomes an endpoint: it must not point at what a node offers to itself alone. */
+/** The addresses of a Pod become endpoints, so they must not be addresses that only the node itself can reach. */
 function checkStatus(status: Reader): void {
   checkOneOf(status, 'phase', PHASES)
   for (const [object, key] of [
@@ -175,8 +175,8 @@ function readinessGates(object: JsonObject): string {
 }
 
 /**
- * A Pod runs what it was created with, and stays a mirror or none; a node is chosen once. What is
- * filled in today and was not when the Pod was stored is no change.
+ * Most of a Pod is immutable: its spec, whether it is a mirror, and its node once chosen. A default that was
+ * added to the server after the Pod was stored does not count as a change.
  */
 function checkPodUpdate(next: Reader, old: Reader): void {
   const annotationsOf = (pod: Reader): Reader => pod.object('metadata').map('annotations')

@@ -10,7 +10,7 @@ import {
 import { READY } from '../../../resources/condition-names.ts'
 import { readCondition } from '../../../resources/status-condition.ts'
 
-/** What kubectl prints of a Pod. */
+/** The columns that kubectl prints for a Pod. */
 export interface PodSummary {
   /** Ready containers of all: `1/2`. */
   readonly ready: string
@@ -20,9 +20,8 @@ export interface PodSummary {
 }
 
 /**
- * A Pod in the words of kubectl's printers: the first init container that has
- * not done its part speaks for the Pod, then the first container that waits or
- * has ended, then the phase.
+ * A Pod in the words of kubectl's printers. The status is that of the first init container that is not
+ * complete, else that of the first container that waits or has ended, else the phase.
  */
 export function podSummary(pod: JsonObject, now: number): PodSummary {
   const beginning = beginningOf(pod)
@@ -40,13 +39,13 @@ export function podSummary(pod: JsonObject, now: number): PodSummary {
   }
 }
 
-/** How far the init containers have come. */
+/** The progress of the init containers. */
 interface Beginning {
-  /** Statuses up to the first that holds the Pod up. */
+  /** Statuses up to the first container that delays the Pod. */
   readonly seen: readonly Json[]
-  /** Those of them that run beside the containers. */
+  /** Those of them that are sidecars. */
   readonly sidecars: readonly Json[]
-  /** What that first one does; empty: none holds the Pod up. */
+  /** The status text of that container; empty: none delays the Pod. */
   readonly words: string
 }
 
@@ -97,7 +96,7 @@ function wordsOf(status: Json): string {
   return stringAt(ended, 'reason') || (signal === 0 ? `ExitCode:${code}` : `Signal:${signal}`)
 }
 
-/** One container has completed, another runs. */
+/** The status of a Pod in which one container has completed and another one runs. */
 function partly(pod: JsonObject): string {
   const { status } = readCondition(objectAt(pod, 'status'), READY)
   return status === 'True' ? 'Running' : 'NotReady'

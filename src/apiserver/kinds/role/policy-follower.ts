@@ -3,15 +3,15 @@ import { isJsonObject, type JsonObject } from '../../../lib/json.ts'
 import type { StoredEntry } from '../../../storage/store.ts'
 import type { Follower } from '../../cache/feed.ts'
 
-/** Puts one object into a policy, and takes the one of a key out of it. */
+/** Sets one object in a policy, and removes the one with a key. */
 interface PolicyPart {
   readonly set: (object: JsonObject) => void
   readonly remove: (namespace: string, name: string) => void
 }
 
 /**
- * The roles and bindings of the store as a policy: what was written on any replica decides here as
- * soon as the feed shows it. An object that cannot be read grants nothing.
+ * Keeps a policy up to date with the roles and bindings in the store: a write on any replica takes effect here
+ * as soon as the feed shows it. An unreadable object grants nothing.
  */
 export class PolicyFollower {
   readonly policy = new Policy()

@@ -14,11 +14,11 @@ import { checkLabelSelector } from '../shared/label-selector.ts'
 /** Lists that say which resources a rule is about. */
 const ABOUT_RESOURCES = ['apiGroups', 'resources', 'resourceNames'] as const
 
-/** 403 for who would put rules into a Role without having them in its namespace. */
+/** 403 for a user who adds rules to a Role without holding them in its namespace. */
 export const checkRoleWriter: WriterCheck = (writer, next, old) =>
   old !== undefined && grantsSame(next, old) ? undefined : checkRules('roles', writer, next, old)
 
-/** The same of a ClusterRole. Its labels count, too: they put its rules into aggregated roles. */
+/** The same for a ClusterRole. Its labels count, too, because they add its rules to aggregated roles. */
 export const checkClusterRoleWriter: WriterCheck = (writer, next, old) =>
   old !== undefined && grantsSame(next, old) && isDeepEqual(labelsOf(next), labelsOf(old))
     ? undefined
@@ -74,7 +74,7 @@ function checkRules(
   const subject = { plural, group: RBAC_GROUP, name }
   const action = { group: RBAC_GROUP, resource: plural, subresource: '', namespace, name }
   if (writer.permits({ verb: 'escalate', ...action })) return undefined
-  // A role that takes its rules from others may contain any: they are not known yet.
+  // The rules of an aggregated role are not known yet, so it may contain any rule.
   const isAggregated = [next, old].some((role) => role?.['aggregationRule'] !== undefined)
   const rules = [...rulesOfRole(next), ...(isAggregated ? EVERYTHING : [])]
   return escalation(writer, subject, { rules, namespace })

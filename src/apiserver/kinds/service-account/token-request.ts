@@ -10,7 +10,7 @@ import { StatusError } from '../../status/status.ts'
 import { badRequest, conflict, forbidden, notFound } from '../../status/status-errors.ts'
 import { BINDABLE } from '../shared/escalation.ts'
 
-/** `POST …/serviceaccounts/<name>/token`: a token for the account, which the server keeps nowhere. */
+/** `POST …/serviceaccounts/<name>/token`: a token for the account, which the server does not store. */
 export const tokenRequest: AnsweredSubresource = {
   name: 'token',
   type: { group: 'authentication.k8s.io', version: 'v1', kind: 'TokenRequest' },
@@ -18,7 +18,7 @@ export const tokenRequest: AnsweredSubresource = {
   answer: answerTokenRequest,
 }
 
-/** A token with more would be longer than those that the server accepts. */
+/** With more, a token would be longer than the server accepts. */
 const MAX_AUDIENCE_BYTES = 4096
 
 const LIFETIME_FAULT = `must be a number of seconds from ${TOKEN_LIFETIMES.least} to ${TOKEN_LIFETIMES.most}`
@@ -63,7 +63,7 @@ async function answerTokenRequest(
   }
 }
 
-/** The object with which the token ends; undefined: the request names none. */
+/** The object that the token is bound to; undefined: the request names none. */
 function boundObject(
   objects: ObjectReader,
   account: JsonObject,

@@ -79,10 +79,7 @@ export const services: Resource = {
   defaults: defaultService,
 }
 
-/**
- * What is fixed once a load balancer exists: its class, and where it checks
- * for the health of a node. Both go with the type.
- */
+/** The class of a load balancer and its health check port are immutable. A change of type removes both. */
 function checkServiceUpdate(next: Reader, old: Reader): void {
   const [spec, before] = [next.object('spec'), old.object('spec')]
   if (!isBalanced(spec) || !isBalanced(before)) return
@@ -107,8 +104,8 @@ function captureWarnings(next: JsonObject, old: JsonObject | undefined): readonl
 }
 
 /**
- * No Service may capture a node's own address as an externalIP: it would take the ports that the
- * node serves itself. The address of a load balancer may be a node's.
+ * No Service may capture a node's own address as an externalIP, because it would take over ports that the node
+ * itself serves. A load balancer may have the address of a node.
  */
 function nodeCapture(
   objects: ObjectReader,
@@ -123,7 +120,7 @@ function nodeCapture(
   return invalidValue(taken.field, taken.text, "must not be a node's own address")
 }
 
-/** The newly captured addresses that the author names, and no load balancer. */
+/** The newly captured addresses in `externalIPs`, without those of load balancers. */
 function newExternalIPs(next: JsonObject, old: JsonObject | undefined): readonly CapturedAddress[] {
   return newlyCaptured(next, old).filter(({ field }) => field.startsWith('spec.'))
 }
@@ -148,7 +145,7 @@ function defaultSpec(given: Raw): Raw {
   return changeEach(defaultAffinity(fill(spec, policies)), 'ports', defaultPort)
 }
 
-/** Reachable from outside: a node port, a load balancer, or an externalIP of a ClusterIP. */
+/** Whether the Service can be reached from outside: by node ports, a load balancer, or externalIPs. */
 function isExternal(spec: Raw): boolean {
   const type = ownField(spec, 'type')
   const ips = ownField(spec, 'externalIPs')
@@ -156,7 +153,7 @@ function isExternal(spec: Raw): boolean {
   return type === 'ClusterIP' && Array.isArray(ips) && ips.length > 0
 }
 
-/** Without affinity its configuration means nothing and goes. */
+/** The configuration of session affinity is removed if there is no affinity. */
 function defaultAffinity(spec: Raw): Raw {
   const affinity = ownField(spec, 'sessionAffinity')
   if (affinity === 'None') return without(spec, 'sessionAffinityConfig')
@@ -166,7 +163,7 @@ function defaultAffinity(spec: Raw): Raw {
   return change(spec, 'sessionAffinityConfig', inner)
 }
 
-/** A target of 0 means that none was given. */
+/** A target port of 0 counts as absent. */
 function defaultPort(given: Raw): Raw {
   const port = defaultProtocol(given)
   const number = ownField(port, 'port')
@@ -211,9 +208,8 @@ function isString(value: Json): value is string {
 }
 
 /**
- * A Service that may be written. Fields that another type of Service would use
- * (a node port of a ClusterIP Service, say) are let through: who changes only the
- * type sends them along, and the server clears them afterwards.
+ * The rules for a Service. Fields of another type (such as the node port of a ClusterIP Service) are accepted
+ * here: a client that changes only the type still sends them, and the server removes them afterwards.
  */
 function checkService(object: Reader): void {
   readService(object)
@@ -233,7 +229,7 @@ function checkService(object: Reader): void {
   }
 }
 
-/** The name becomes one of DNS and of variables: it starts with a letter. */
+/** The name is used in DNS and in environment variables, so it must begin with a letter. */
 function checkName(metadata: Reader): void {
   const name = metadata.value('name')
   if (typeof name === 'string' && isLabel(name) && !/^[a-z]/.test(name)) {
@@ -286,9 +282,9 @@ function checkTopologyMode(annotations: Reader): void {
 }
 
 /**
- * Refuses source ranges without a prefix length, in the field and its annotations. A node reads such
- * an address as a network of one; a Service that is written has to state the length. `readSourceRanges`
- * finds whatever else is no network.
+ * Refuses source ranges without a prefix length, in the field and its annotations. A node reads such an address
+ * as a network of one address, but a write must state the length. Other invalid networks are found by
+ * `readSourceRanges`.
  */
 function refuseBareSourceRanges(spec: Reader, annotations: Reader): void {
   const field = 'loadBalancerSourceRanges'

@@ -11,7 +11,7 @@ import { forbidden } from '../../status/status-errors.ts'
 import { changePresent } from './edit.ts'
 
 const FROZEN = { forbidden: 'field is immutable when `immutable` is set' }
-const FIXED = 'field is immutable; delete the object and create it anew'
+const FIXED = 'field is immutable; delete the object and create it again'
 
 /** A field that may be absent or empty, and otherwise must be one of these. */
 export function checkOneOf(object: Reader, key: string, values: readonly string[]): void {
@@ -28,14 +28,14 @@ export function checkSubdomain(object: Reader, key: string): void {
   checkField(object, key, (value) => typeof value === 'string' && isSubdomain(value), DNS_FAULT)
 }
 
-/** The name of another object, which must be there. */
+/** The name of another object, which must be given. */
 export function checkName(object: Reader, form: 'subdomain' | 'segment', key = 'name'): void {
   const value = object.value(key)
   const isName = form === 'segment' ? isPathSegment : isSubdomain
   if (typeof value !== 'string' || !isName(value)) object.refuse(key, NAME_FAULT)
 }
 
-/** Which protocol an application speaks on a port: `http`, `kubernetes.io/h2c`. */
+/** The application protocol of a port, such as `http` or `kubernetes.io/h2c`. */
 export function checkAppProtocol(port: Reader): void {
   const isName = (value: unknown) => typeof value === 'string' && isQualifiedName(value)
   checkField(port, 'appProtocol', isName, APP_PROTOCOL_FAULT)
@@ -113,7 +113,7 @@ function writeAll(amounts: Raw): Raw {
   return Object.fromEntries(entries) as Raw
 }
 
-/** 403 for what the agents of nodes may not write. */
+/** 403 for objects that node agents may not write. */
 export function nodeRule(rule: NodeWriteRule, plural: string, group: string): WriterCheck {
   return ({ user }, next, old) => {
     const why = rule(user, next, old)

@@ -6,10 +6,10 @@ const MAX_BYTES = 1 << 20
 const KEY_FAULT = 'must be a key: at most 253 of A-Z, a-z, 0-9, -, _ and ., not starting with ..'
 const FAULTS = { text: 'must be a string', base64: 'must be base64' } as const
 
-/** How the values of a data map are written. */
+/** The encoding of the values of a data map. */
 type Form = keyof typeof FAULTS
 
-/** Checks a map from keys to values, which may be secret and are never shown; its size in bytes. */
+/** Checks a map from keys to values. Values may be secret and are never shown. @returns the size in bytes */
 export function checkData(object: Reader, key: string, form: Form): number {
   if (!isReadable(object, key)) {
     object.withhold(key, 'must be a map of strings')
@@ -26,7 +26,10 @@ export function checkData(object: Reader, key: string, form: Form): number {
   return bytes
 }
 
-/** Whether there is a map, or nothing, at `key`: anything else must not be read, or it is shown. */
+/**
+ * Whether the value at `key` is a map or absent. Any other value must not be read, because its message would
+ * show it.
+ */
 export function isReadable(object: Reader, key: string): boolean {
   const value = object.value(key)
   return value === undefined || isRaw(value)
@@ -47,7 +50,7 @@ function sizeOf(value: unknown, form: Form): number | undefined {
   return isBase64 ? Buffer.byteLength(value, 'base64') : undefined
 }
 
-/** Base64 may be broken into lines, which mean nothing. */
+/** Removes the line breaks that base64 may contain. */
 export function joinBase64Lines(data: Raw): Raw {
   const joined = Object.entries(data).map(
     ([key, value]) =>

@@ -1,6 +1,6 @@
 import { isRaw, ownField, type Raw } from '../../../resources/reader.ts'
 
-/** The object with these values where it has none, or an empty text. */
+/** The object with these values for fields that are absent or an empty text. */
 export function fill(object: Raw, values: Raw): Raw {
   const missing = Object.entries(values).filter(([key]) => (ownField(object, key) ?? '') === '')
   return missing.length === 0 ? object : { ...object, ...Object.fromEntries(missing) }

@@ -1,10 +1,10 @@
 import type { Reader } from '../../../resources/reader.ts'
 import { checkAppProtocol, checkItemCount } from './checks.ts'
 
-/** As many as Kubernetes allows: a Service may have more than a hundred. */
+/** The maximum number of ports, as in Kubernetes. */
 const MAX_PORTS = 20_000
 
-/** The rules between endpoint ports; each by itself is checked where it is read. */
+/** The rules between endpoint ports, and for each port. */
 export function checkEndpointPorts(object: Reader, { mayBeAny }: { mayBeAny: boolean }): void {
   const ports = object.objects('ports')
   checkItemCount(object, 'ports', MAX_PORTS)

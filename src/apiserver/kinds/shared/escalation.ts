@@ -8,18 +8,18 @@ import type { StoredResource } from '../../resource/resource.ts'
 import type { StatusError } from '../../status/status.ts'
 import { forbidden, type Subject } from '../../status/status-errors.ts'
 
-/** The kinds of objects that a token can be bound to, by the word that its claims have for them. */
+/** The kinds of objects that a token can be bound to, by their name in the claims. */
 export const BINDABLE: Readonly<Record<BoundKind, Bindable>> = {
   pod: { kind: 'Pod', plural: 'pods', namespaced: true },
   secret: { kind: 'Secret', plural: 'secrets', namespaced: true },
   node: { kind: 'Node', plural: 'nodes', namespaced: false },
 }
 
-/** Rules that one error lists. */
+/** The maximum number of rules that one error lists. */
 const MAX_LISTED = 10
 const MAX_TEXT = 4096
 
-/** 403 for who would grant rules, in a namespace or the whole cluster, without having them. */
+/** 403 for a user who grants rules, in a namespace or in the whole cluster, without holding them. */
 export function escalation(
   { user, rulesIn }: WriterAccess,
   subject: Subject,
@@ -36,7 +36,7 @@ export function escalation(
   return forbidden(subject, `${what}:\n${listed}${left > 0 ? `\nand ${left} more` : ''}`)
 }
 
-/** Whether two states of a role or binding grant the same: they differ in their metadata alone. */
+/** Whether two states of a role or binding grant the same: they differ only in their metadata. */
 export function grantsSame(next: JsonObject, old: JsonObject): boolean {
   const content = (object: JsonObject) => without(object, 'metadata', 'kind', 'apiVersion')
   return isDeepEqual(content(next), content(old))
@@ -68,8 +68,8 @@ function goList(texts: readonly string[]): string {
   return `[${texts.map((text) => JSON.stringify(text)).join(' ')}]`
 }
 
-/** A kind of objects with which a token may end. */
+/** A kind of objects that a token can be bound to. */
 interface Bindable extends StoredResource {
-  /** As a request names it. */
+  /** The kind, as a request names it. */
   readonly kind: string
 }

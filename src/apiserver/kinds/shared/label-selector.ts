@@ -29,7 +29,7 @@ export function checkLabelSelector(selector: Reader): void {
   }
 }
 
-/** Whether a selector that was checked selects everything. */
+/** Whether a selector selects everything; the selector must have been checked. */
 export function isEmptySelector(selector: Reader): boolean {
   const pairs = selector.object('matchLabels').keys().length
   return pairs + selector.list('matchExpressions').length === 0

@@ -3,7 +3,7 @@ import type { Resource, Review } from '../../resource/resource.ts'
 type Declared = Pick<Resource, 'plural' | 'singular' | 'kind' | 'namespaced' | 'versions'> &
   Partial<Pick<Resource, 'validate' | 'isConfidential'>> & { readonly review: Review }
 
-/** A kind whose objects are questions: the server answers them and stores none. */
+/** A kind whose objects are requests that the server answers and does not store. */
 export function reviewResource(declared: Declared): Resource {
   return {
     validate: () => undefined,

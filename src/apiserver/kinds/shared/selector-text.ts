@@ -1,6 +1,6 @@
 import { arrayAt, type Json, objectAt, scalarText, stringAt } from '../../../lib/json.ts'
 
-/** The same for people: `<none>` for one that is empty. */
+/** A selector as text for people; `<none>` if it is empty. */
 export function selectorText(selector: Json | undefined): string {
   return queryText(selector) || '<none>'
 }

@@ -7,11 +7,11 @@ import { type HeaderQuestion, type ReplyHeader, readHeader } from './read-record
 export type DiscardReason =
   /** Header or question cannot be read. */
   | 'malformed'
-  /** A query, or of an opcode other than QUERY. */
+  /** It is a query, or has an opcode other than QUERY. */
   | 'not-a-response'
-  /** Of another id. */
+  /** It has another id. */
   | 'id'
-  /** Of another name, type or class. */
+  /** It has another name, type or class. */
   | 'question'
 
 /** Servers that do not understand a query may leave its question out. */

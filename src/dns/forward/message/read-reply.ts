@@ -28,7 +28,7 @@ const UNNAMED_TYPE = 0xff00
 
 const WITHOUT_EDNS = new Set<number>([RCODE.formatError, RCODE.notImplemented, RCODE.badVersion])
 
-/** What an upstream says about a question, checked and without what the question did not request. */
+/** The answer of an upstream to a question, checked, and without records that the question did not request. */
 export interface UpstreamAnswer {
   /** 0 (NOERROR) or 3 (NXDOMAIN). */
   readonly rcode: number
@@ -36,13 +36,13 @@ export interface UpstreamAnswer {
   /** TTLs as the upstream gives them, in seconds. */
   readonly answers: readonly Answer[]
   readonly authorities: readonly Answer[]
-  /** Of NXDOMAIN and NODATA: seconds for which that holds (RFC 2308 §5), 0 without an SOA record. */
+  /** For NXDOMAIN and NODATA: the seconds for which the denial may be cached (RFC 2308 §5), 0 without an SOA record. */
   readonly negativeTtl: number | undefined
   /** Bytes of both sections without compression. */
   readonly wireBytes: number
 }
 
-/** Why a reply of an upstream is no answer. */
+/** Why a reply of an upstream cannot be used. */
 export type ReplyFault =
   /** It refuses EDNS: FORMERR, NOTIMP or BADVERS. */
   | 'edns'
@@ -50,9 +50,9 @@ export type ReplyFault =
   | 'refused'
   /** Another RCODE. */
   | 'rcode'
-  /** Records that cannot be read, or have no representation. */
+  /** It has records that cannot be read, or have no representation. */
   | 'undecodable'
-  /** Larger than a message can be, without compression. */
+  /** Without compression it is larger than a message can be. */
   | 'oversized'
 
 /** The answer of a reply that matches the query, and is not truncated, or what is wrong with it. */
@@ -87,7 +87,7 @@ function negativeTtlOf(soa: WireRecord | undefined): number {
   return Math.min(soa.ttl, soa.rdata.readUInt32BE(soa.rdata.length - 4))
 }
 
-/** With the upper bits that the OPT record adds (RFC 6891 §6.1.3). */
+/** The RCODE, with the upper bits from the OPT record (RFC 6891 §6.1.3). */
 function fullRcode(header: ReplyHeader, { additionals }: Sections): number {
   const opt = additionals.find(({ type }) => type === TYPE.opt)
   return opt === undefined ? header.rcode : ((opt.ttl >>> 24) << 4) | header.rcode
@@ -146,20 +146,20 @@ function isEncodedAs(answers: readonly Answer[], message: Buffer): boolean {
   return again.subarray(HEADER_LENGTH).equals(message.subarray(HEADER_LENGTH))
 }
 
-/** What of a reply belongs to its question. */
+/** The part of a reply that belongs to its question. */
 interface RelevantRecords {
   /** The records of the name, and of the names to which CNAME records lead from it. */
   readonly answers: readonly WireRecord[]
   readonly authorities: readonly WireRecord[]
-  /** Whether `answers` has none of the type in question: NXDOMAIN or NODATA (RFC 2308). */
+  /** Whether `answers` has no record of the queried type: NXDOMAIN or NODATA (RFC 2308). */
   readonly isNegative: boolean
-  /** The SOA record that covers the last name of the chain, of a negative answer. */
+  /** In a negative answer: the SOA record that covers the last name of the chain. */
   readonly soa: WireRecord | undefined
 }
 
 /**
- * Drops what the question did not request: an upstream, or an attacker who guessed its reply, must not say
- * anything about other names.
+ * Drops records that the question did not request: neither an upstream nor an attacker who forges its reply may
+ * add records of other names.
  */
 function relevantRecords(
   query: Query,
@@ -178,7 +178,10 @@ function relevantRecords(
   return { answers, authorities, isNegative, soa: isNegative ? soa : undefined }
 }
 
-/** The name of the question, then the target of each CNAME in order; a circle ends the chain, or `MAX_CHAIN`. */
+/**
+ * The name of the question, then the target of each CNAME in order; the chain ends at a loop or after
+ * `MAX_CHAIN` names.
+ */
 function chainOf(query: Query, answers: readonly WireRecord[]): ReadonlySet<string> {
   const targets = new Map<string, string>()
   for (const record of answers) {

@@ -11,10 +11,10 @@ const LENGTH_BYTES = 2
 
 const IDS = 65_536
 
-/** Why an attempt brought no answer; `truncated` is a reply over TCP that is still truncated. */
+/** Why an attempt got no answer; `truncated` is a reply over TCP that is still truncated. */
 export type AttemptFault = ExchangeFault | ReplyFault | 'truncated'
 
-/** Faults of an upstream that does not work; with the others it replied. */
+/** Faults with which the upstream did not reply; with all others it replied. */
 export const WITHOUT_REPLY: ReadonlySet<AttemptFault | 'timeout'> = new Set([
   'unreachable',
   'ended',
@@ -22,7 +22,7 @@ export const WITHOUT_REPLY: ReadonlySet<AttemptFault | 'timeout'> = new Set([
   'timeout',
 ])
 
-/** One query to one upstream, with what follows from its reply. */
+/** One query to one upstream, including the repetitions that its reply requires. */
 export interface Attempt {
   readonly upstream: Upstream
   readonly query: Query
@@ -53,15 +53,15 @@ async function queryOverTcp(exchange: Exchange & Attempt): Promise<UpstreamAnswe
 
 function answerOf({ message, header }: MatchedReply, { query, edns }: Exchange) {
   const answer = readReply(message, header, query)
-  // Without EDNS the same RCODEs say that the question itself is refused.
+  // Without EDNS these RCODEs mean that the question itself is refused.
   return answer === 'edns' && !edns ? 'rcode' : answer
 }
 
 /**
- * Sends a query in a datagram and awaits its reply, until the signal ends it. Each exchange has a socket and with
- * it a random port of its own; the socket is connected, so the kernel drops datagrams from other addresses and
- * ports and reports a port where nothing listens. What arrives and is no reply is discarded: together with the id
- * a forger has to guess about 31 bits (RFC 5452).
+ * Sends a query in a datagram and awaits its reply, until the signal ends it. Each exchange has a socket and
+ * with it a random port of its own; the socket is connected, so the kernel drops datagrams from other addresses
+ * and ports and reports a port where nothing listens. Messages that are not a reply are discarded. A forger has
+ * to guess about 31 bits, of the port and the id (RFC 5452).
  */
 async function udpExchange(exchange: Exchange): Promise<MatchedReply | ExchangeFault> {
   const { upstream, query, id, signal } = exchange
@@ -87,8 +87,8 @@ async function udpExchange(exchange: Exchange): Promise<MatchedReply | ExchangeF
 }
 
 /**
- * Sends a query over a TCP connection of its own and awaits its reply, until the signal ends it. The reply's
- * length stands before it in two bytes (RFC 1035 §4.2.2), so at most 64 KiB are kept.
+ * Sends a query over a TCP connection of its own and awaits its reply, until the signal ends it. A length of
+ * two bytes precedes the reply (RFC 1035 §4.2.2), so at most 64 KiB are buffered.
  */
 async function tcpExchange(exchange: Exchange): Promise<MatchedReply | ExchangeFault> {
   const { upstream, query, id, signal } = exchange
@@ -122,7 +122,7 @@ async function firstMessage(socket: Socket, signal: AbortSignal): Promise<Buffer
   return result
 }
 
-/** Takes what arrives, and passes the first message on when it is complete. */
+/** Collects chunks, and passes on the first message when it is complete. */
 function collector(onMessage: (message: Buffer) => void): (chunk: Buffer) => void {
   const chunks: Buffer[] = []
   let bytes = 0
@@ -149,7 +149,7 @@ interface Exchange {
   readonly edns: boolean
   /** Ends the exchange: by then its socket is closed. */
   readonly signal: AbortSignal
-  /** A message arrived that is no reply to this query. */
+  /** Called for each message that is not a reply to this query. */
   readonly onDiscard: (reason: DiscardReason) => void
 }
 

@@ -8,11 +8,11 @@ import { type AttemptFault, runAttempt, WITHOUT_REPLY } from './attempt.ts'
 import type { Upstream } from './upstream.ts'
 import type { UpstreamHealth } from './upstream-health.ts'
 
-/** When a question goes to which upstream, and when it ends. */
+/** The times at which attempts start and end. */
 export interface AttemptSchedule {
-  /** Milliseconds until the next attempt begins, unless the last one failed before; less than `totalMs`. */
+  /** Milliseconds until the next attempt begins; it begins at once when the last one failed. Less than `totalMs`. */
   readonly attemptMs: number
-  /** Attempts, over all upstreams in turn. */
+  /** The number of attempts, over all upstreams in turn. */
   readonly maxAttempts: number
   /** Milliseconds for the whole question. */
   readonly totalMs: number
@@ -32,7 +32,7 @@ export interface UpstreamObserver {
   discarded(upstream: Upstream, reason: DiscardReason): void
 }
 
-/** What queries run with. */
+/** The dependencies of a query. */
 export interface UpstreamContext {
   readonly schedule: AttemptSchedule
   readonly health: UpstreamHealth
@@ -42,9 +42,9 @@ export interface UpstreamContext {
 }
 
 /**
- * The first answer of any upstream; undefined when none answers in time, or the signal is aborted. An attempt that is
- * late goes on beside the next one, so that an upstream that needs longer than `attemptMs` is heard, too. All
- * sockets are closed when the promise resolves.
+ * The first answer of any upstream; undefined when none answers in time, or the signal is aborted. A late
+ * attempt continues in parallel to the next one, so the answer of an upstream that needs longer than
+ * `attemptMs` is also used. All sockets are closed when the promise resolves.
  */
 export async function queryUpstreams(
   query: Query,
@@ -106,7 +106,7 @@ interface StartedAttempt {
   readonly sentAt: number
 }
 
-/** Whether the attempt brought an answer, which `race` then has. */
+/** Runs an attempt. Returns whether it got an answer, which `race` then holds. */
 async function observedAttempt(
   { upstream, query, sentAt }: StartedAttempt,
   context: UpstreamContext,

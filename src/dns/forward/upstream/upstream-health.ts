@@ -16,23 +16,23 @@ export interface UpstreamChange extends AwayUpstream {
   readonly isAway: boolean
 }
 
-/** So many pauses in a row are no lost packet. */
+/** After this many pauses in a row the cause is not a lost packet. */
 const AWAY_PAUSES = 2
 
 interface HealthState {
-  /** Pauses without an answer between them. */
+  /** The number of pauses without an answer in between. */
   pauses: number
   /** When the first of these pauses began. */
   since: number
-  /** When the present pause began, and when it ends, in milliseconds since the epoch. */
+  /** When the current pause began, and when it ends, in milliseconds since the epoch. */
   pausedAt: number
   pausedUntil: number
 }
 
 /**
- * Which upstreams answer, as far as questions show: there are no probes. One that does not answer is passed over
- * for a second, twice as long each further time, at most for 30 s. Then one question goes to it, while the others
- * still pass it over; its answer ends that.
+ * Which upstreams answer, as observed with questions: there are no probes. An upstream that does not answer is
+ * paused for a second, then twice as long each time, up to 30 s. After a pause one question is sent to it,
+ * while others still avoid it; a reply ends the pauses.
  */
 export class UpstreamHealth {
   readonly #states: ReadonlyMap<string, HealthState>
@@ -57,8 +57,8 @@ export class UpstreamHealth {
   }
 
   /**
-   * All upstreams in the order in which a question shall go to them: those that answer in their own order, then
-   * those that are passed over, the one first whose pause ends first.
+   * All upstreams in the order in which to query them: those that answer, in their configured order, then those
+   * that are paused, by the end of their pause.
    */
   order(): readonly Upstream[] {
     const now = this.#clock.now()
@@ -72,12 +72,12 @@ export class UpstreamHealth {
     return order
   }
 
-  /** Whether every upstream is passed over at present. */
+  /** Whether every upstream is currently paused. */
   get isAway(): boolean {
     return [...this.#states.values()].every(({ pauses }) => pauses > 0)
   }
 
-  /** Those that have not answered for two pauses or more. */
+  /** The upstreams that have not answered for two pauses or more. */
   get away(): readonly AwayUpstream[] {
     return this.#upstreams.flatMap((upstream) => {
       const { pauses, since } = this.#stateOf(upstream)
@@ -85,7 +85,7 @@ export class UpstreamHealth {
     })
   }
 
-  /** The upstream replied, whatever it said. */
+  /** Records that the upstream replied, with whatever result. */
   answered(upstream: Upstream): void {
     const state = this.#stateOf(upstream)
     const { pauses, since } = state
@@ -94,7 +94,10 @@ export class UpstreamHealth {
     if (pauses >= AWAY_PAUSES) this.#onChange({ upstream, since, isAway: false })
   }
 
-  /** The upstream did not reply to a message sent at `sentAt`. Only the first failure of a burst counts. */
+  /**
+   * Records that the upstream did not reply to a message sent at `sentAt`. Only the first failure of a burst
+   * counts.
+   */
   failed(upstream: Upstream, sentAt: number): void {
     const state = this.#stateOf(upstream)
     if (state.pauses > 0 && sentAt <= state.pausedAt) return

@@ -3,7 +3,7 @@ import { hostPort, type IpAddress, parseIp, splitHostPort } from '../../../lib/i
 const DNS_PORT = 53
 /** A link-local address with the interface through which it is reached (RFC 4007 §11). */
 const ZONED = /^(fe[89ab][0-9a-f]:[0-9a-f:.]*)%([\w.-]{1,15})$/i
-/** Addresses of no single host: unspecified, multicast and broadcast. */
+/** Addresses that are not of a single host: unspecified, multicast and broadcast. */
 const NO_HOST = /^(?:0\.|22[4-9]\.|23\d\.|255\.255\.255\.255$|::$|ff[0-9a-f]{2}:|::ffff:)/
 
 /** A DNS server to which questions are forwarded. */

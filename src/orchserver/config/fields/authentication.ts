@@ -13,7 +13,7 @@ export const AUTHENTICATION_FIELDS: FieldsOf<
     flag: 'anonymous-paths',
     type: identityTypes.urlPaths,
     fallback: DEFAULT_ANONYMOUS_PATHS,
-    doc: 'Paths, with those below them, that need no credentials. Nothing else is answered to who proves nothing. Add /.well-known/openid-configuration and /openid/v1/jwks where others verify tokens of this cluster. Empty: none.',
+    doc: 'Paths, with those below them, that need no credentials. Every other request without credentials is refused. Add /.well-known/openid-configuration and /openid/v1/jwks where others verify tokens of this cluster. Empty: none.',
     reload: 'restart',
   },
   'authentication.clientCAFile': {

@@ -18,7 +18,7 @@ type ServingField =
   | 'page.enabled'
   | 'logging.verbosity'
 
-/** Where it keeps what, and where and as whom it serves. */
+/** Where the server stores its files, its addresses, and its serving certificate. */
 export const SERVING_FIELDS: FieldsOf<OrchServerConfiguration, ServingField> = {
   dataDir: {
     flag: 'data-dir',

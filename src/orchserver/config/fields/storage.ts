@@ -22,7 +22,7 @@ type Storage =
   | PathsUnder<OrchServerConfiguration, 'etcd'>
   | PathsUnder<OrchServerConfiguration, 'services'>
 
-/** Where the state of the cluster is kept, and what is handed out of it. */
+/** Where the state of the cluster is stored, and the ranges that ClusterIPs and node ports are allocated from. */
 export const STORAGE_FIELDS: FieldsOf<OrchServerConfiguration, Storage> = {
   'etcd.servers': {
     flag: 'etcd-servers',

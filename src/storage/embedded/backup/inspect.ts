@@ -19,7 +19,7 @@ export interface Finding {
 
 /** The result of an inspection. */
 export interface Inspection {
-  /** Those of the file first, then those of entries by key. */
+  /** Findings about the file first, then those about entries, by key. */
   readonly findings: readonly Finding[]
   /** Whether the file carries the checksum of its whole content; only backups do. */
   readonly isSealed: boolean

@@ -28,20 +28,20 @@ export interface RestoreOptions {
 export interface Restored {
   /** The newest revision of the restored store. */
   readonly revision: number
-  /** Whether the backup had a checksum of its whole content; those of older versions have none. */
+  /** Whether the backup had a checksum of its whole content; backups of older versions have none. */
   readonly isVerified: boolean
 }
 
 /**
- * Replaces the store of a data directory, which no server may use, by a backup. The whole backup
- * is verified first: a damaged one replaces nothing. An interrupted restore is finished before, as it
- * replaces a store, too.
+ * Replaces the store of a data directory, which no server may use, by a backup. The whole backup is verified
+ * first: a damaged one replaces nothing. An interrupted earlier restore is finished first, because it also
+ * replaces the store.
  *
- * The revisions of the restored store begin above every one that the old store can have used, and
- * all older ones are `compacted`. So a client with an older revision lists again, and never takes
- * an older state for a newer one.
- * @throws NP_STORAGE_LOCKED while a server runs; NP_STORAGE_CORRUPT for a damaged backup; NP_STORAGE_SCHEMA for another
- * database; NP_STORAGE_OPEN; the errors of SQLite
+ * The revisions of the restored store begin above every revision that the old store can have used, and all
+ * older ones are `compacted`. A client that holds an older revision therefore lists again, and never takes an
+ * older state for a newer one.
+ * @throws NP_STORAGE_LOCKED while a server runs; NP_STORAGE_CORRUPT for a damaged backup; NP_STORAGE_SCHEMA for
+ * another database; NP_STORAGE_OPEN; the errors of SQLite
  */
 export async function restoreEmbeddedStore(options: RestoreOptions): Promise<Restored> {
   const { from, directory, clock = systemClock, examine = ANY_VALUE } = options
@@ -97,12 +97,15 @@ async function verifiedCopy(from: string, file: string, examine: Examine): Promi
   }
 }
 
-/** Removes a database with its log, which SQLite would replay into the next file of that name. */
+/** Removes a database with its write-ahead log, which SQLite would replay into the next file of that name. */
 function removeDatabase(file: string): void {
   for (const suffix of ['', '-wal', '-shm']) rmSync(file + suffix, { force: true })
 }
 
-/** Moves the newest revision above all that were used, and compacts what is older. @returns that revision */
+/**
+ * Moves the newest revision above all revisions that were used, and compacts what is older. @returns the new
+ * newest revision
+ */
 function startNewHistory(file: string, { replaced, now }: NewHistory): number {
   const database = openForWriting(file, now)
   try {
@@ -121,7 +124,7 @@ function startNewHistory(file: string, { replaced, now }: NewHistory): number {
   }
 }
 
-/** The newest revision of the store that is replaced; 0 when there is no readable one. */
+/** The newest revision of the store that is replaced; 0 when there is no readable store. */
 function newestOf(directory: string): number {
   const { store } = storeFiles(directory)
   if (!existsSync(store)) return 0

@@ -38,7 +38,7 @@ test.each([
   database.close()
   await expect(newStore({ directory })).rejects.toMatchObject({
     code: 'NP_STORAGE_SCHEMA',
-    message: expect.stringContaining('no store'),
+    message: expect.stringContaining('not a store'),
   })
 })
 

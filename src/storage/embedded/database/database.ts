@@ -22,8 +22,8 @@ const STEPS: readonly string[] = [
 ]
 
 /**
- * In WAL mode with `synchronous = FULL` a commit returns when the log is on the
- * disk. Pages are cached sparingly: the kernel caches the file anyway.
+ * In WAL mode with `synchronous = FULL` a commit returns when the log is on the disk. SQLite's page cache is
+ * small, because the kernel caches the file anyway.
  */
 const SETTINGS = `
   PRAGMA journal_mode = WAL;
@@ -90,8 +90,8 @@ function upgradeTables(database: DatabaseSync, now: number): void {
 }
 
 /**
- * Replaces a point (`revision-line.ts`) whose time is in the future: a clock that was ahead set it, and the
- * line would be too low until that time. The newest revision and the present time are a point, too.
+ * Replaces a point (`revision-line.ts`) whose time is in the future. A clock that was ahead set it, and the
+ * line would be too low until that time. The newest revision at the present time is a valid point, too.
  */
 function replaceFuturePoint(database: DatabaseSync, now: number): void {
   const { oldest, lineRevision, lineTime } = readMeta(database)
@@ -102,9 +102,9 @@ function replaceFuturePoint(database: DatabaseSync, now: number): void {
 }
 
 /**
- * Migrates a database from schema 1 to schema 2, which has checksums, in one transaction: after a
- * crash the old one is there, and the next start migrates it. The tables
- * are created anew, so that they are exactly those of a new store.
+ * Migrates a database from schema 1 to schema 2, which has checksums, in one transaction: after a crash the old
+ * database is still there, and the next start migrates it. The tables are created again, so that they are
+ * exactly those of a new store.
  */
 function migrateFromFirst(database: DatabaseSync): void {
   registerChecksums(database)

@@ -9,14 +9,12 @@ export const SCHEMA = 2
 const READABLE: readonly number[] = [1, SCHEMA]
 
 /**
- * The table `log` has one row for each change: the present state is the newest row of each
- * key, so no second table can disagree. `created` is 0 where the key was
- * deleted. `by_key` answers lists without reading a value. `checksum` covers the
- * whole row (`row-checksum.ts`).
+ * The table `log` has one row for each change: the present state is the newest row of each key, so no second
+ * table can disagree. `created` is 0 where the key was deleted. `by_key` answers lists without reading a value.
+ * `checksum` covers the whole row (`row-checksum.ts`).
  *
- * `meta` holds what the rows do not: `oldest`, the revision up to which history
- * is forgotten (after a restore also the newest); `line_revision` and
- * `line_time`, see `revision-line.ts`.
+ * `meta` holds what does not follow from the rows: `oldest`, the revision up to which history is forgotten
+ * (after a restore also the newest); `line_revision` and `line_time`, see `revision-line.ts`.
  */
 export const TABLES: readonly string[] = [
   `CREATE TABLE log (
@@ -49,7 +47,7 @@ export function schemaVersion(database: DatabaseSync): number {
 }
 
 /**
- * Refuses the database of another program, which the names of its tables show, and a newer schema.
+ * Refuses a newer schema, and the database of another program, recognized by the names of its tables.
  * @throws NP_STORAGE_SCHEMA
  */
 export function refuseOther(database: DatabaseSync, file: string): void {
@@ -89,7 +87,7 @@ function oneLine(sql: string): string {
 }
 
 function notAStore(file: string): NodeProxyError {
-  return new NodeProxyError('NP_STORAGE_SCHEMA', 'the database is no store of this program', {
+  return new NodeProxyError('NP_STORAGE_SCHEMA', 'the database is not a store of this program', {
     object: file,
     hint: 'name a data directory or a backup that this program has written',
   })

@@ -6,7 +6,10 @@ import { logRow } from './row-checksum.ts'
 /** The table that only a backup has. */
 export const SEAL_TABLE = 'seal'
 
-/** Whether the content of a backup has the checksum in its seal; `none`: an older version wrote it without a seal. */
+/**
+ * Whether the content of a backup matches the checksum in its seal; `none`: an older version wrote the backup
+ * without a seal.
+ */
 export type SealVerdict = 'intact' | 'differs' | 'none'
 
 /**
@@ -29,7 +32,7 @@ export function checkSeal(database: DatabaseSync): SealVerdict {
   return row?.['sha256'] === contentDigest(database) ? 'intact' : 'differs'
 }
 
-/** Removes the seal before the first write, after which it would be wrong. */
+/** Removes the seal; call it before the first write, which makes the seal wrong. */
 export function removeSeal(database: DatabaseSync): void {
   database.exec(`DROP TABLE IF EXISTS ${SEAL_TABLE}`)
 }

@@ -28,7 +28,7 @@ const MEANINGS: ReadonlyMap<number, Meaning> = new Map([
     13,
     {
       code: 'NP_STORAGE_FULL',
-      hint: 'free space on the disk; nothing was kept of what was being written',
+      hint: 'free space on the disk; the write that failed had no effect',
     },
   ],
   [
@@ -38,7 +38,7 @@ const MEANINGS: ReadonlyMap<number, Meaning> = new Map([
       hint: 'check that the directory exists and that this user may use it',
     },
   ],
-  [26, { code: 'NP_STORAGE_CORRUPT', hint: 'this is no database: restore the latest backup' }],
+  [26, { code: 'NP_STORAGE_CORRUPT', hint: 'this is not a database: restore the latest backup' }],
 ])
 
 const OTHER: Meaning = {

@@ -17,7 +17,7 @@ const CHUNK = 500
 const BATCH = { events: 1000, bytes: 4 << 20 } as const
 
 /**
- * The log up to the newest acknowledged revision. The file may already hold newer ones; as every
+ * The log up to the newest acknowledged revision. The file may already hold newer revisions. Because every
  * query names a revision, no client sees a change before its writer is answered.
  */
 export class CommittedLog implements WatchedLog {
@@ -28,7 +28,7 @@ export class CommittedLog implements WatchedLog {
   #failure: Error | undefined
   #latest: { readonly query: string; readonly changes: Changes } | undefined
 
-  /** `mapError` gets what a read threw, and returns what is thrown instead. */
+  /** `mapError` maps an error that a read threw to the error that is thrown instead. */
   constructor(reader: LogReader, mapError: (error: unknown) => unknown) {
     this.#reader = reader
     this.#mapError = mapError

@@ -26,10 +26,7 @@ const PRESENT = `
   WHERE key >= :prefix AND key > :after AND key < :end AND revision <= :revision
   GROUP BY key HAVING created > 0`
 
-/**
- * Queries of the table `log`. Every query names a revision, so it does not see
- * what is committed meanwhile.
- */
+/** Queries of the table `log`. Every query names a revision, so it does not see later commits. */
 export class LogReader {
   readonly #bounds: StatementSync
   readonly #meta: StatementSync

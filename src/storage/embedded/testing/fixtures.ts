@@ -9,14 +9,14 @@ import {
   openEmbeddedStore,
 } from '../embedded-store.ts'
 
-/** A directory that goes away with the test. */
+/** A directory that is removed after the test. */
 export function newDirectory(): string {
   const directory = mkdtempSync(join(tmpdir(), 'np-store-'))
   onTestFinished(() => rmSync(directory, { recursive: true, force: true }))
   return directory
 }
 
-/** A store that is closed with the test, in a directory of its own unless one is given. */
+/** A store that is closed after the test, in a new directory unless one is given. */
 export async function newStore(
   options: Partial<EmbeddedStoreOptions> = {},
 ): Promise<EmbeddedStore & { readonly directory: string }> {
@@ -26,7 +26,7 @@ export async function newStore(
   return Object.assign(store, { directory })
 }
 
-/** Makes of a closed store, or a backup, what the version of the program without checksums wrote. */
+/** Converts a closed store, or a backup, to schema 1, which has no checksums. */
 export function toFirstSchema(file: string): void {
   const database = new DatabaseSync(file)
   database.exec(`

@@ -11,14 +11,14 @@ const MAX_GROUP = 256
 /** How many revisions one step of a compaction removes, so that commits wait only briefly. */
 const MAX_REVISIONS_PER_STEP = 1000
 
-/** Errors after which the file is as it was: the next transaction may succeed. */
+/** Errors that left the file unchanged: the next transaction may succeed. */
 const WITHOUT_EFFECT: ReadonlySet<string> = new Set([
   'NP_STORAGE_FULL',
   'NP_STORAGE_LOCKED',
   'NP_STORAGE_READ_ONLY',
 ])
 
-/** Receives what the writer did. */
+/** Receives the results of the writer. */
 export interface CommitListener {
   /** All revisions up to this one are on the disk. */
   committed(newest: number): void
@@ -126,7 +126,7 @@ export class GroupCommit {
   }
 }
 
-/** Copies the values, because a Buffer may be a view of a larger pool, which would be sent whole. */
+/** Copies the values: a Buffer may be a view of a larger pool, and the whole pool would be sent to the thread. */
 function plainOf({ compare, operations }: Transaction): PlainTransaction {
   return {
     compare,

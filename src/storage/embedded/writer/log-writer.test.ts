@@ -35,7 +35,7 @@ test('a group that does not fit on the disk leaves nothing behind, and the next 
   const small = { compare: [], operations: [put('/d', 'x')] }
   expect(refusalOf(() => writer.commit([small, large]))).toMatchObject({
     code: 'NP_STORAGE_FULL',
-    hint: expect.stringContaining('nothing was kept of what was being written'),
+    hint: expect.stringContaining('the write that failed had no effect'),
   })
   expect([rows(), reader.bounds().newest]).toEqual([1, 1])
   expect(writer.commit([small])).toEqual([{ committed: true, revision: 2 }])

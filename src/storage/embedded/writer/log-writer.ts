@@ -33,7 +33,7 @@ export class LogWriter {
   /**
    * Commits a group, which is on the disk when this returns.
    * @returns one outcome for each transaction, in order
-   * @throws the errors of SQLite; nothing of the group was kept then
+   * @throws the errors of SQLite; then nothing of the group is stored
    */
   commit(group: readonly PlainTransaction[]): readonly TransactionOutcome[] {
     return this.#transact(() => group.map((transaction) => this.#apply(transaction)))
@@ -49,7 +49,7 @@ export class LogWriter {
     })
   }
 
-  /** Runs `work` as one SQLite transaction; when it throws, file and `#newest` are as before. */
+  /** Runs `work` as one SQLite transaction; if it throws, the file and `#newest` are unchanged. */
   #transact<Result>(work: () => Result): Result {
     const before = this.#newest
     this.#database.exec('BEGIN IMMEDIATE')

@@ -15,7 +15,10 @@ import type {
 
 const setup = workerData as WriterSetup
 
-/** The writer thread: opens the file, replies, then runs commands. It waits for the disk instead of the main thread. */
+/**
+ * The writer thread: opens the file, replies, then runs commands. It waits for the disk, so that the main
+ * thread does not have to.
+ */
 function main(): void {
   answer(() => {
     const execute = openWriter()

@@ -8,7 +8,7 @@ import type {
   WriterSetup,
 } from './writer-messages.ts'
 
-/** The writer has one group of transactions at a time, so a small young generation is enough. */
+/** The writer holds one group of transactions at a time, so a small young generation is enough. */
 const HEAP = { maxYoungGenerationSizeMb: 8 } as const
 
 /** The thread that owns the only writing connection. */

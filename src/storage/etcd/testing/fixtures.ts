@@ -1,6 +1,6 @@
 import { type Random, systemRandom } from '../../../lib/random.ts'
 
-/** A store begins with the endpoint at this place. */
+/** Makes a store begin with the endpoint at this index. */
 export function beginningAt(place: number): { readonly random: Random } {
   return { random: { ...systemRandom, below: () => place } }
 }

@@ -5,19 +5,19 @@ import type { AddressRange } from '../../../allocation/address-range.ts'
 import { invalidValue } from '../../../status/causes.ts'
 import type { StatusCause } from '../../../status/status.ts'
 
-/** An address from outside that a Service makes every node capture, and where it says so. */
+/** An external address that a Service makes every node capture, and the field that contains it. */
 export interface CapturedAddress {
   readonly field: string
   readonly text: string
 }
 
-/** The captured addresses that a Service has and had not before. */
+/** The captured addresses that a Service has now and did not have before. */
 export function newlyCaptured(next: JsonObject, old: JsonObject | undefined) {
   const before = new Set(captured(old).map(({ text }) => text))
   return captured(next).filter(({ text }) => !before.has(text))
 }
 
-/** No Service may capture what is, or may become, another Service's ClusterIP (CVE-2020-8554). */
+/** No Service may capture an address that is, or may become, the ClusterIP of another Service (CVE-2020-8554). */
 export function clusterIPCapture(
   addresses: readonly CapturedAddress[],
   ranges: readonly AddressRange[],
@@ -32,9 +32,9 @@ export function clusterIPCapture(
 }
 
 /**
- * The address of a load balancer stands in the status of its Service and nowhere else. While a
- * Service cannot be read, any address may be its own, so no other Service gets a new one.
- * ClusterIPs and node ports have keys of their own. `unreadable`: storage keys of such Services.
+ * Refuses new load balancer addresses while a Service cannot be read. Such an address is stored only in the
+ * status of its Service, so it might belong to the unreadable one. ClusterIPs and node ports have their own
+ * keys and are not affected. `unreadable`: the storage keys of unreadable Services.
  */
 export function addressOfUnreadable(
   unreadable: Iterable<string>,

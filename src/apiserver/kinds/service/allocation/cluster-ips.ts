@@ -28,8 +28,8 @@ export interface AddressPolicy {
 }
 
 /**
- * Decides a Service's virtual addresses: those that it names, else those that it had,
- * else free ones of its families. ExternalName and headless Services have none.
+ * Decides the ClusterIPs of a Service: those that it names, else those that it had, else free ones of its
+ * families. ExternalName and headless Services have none.
  */
 export function fillClusterIPs(sent: JsonObject, old: JsonObject, policy: AddressPolicy): Filled {
   if (isHalfRequested(sent, old)) {
@@ -54,7 +54,7 @@ export function fillClusterIPs(sent: JsonObject, old: JsonObject, policy: Addres
   return assign(spec, { requested: requested.ips, held, families: decided.families }, policy)
 }
 
-/** The first address of a new Service stands in both fields, or in `clusterIP` alone. */
+/** Whether a new Service names addresses in `clusterIPs` without naming the first one in `clusterIP`. */
 function isHalfRequested(sent: JsonObject, old: JsonObject): boolean {
   const isRequested = stringAt(sent, 'clusterIP') !== '' || stringsAt(old, 'clusterIPs').length > 0
   return !isRequested && stringsAt(sent, 'clusterIPs').length > 0
@@ -70,7 +70,7 @@ function keepFamilies(spec: JsonObject, old: JsonObject): JsonObject {
   return { ...spec, ...Object.fromEntries(fields.map((field) => [field, old[field]!])) }
 }
 
-/** A write that returns to one family and leaves the rest as it was loses the second address. */
+/** Removes the second address from a write that changes to a single family and leaves the other fields unchanged. */
 function trimmed(spec: JsonObject, old: JsonObject): JsonObject {
   const policy = stringAt(spec, 'ipFamilyPolicy')
   if (policy !== 'SingleStack' || policy === stringAt(old, 'ipFamilyPolicy')) return spec
@@ -79,7 +79,10 @@ function trimmed(spec: JsonObject, old: JsonObject): JsonObject {
   return { ...spec, ...Object.fromEntries(firsts.filter(([, list]) => list.length > 0)) }
 }
 
-/** The addresses that a Service had go with its type; others may not be requested. */
+/**
+ * The Service without addresses: those that it had before a change of type are removed, and a request for
+ * others is refused.
+ */
 function withoutAddresses(
   spec: JsonObject,
   requested: readonly string[],
@@ -159,7 +162,7 @@ function isAmong(addresses: readonly string[], ip: string): boolean {
   return addresses.some((one) => isSameAddress(one, ip))
 }
 
-/** The cause for an address that the client named and another Service has. */
+/** The cause when the client names an address that another Service has. */
 export function addressTakenCause(requested: readonly string[], ip: string): StatusCause {
   return clusterIPsCause(requested, `failed to allocate IP ${ip}: provided IP is already allocated`)
     .cause
@@ -172,12 +175,12 @@ function clusterIPsCause(
   return { cause: invalidValue('spec.clusterIPs', requested, message) }
 }
 
-/** The families of a Service, the primary one first, or what is wrong with those that it names. */
+/** The families of a Service, the primary one first, or the fault of those that it names. */
 type Families = { readonly families: readonly Family[] } | { readonly cause: StatusCause }
 
 /**
- * Decides the families of a Service: those it names, else those of its
- * addresses, else the cluster's primary one; all of the cluster's if it wants two.
+ * Decides the families of a Service: those that it names, else those of its addresses, else the primary family
+ * of the cluster, or all families of the cluster if it requests dual stack.
  */
 function decideFamilies(
   spec: JsonObject,
@@ -202,7 +205,7 @@ function decideFamilies(
   return cause === undefined ? { families } : { cause }
 }
 
-/** The same of a headless Service; one without a selector has what its author says, or both. */
+/** The same for a headless Service. One without a selector has the families that it names, or both. */
 function headlessFamilies(spec: JsonObject, configured: readonly Family[]): Families {
   if (Object.keys(objectAt(spec, 'selector')).length > 0)
     return decideFamilies(spec, [], configured)
@@ -212,7 +215,7 @@ function headlessFamilies(spec: JsonObject, configured: readonly Family[]): Fami
   return decideFamilies(spec, [], [...new Set([...configured, ...named])])
 }
 
-/** The spec with its families, and the policy that they imply when it names none. */
+/** The spec with its families, and, if it has no family policy, with the one that they imply. */
 function withFamilies(spec: JsonObject, families: readonly Family[]): JsonObject {
   const implied = families.length > 1 ? 'RequireDualStack' : 'SingleStack'
   return {
@@ -222,7 +225,7 @@ function withFamilies(spec: JsonObject, families: readonly Family[]): JsonObject
   }
 }
 
-/** Those that the spec names, in its order. */
+/** The families that the spec names, in its order. */
 function familiesNamed(spec: JsonObject): readonly Family[] {
   return arrayAt(spec, 'ipFamilies').map((name): Family => (name === 'IPv6' ? 6 : 4))
 }

@@ -10,7 +10,7 @@ import {
 import { addressKey, nodePortKey } from '../../../allocation/allocation-keys.ts'
 import type { StatusCause } from '../../../status/status.ts'
 
-/** A spec with what was missing filled in, or what is wrong with what it names. */
+/** A completed spec, or the fault of the values that it names. */
 export type Filled = { readonly spec: JsonObject } | { readonly cause: StatusCause }
 
 /** Every allocation key that a stored Service holds. */

@@ -15,8 +15,8 @@ import { type Filled, keysHeldBy, numberAt, protocolOf } from './held-keys.ts'
 const FIELD = 'healthCheckNodePort'
 
 /**
- * Decides a Service's node ports. One of a type without them loses them; a load
- * balancer that wants none allocated has those that it names and no others.
+ * Decides the node ports of a Service. A Service of a type without node ports loses them. A Service of type
+ * LoadBalancer with `allocateLoadBalancerNodePorts: false` has only those that it names.
  */
 export function fillNodePorts(spec: JsonObject, old: JsonObject, policy: PortPolicy): Filled {
   const ports = arrayAt(spec, 'ports').filter(isJsonObject)
@@ -74,8 +74,8 @@ function nodePortCause(index: number, number: number, message: string) {
 }
 
 /**
- * Decides where a load balancer checks the health of a node: only one with
- * local traffic does. The port is of the same range as the node ports.
+ * Decides the port at which a load balancer checks the health of a node; only load balancers with local traffic
+ * have one. It is taken from the range of node ports.
  */
 function fillHealthCheckPort(spec: JsonObject, old: JsonObject, policy: PortPolicy): Filled {
   if (!isRequested(spec)) return { spec: without(spec, FIELD) }
@@ -97,11 +97,9 @@ function isRequested(spec: JsonObject): boolean {
 }
 
 /**
- * The node port of each port of a Service: the one that it names, else the
- * one that it had, else a free one; 0 where none is free. A port is known by its
- * name, else by its number and protocol. What any port names is settled
- * before something is kept, and that before something is chosen, so that no port
- * takes what another one names.
+ * The node port of each port of a Service: the one that it names, else the one that it had, else a free one; 0
+ * if none is free. A port is identified by its name, else by its number and protocol. Named node ports are
+ * assigned first, then the earlier ones, then free ones, so that no port takes one that another port names.
  */
 function nodePortNumbers(spec: JsonObject, old: JsonObject, policy: PortPolicy): readonly number[] {
   const draft: Draft = {
@@ -120,12 +118,12 @@ function nodePortNumbers(spec: JsonObject, old: JsonObject, policy: PortPolicy):
 }
 
 interface Draft {
-  /** Each with its node port; 0: not settled yet. */
+  /** Each port with its node port; 0: not decided yet. */
   readonly ports: readonly { readonly port: JsonObject; number: number }[]
   readonly before: readonly JsonObject[]
-  /** The keys that the Service is to have, as far as they are settled. */
+  /** The keys that the Service is to have, as far as they are decided. */
   readonly mine: Set<string>
-  /** The keys that it has. */
+  /** The keys that the Service already has. */
   readonly held: ReadonlySet<string>
   readonly policy: PortPolicy
 }
@@ -137,7 +135,7 @@ function fill({ ports, mine }: Draft, propose: (port: JsonObject) => number): vo
   }
 }
 
-/** Under another protocol the number may belong to another Service by now. */
+/** Keeps the earlier node port, unless the protocol changed and another Service has the number for the new one. */
 function keep(
   { before, mine, held, policy }: Draft,
   port: JsonObject,
@@ -149,7 +147,7 @@ function keep(
   return held.has(key) || policy.pool.isFree(key) ? number : 0
 }
 
-/** One Service may use one number for several protocols, and prefers to. */
+/** Chooses a node port. Ports with different protocols get the same number if possible. */
 function choose({ ports, mine, policy }: Draft, port: JsonObject): number {
   const isFree = (number: number): boolean => {
     const key = nodePortKey(protocolOf(port), number)
@@ -171,7 +169,7 @@ function hasSamePort(one: JsonObject, other: JsonObject): boolean {
   return one['port'] === other['port']
 }
 
-/** Where Services get node ports from. */
+/** The range and the pool of node ports. */
 interface PortPolicy {
   readonly range: PortRange
   readonly pool: AllocationPool
@@ -185,7 +183,7 @@ function choosePort({ range, pool }: PortPolicy, isFree: (number: number) => boo
   return index === undefined ? 0 : first + index
 }
 
-/** Why a new node port cannot be had; 0: none was found. */
+/** Why a node port cannot be allocated. `number` 0: none is free. */
 function portProblem(number: number, range: PortRange): string | undefined {
   if (number === 0) return `no port of the range ${formatPortRange(range)} is free`
   if (number >= range.first && number <= range.last) return undefined

@@ -3,13 +3,13 @@ import { familyOf } from '../../../../lib/ip.ts'
 import { networkRange } from '../../../../lib/ip-range.ts'
 import { specialNetworkIn } from '../../../../lib/special-address.ts'
 
-/** Fewer addresses are no range for Services; as in Kubernetes. */
+/** The smallest size of a range for Services, as in Kubernetes. */
 const MIN_ADDRESSES = 8n
 
-/** Bits of an address that a range leaves free, at most; as in Kubernetes 1.33. */
+/** The maximum number of host bits of a range, as in Kubernetes 1.33. */
 const MAX_HOST_BITS = { 4: 20, 6: 64 } as const
 
-/** Why Services cannot have addresses of a network, and what to write; undefined: they can. */
+/** Why a network cannot be a range for Services, with the remedy; undefined: it can. */
 export function rangeProblem(cidr: Cidr): string | undefined {
   const special = specialNetworkIn(cidr)
   if (special !== undefined) {

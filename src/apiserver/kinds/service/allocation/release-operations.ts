@@ -3,7 +3,7 @@ import type { Operation, Store } from '../../../../storage/store.ts'
 import { ALLOCATIONS, allocationOwner } from '../../../allocation/allocation-keys.ts'
 import { keysHeldBy } from './held-keys.ts'
 
-/** The allocation keys that are in the name of the Service under the storage key `owner`. */
+/** The keys of the allocations whose owner is the Service with the storage key `owner`. */
 export async function allocationsOf(
   store: Pick<Store, 'list'>,
   owner: string,
@@ -14,9 +14,9 @@ export async function allocationsOf(
 }
 
 /**
- * What the deletion of the Service under the storage key `owner` must add to its
- * transaction: it gives back what it holds. After damage two Services may hold the
- * same; then only the one in whose name it is gives it back.
+ * The operations that release the addresses and ports of the Service with the storage key `owner`; its deletion
+ * adds them to its transaction. After damage two Services may have the same address or port; then only the one
+ * that the allocation names releases it.
  */
 export async function releaseOperations(
   store: Pick<Store, 'get'>,

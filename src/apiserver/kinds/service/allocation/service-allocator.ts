@@ -51,15 +51,15 @@ export interface AllocatorOptions {
 }
 
 /**
- * Addresses and node ports of one Service, and those that one write may change: etcd takes no
- * more than 128 operations in a transaction, and some are needed for other things.
+ * The limit of addresses and node ports of one Service, and of those that one write may change: etcd accepts at
+ * most 128 operations in a transaction, and some are needed for other purposes.
  */
 const MAX_KEYS = 120
 
 /**
- * Gives Services their virtual addresses and node ports. Every one of them is
- * a key of the store, written in the same transaction as the Service and only
- * if it was absent: none is given twice or leaked, however many servers write.
+ * Allocates ClusterIPs and node ports for Services. Each allocation is a key of the store that is written in
+ * the same transaction as the Service, and only if the key was absent. So none is allocated twice or leaked,
+ * however many servers write.
  */
 export class ServiceAllocator implements Allocator {
   readonly pool: AllocationPool
@@ -94,13 +94,13 @@ export class ServiceAllocator implements Allocator {
     return size > MAX_KEYS ? tooManyCause(object, size) : { object, ...changes }
   }
 
-  /** What this server gives out, in words. */
+  /** The ranges that this server allocates from, in words. */
   get described(): Readonly<Record<'address' | 'port', string>> {
     const { first, last } = this.#nodePorts
     return { address: this.ranges.map(({ cidr }) => cidr).join(','), port: `${first}-${last}` }
   }
 
-  /** Whether an address or port is of those that Services get now. */
+  /** Whether an address or port is in the current ranges. */
   gives(key: string): boolean {
     const { kind, text } = describeKey(key)
     if (kind === 'address') {
@@ -112,8 +112,8 @@ export class ServiceAllocator implements Allocator {
   }
 
   /**
-   * A planned key turned out to be taken: the cause to refuse with when the
-   * client named it, undefined when another one can be tried.
+   * To be called when a planned key turned out to be taken. Returns the cause for the refusal if the client
+   * named it; undefined: another key can be tried.
    */
   taken(key: string, requested: JsonObject): StatusCause | undefined {
     this.pool.note(key)
@@ -137,7 +137,7 @@ function tooManyCause(service: JsonObject, size: number): StatusCause {
   return invalidValue('spec.ports', `${ports} ports`, message)
 }
 
-/** `clusterIP` alone means a list of one. */
+/** The Service with `clusterIPs`: `clusterIP` alone stands for a list of one. */
 function withAddresses(service: JsonObject): JsonObject {
   const spec = objectAt(service, 'spec')
   if (arrayAt(spec, 'clusterIPs').length > 0 || typeof spec['clusterIP'] !== 'string')
@@ -157,8 +157,8 @@ function difference(owner: string, wanted: ReadonlySet<string>, held: ReadonlySe
 }
 
 /**
- * Only a Service of type LoadBalancer has addresses of a load balancer. They go
- * with the type, in the same write; who reports some for another type is refused.
+ * Only a Service of type LoadBalancer has addresses of a load balancer. A write that changes the type removes
+ * them; a write that sets them for another type is refused.
  */
 function dropIngress(
   next: JsonObject,
@@ -179,14 +179,14 @@ function dropIngress(
 interface TypeField {
   readonly name: string
   readonly isOf: (spec: JsonObject) => boolean
-  /** Why a Service of another type may not have it. */
+  /** Makes the cause with which the field is refused for another type. */
   readonly refuse: (field: string, value: unknown) => StatusCause
 }
 
 /**
- * Fields that mean nothing in a Service of this type. Who changes the type and
- * leaves them as they were loses them; a write that sets them is refused. An
- * annotation is the client's own and is never taken away.
+ * Removes fields that have no meaning for the type of the Service. A write that changes the type and leaves
+ * them unchanged loses them; a write that sets them is refused. Annotations belong to the client and are never
+ * removed.
  */
 export function dropTypeFields(service: JsonObject, old: JsonObject | undefined): Filled {
   const [spec, before] = [objectAt(service, 'spec'), objectAt(old, 'spec')]
@@ -200,7 +200,10 @@ export function dropTypeFields(service: JsonObject, old: JsonObject | undefined)
   return { spec: without(spec, ...foreign.map(({ name }) => name), ...left) }
 }
 
-/** The annotation that says what `loadBalancerSourceRanges` says, under either name. */
+/**
+ * The name of the annotation that means the same as `loadBalancerSourceRanges`, if the Service has it under
+ * either name.
+ */
 function rangesAnnotation(service: JsonObject): string | undefined {
   const annotations = objectAt(service, 'metadata', 'annotations')
   return NAMES.sourceRanges.find((name) => Object.hasOwn(annotations, name))
@@ -214,7 +217,10 @@ function notBalanced(field: string): StatusCause {
   return forbiddenValue(field, "may only be used when `type` is 'LoadBalancer'")
 }
 
-/** Clients may give any Service an external name; one that was of the type goes with it. */
+/**
+ * Whether `externalName` is left over from type ExternalName. Clients may set it in any Service; after a change
+ * of type the old one is removed.
+ */
 function isLeftName(spec: JsonObject, old: JsonObject): boolean {
   const isNamed = (one: JsonObject): boolean => stringAt(one, 'type') === 'ExternalName'
   return isNamed(old) && !isNamed(spec) && spec['externalName'] === old['externalName']

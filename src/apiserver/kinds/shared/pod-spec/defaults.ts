@@ -19,7 +19,7 @@ const PROBE = { timeoutSeconds: 1, periodSeconds: 10, successThreshold: 1, failu
 const PROBES = ['livenessProbe', 'readinessProbe', 'startupProbe']
 const HOOKS = ['postStart', 'preStop']
 
-/** Of Pods, and of the templates for them. */
+/** The defaults of Pods and of Pod templates. */
 export function defaultPodSpec(given: Raw): Raw {
   const filled = writeQuantities(fill(given, SPEC), ['overhead'])
   const named = changeEach(withAccount(filled), 'volumes', defaultVolume)
@@ -27,7 +27,7 @@ export function defaultPodSpec(given: Raw): Raw {
   return changeEach(spec, 'initContainers', defaultContainer)
 }
 
-/** The account stands under its old name, too; if the two differ, the new one counts. */
+/** The name of the account is also set in the deprecated field; if the two differ, the new field counts. */
 function withAccount(spec: Raw): Raw {
   const name = ownField(spec, 'serviceAccountName') || ownField(spec, 'serviceAccount')
   if (typeof name !== 'string' || name === '') return spec
@@ -49,7 +49,7 @@ function defaultContainer(given: Raw): Raw {
   )
 }
 
-/** An image that may mean another one tomorrow is looked for every time. */
+/** The default pull policy: an image whose tag may move to another image is always pulled. */
 function pullPolicy(image: unknown): string {
   const name = typeof image === 'string' ? image.slice(image.lastIndexOf('/') + 1) : ''
   return name.includes('@') || /:(?!latest$)./.test(name) ? 'IfNotPresent' : 'Always'

@@ -25,7 +25,7 @@ const ALL_SOURCES = ['configMapRef', 'secretRef']
 const RESTARTS = ['Always', 'OnFailure', 'Never']
 const PORT_NAME_FAULT = 'must be at most 15 of a-z, 0-9 and -, with a letter, such as http'
 
-/** What a pod consists of, by itself or as a template. */
+/** The rules for the spec of a Pod or of a Pod template. */
 export function checkPodSpec(spec: Reader): void {
   if (spec.list('containers').length === 0) {
     spec.refuse('containers', 'must have at least one container')
@@ -63,7 +63,7 @@ function checkContainer(container: Reader, names: Set<unknown>): void {
   checkEnvironment(container)
 }
 
-/** Where a container sees which volumes: each at a path of its own. */
+/** The mounts of a container: each must have its own path. */
 function checkMounts(container: Reader, volumes: ReadonlySet<unknown>): void {
   const paths = new Set<string>()
   for (const mount of container.objects('volumeMounts')) {
@@ -85,7 +85,7 @@ function checkMountPath(mount: Reader, paths: Set<string>): void {
   paths.add(mounted)
 }
 
-/** The variables of a container, and what they are taken from. */
+/** The variables of a container and their sources. */
 function checkEnvironment(container: Reader): void {
   for (const variable of container.objects('env')) {
     if (!isVariableName(variable.value('name'))) variable.refuse('name', NAME_FAULT)
@@ -124,7 +124,7 @@ function oneOf(object: Reader, sources: readonly string[]): readonly string[] {
   return present
 }
 
-/** What Kubernetes accepts since 1.30: a process takes any of these. */
+/** The names that Kubernetes accepts since 1.30. */
 function isVariableName(name: unknown): boolean {
   return typeof name === 'string' && /^[\x20-\x3c\x3e-\x7e]+$/.test(name)
 }

@@ -4,7 +4,7 @@ import { isIntegerIn } from '../../../../resources/port.ts'
 import type { Reader } from '../../../../resources/reader.ts'
 import { checkName, LABEL_FAULT } from '../checks.ts'
 
-/** Of a path that `isInnerPath` rejects. */
+/** The message for a path that `isInnerPath` rejects. */
 export const PATH_FAULT = 'must be a relative path without .., such as token'
 
 const MIN_SECONDS = 600
@@ -13,7 +13,7 @@ const MAX_MODE = 0o777
 const SOURCES = ['secret', 'configMap', 'downwardAPI', 'serviceAccountToken', 'clusterTrustBundle']
 
 /**
- * The volumes of a pod: their names, and what a projection writes where.
+ * The rules for the volumes of a Pod: their names, and the sources and paths of projections.
  * @returns the names
  */
 export function checkVolumes(spec: Reader): ReadonlySet<unknown> {
@@ -81,7 +81,7 @@ function checkFields(source: Reader, paths: Set<string>): void {
   }
 }
 
-/** A path that leads out of its volume would overwrite files of the container. */
+/** A path must stay inside its volume, because it could otherwise overwrite files of the container. */
 function checkPath(item: Reader, paths: Set<string>): void {
   const path = item.value('path')
   if (!isInnerFile(path)) {
@@ -112,8 +112,8 @@ export function checkDataKey(reference: Reader): void {
 }
 
 /**
- * Whether a path stays below the folder that it is relative to, and names something there. One that
- * begins with `..` is taken: the node keeps its own files under such names.
+ * Whether a relative path stays inside its folder, and is not the folder itself. Names that begin with `..` are
+ * reserved: the node stores its own files under them.
  */
 export function isInnerPath(path: unknown): path is string {
   if (typeof path !== 'string' || /^(?:\/|\.\.)|\p{C}/u.test(path)) return false
@@ -121,7 +121,7 @@ export function isInnerPath(path: unknown): path is string {
   return !parts.includes('..') && parts.some((part) => part !== '' && part !== '.')
 }
 
-/** Whether a path may be that of a file below a folder. */
+/** Whether a path can be that of a file in a folder. */
 function isInnerFile(path: unknown): path is string {
   return isInnerPath(path) && !/(?:^|\/)\.?$/.test(path)
 }
