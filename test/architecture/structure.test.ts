@@ -206,14 +206,15 @@ test('a small file beside its only importer is found; one of several users, of a
   expect(smallPieces(long, { maxLines: 2 })).toEqual([])
 })
 
-test('a name counts once for each module that uses it, and not where tests or its own module do', () => {
-  const use = "import { x, y } from '../lib/x.ts'\n"
+test('a name counts once for each module that uses it, but not in tests, in its own module, or of a leaf', () => {
+  const use = "import { x, y } from '../c/x.ts'\n"
   const sources = [
-    { path: 'src/lib/x.ts', text: 'export const x = 1\nexport const y = 2\n' },
-    { path: 'src/lib/own.ts', text: "import { x } from './x.ts'\n" },
+    { path: 'src/c/x.ts', text: 'export const x = 1\nexport const y = 2\n' },
+    { path: 'src/c/own.ts', text: "import { x } from './x.ts'\n" },
+    { path: 'src/a/leaf.ts', text: "import { x } from '../lib/x.ts'\n" },
     { path: 'src/a/one.ts', text: use },
     { path: 'src/a/two.ts', text: use },
-    { path: 'src/b/three.ts', text: "import { x } from '../lib/x.ts'\n" },
+    { path: 'src/b/three.ts', text: "import { x } from '../c/x.ts'\n" },
     { path: 'src/b/three.test.ts', text: use },
   ]
   expect(borderNames(sources)).toBe(3)

@@ -201,12 +201,16 @@ function runsAtImport(file: SourceFile): boolean {
   return Array.isArray(body) && body.some(({ type }: SyntaxNode) => !type.endsWith('Declaration'))
 }
 
-/** What modules use of each other: names that cross a border, each once for a module that takes it. */
+/**
+ * What modules use of each other: names that cross a border, each once for a module that takes it. Leaves that belong
+ * to no domain (`lib`) and what generators wrote do not count.
+ */
 export function borderNames(sources: readonly SourceFile[]): number {
   const crossing = sources
     .filter(({ path }) => !isTest(path) && !path.includes('/testing/'))
     .flatMap(importsOf)
     .filter(({ from, target, relative }) => relative && moduleOf(from) !== moduleOf(target))
+    .filter(({ target }) => !/^src\/lib\/|\/generated\//.test(target))
   return new Set(
     crossing.flatMap(({ from, target, names }) =>
       names.map((name) => `${moduleOf(from)} ${target} ${name}`),

@@ -1,5 +1,5 @@
 import { spawnSync } from 'node:child_process'
-import { hostPort, type IpAddress } from '../../../src/lib/ip.ts'
+import { hostPort } from '../../../src/lib/ip.ts'
 import { writeSysctls } from '../../lab/namespace.ts'
 import type { ProxySetup, Subject } from './subject.ts'
 
@@ -24,7 +24,7 @@ export const dnat: Subject = {
 
 function rule(act: '-A' | '-D', { node, listen, backend }: ProxySetup): void {
   const match = ['-d', listen.ip, '-p', 'tcp', '--dport', String(listen.port)]
-  const to = hostPort(backend.ip as IpAddress, backend.port)
+  const to = hostPort(backend.ip, backend.port)
   const words = ['-w', '-t', 'nat', act, 'PREROUTING', ...match, '-j', 'DNAT', '--to', to]
   const done = spawnSync('ip', ['netns', 'exec', node, 'iptables', ...words], { encoding: 'utf8' })
   if (done.status !== 0) throw new Error(`iptables: ${done.stderr.trim()}`)

@@ -39,7 +39,7 @@ function serve(socket: Socket, first: RelayAddress, environment: RelayEnvironmen
       flows.touch(key)
       socket.send(bytes, client.port, client.address, () => undefined)
     }
-    const key = hostPort(client.address as RelayAddress['ip'], client.port)
+    const key = hostPort(client.address, client.port)
     const flow = flows.touch(key) ?? flows.add(key, new UdpFlow(target, answer))
     flow.send(datagram)
   })

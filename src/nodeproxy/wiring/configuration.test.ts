@@ -159,6 +159,7 @@ test('a refused file is a condition, until the file is right again', async () =>
   await change('mode: ipvss\n')
   expect(conditions()).toEqual([
     {
+      reason: 'configuration-refused',
       message: expect.stringMatching(
         /^the changed configuration file ".*c\.yaml" is refused, .* in use: .*mode: "ipvss"/,
       ),

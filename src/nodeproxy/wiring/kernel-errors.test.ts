@@ -21,10 +21,12 @@ test('a failed bind blocks readiness until it succeeds, any other error does not
   const other = { code: 'NP_X', message: 'no space' }
   expect(review({ a: taken, b: taken, c: other, d: other })).toEqual([
     {
+      reason: 'listen-failed',
       blocksReadiness: true,
       message: `addresses of userspace.bindMap are not served: ${taken.message}; free them or choose others (it is tried again)`,
     },
     {
+      reason: 'kernel-refusals',
       blocksReadiness: false,
       message:
         'the kernel refuses c and others (NP_X: no space); the row of the code in docs/errors.md has the remedy',

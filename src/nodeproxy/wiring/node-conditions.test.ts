@@ -25,23 +25,42 @@ function rig(values: Readonly<Record<string, unknown>>, serviceCIDRs: readonly C
 }
 
 test.each([
-  [{ nodePortAddresses: 'primary' }, 'addresses', /^no address serves node ports/],
-  [{ detectLocalMode: 'NodeCIDR' }, 'podCIDRs', /^no source counts as a pod/],
-] as const)('%j without %s is a condition that blocks readiness', (values, field, message) => {
-  const after = rig(values)
-  const [missing] = after(undefined)
-  expect(missing).toEqual({ message: expect.stringMatching(message), blocksReadiness: true })
-  expect(missing?.message).toContain(
-    String.raw`Node "he\nre" does not exist; create it, or correct hostnameOverride`,
-  )
-  expect(after({ ...node, [field]: [] })[0]?.message).toContain('has no ')
-  expect(after(node)).toEqual([])
-})
+  [
+    { nodePortAddresses: 'primary' },
+    'addresses',
+    { reason: 'node-port-addresses-unknown', message: /^no address serves node ports/ },
+  ],
+  [
+    { detectLocalMode: 'NodeCIDR' },
+    'podCIDRs',
+    { reason: 'pod-networks-unknown', message: /^no source counts as a pod/ },
+  ],
+] as const)(
+  '%j without %s is a condition that blocks readiness',
+  (values, field, { reason, message }) => {
+    const after = rig(values)
+    const [missing] = after(undefined)
+    expect(missing).toEqual({
+      reason,
+      message: expect.stringMatching(message),
+      blocksReadiness: true,
+    })
+    expect(missing?.message).toContain(
+      String.raw`Node "he\nre" does not exist; create it, or correct hostnameOverride`,
+    )
+    expect(after({ ...node, [field]: [] })[0]?.message).toContain('has no ')
+    expect(after(node)).toEqual([])
+  },
+)
 
 test('detectLocalMode ClusterCIDR without a network is a warning, the default is not', () => {
   const after = rig({ detectLocalMode: 'ClusterCIDR' })
   expect(after(node)).toEqual([
-    { message: expect.stringMatching(/set clusterCIDR$/), blocksReadiness: false },
+    {
+      reason: 'cluster-cidr-unset',
+      message: expect.stringMatching(/set clusterCIDR$/),
+      blocksReadiness: false,
+    },
   ])
   expect(rig({ detectLocalMode: '' })(node)).toEqual([])
 })
@@ -57,6 +76,7 @@ test('Service ranges with addresses of nodes or Pods are a warning', () => {
   const [warning, ...more] = after(node)
   expect(more).toEqual([])
   expect(warning).toEqual({
+    reason: 'service-ranges-overlap',
     message:
       'the Service range 192.0.0.0/16 has an address of this node: nothing in it is refused; ' +
       'the Service range 10.180.0.0/16 overlaps networks of Pods: their addresses are not refused; ' +

@@ -68,13 +68,7 @@ export async function openSecureFront(options: SecureFrontOptions): Promise<Secu
       user: { name: ADMIN, credential },
     })
   await publish(first)
-  const advertisement = server.advertise({ address: advertised, port: listener.port })
-  if (advertisement.unreachable !== undefined) {
-    log.info(
-      { reason: advertisement.unreachable },
-      'Pods cannot reach this server through its Service',
-    )
-  }
+  const advertisement = advertise(options, listener.port)
   const failing = (message: string) =>
     createFailureLog({ clock, log }, () => ({ level: 'error', message }))
   const serving = orLast(
@@ -110,6 +104,15 @@ export async function openSecureFront(options: SecureFrontOptions): Promise<Secu
     return advertisement.stop()
   }
   return { url, authority: first.serving.authority, close }
+}
+
+/** Adds the server to the Service by which Pods reach it. */
+function advertise({ server, advertised, log }: SecureFrontOptions, port: number) {
+  const advertisement = server.advertise({ address: advertised, port })
+  const { unreachable: reason } = advertisement
+  if (reason !== undefined)
+    log.info({ reason }, 'Pods cannot reach this server through its Service')
+  return advertisement
 }
 
 /**
