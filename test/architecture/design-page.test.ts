@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
-import { designPageFaults } from './design-page.ts'
+import { designPageFaults, walkFaults } from './design-page.ts'
 import { readSources, root } from './source-file.ts'
 
 const files = [
@@ -36,4 +36,34 @@ test.each([
 
 test('a page without rows is found', () => {
   expect(designPageFaults(page(), files)).toEqual([expect.stringContaining('no rows')])
+})
+
+test('each row of the walks names declarations that imports reach', async () => {
+  const text = readFileSync(join(root, 'docs/design/walks.md'), 'utf8')
+  expect(walkFaults(text, await readSources('src'))).toEqual([])
+})
+
+const walked = [
+  { path: 'src/a/first.ts', text: "import type { B } from '../b/second.ts'\nexport const a = 1" },
+  { path: 'src/b/second.ts', text: 'export interface B {}' },
+  { path: 'src/c/other.ts', text: 'export class Other {}' },
+]
+
+function walk(...cells: readonly string[]): string {
+  return ['# Walks', '## One', '', '| step | where |', '|---|---|']
+    .concat(cells.map((cell) => `| It goes on. | ${cell} |`))
+    .join('\n')
+}
+
+test.each([
+  [walk('`src/a/first.ts`: `a`', '`src/b/second.ts`: `B`'), []],
+  [
+    walk('`src/a/first.ts`: `a`', '`src/c/other.ts`: `Other`'),
+    ['src/c/other.ts is not reached from src/a/first.ts'],
+  ],
+  [walk('`src/a/first.ts`: `b`'), ['src/a/first.ts declares no b']],
+  [walk('the store'), ['no rows: One']],
+  ['# Walks', ['no walks']],
+])('walk %#: %s', (text, faults) => {
+  expect(walkFaults(text, walked)).toEqual(faults)
 })

@@ -1,4 +1,5 @@
-import type { SourceFile } from './source-file.ts'
+import { importsOf } from './module-import.ts'
+import { isTest, type SourceFile } from './source-file.ts'
 import { isNode, nameOf, parse, type SyntaxNode } from './syntax.ts'
 
 const HEADING = '## Where is it decided?'
@@ -9,6 +10,46 @@ const PATH = /`src\/[\w./-]+`/g
 export function designPageFaults(page: string, sources: readonly SourceFile[]): readonly string[] {
   const rows = rowsOf(page)
   if (rows.length === 0) return [`no rows under "${HEADING}"`]
+  return rowFaults(rows, sources)
+}
+
+/**
+ * What is wrong with the walks of a page: rows as above, and files that imports do not reach from the first file of
+ * their walk, be it by types alone or when they are needed.
+ */
+export function walkFaults(page: string, sources: readonly SourceFile[]): readonly string[] {
+  const walks = page.split(/^## /m).slice(1)
+  if (walks.length === 0) return ['no walks']
+  const importsByPath = new Map(
+    sources
+      .filter(({ path }) => !isTest(path) && !path.includes('/testing/'))
+      .map((file) => [file.path, importsOf(file).map(({ target }) => target)]),
+  )
+  return walks.flatMap((walk) => {
+    const rows = walk.split('\n').filter((line) => /^\| .*`src\//.test(line))
+    const paths = [...walk.matchAll(REFERENCE)].map(([, path = '']) => path)
+    const reached = reachedFrom(paths[0] ?? '', importsByPath)
+    const lost = paths.filter((path) => !reached.has(path))
+    return [
+      ...(rows.length === 0 ? [`no rows: ${walk.split('\n', 1).join('')}`] : []),
+      ...rowFaults(rows, sources),
+      ...lost.map((path) => `${path} is not reached from ${paths[0]}`),
+    ]
+  })
+}
+
+function reachedFrom(
+  first: string,
+  importsByPath: ReadonlyMap<string, readonly string[]>,
+): ReadonlySet<string> {
+  const reached = new Set([first])
+  for (const path of reached) {
+    for (const target of importsByPath.get(path) ?? []) reached.add(target)
+  }
+  return reached
+}
+
+function rowFaults(rows: readonly string[], sources: readonly SourceFile[]): readonly string[] {
   const byPath = new Map(sources.map((file) => [file.path, file]))
   return rows.flatMap((row) => {
     const references = [...row.matchAll(REFERENCE)]
