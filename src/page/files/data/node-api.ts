@@ -54,19 +54,15 @@ export type ServiceTrafficMessage = Having<ServiceTrafficJson, 'service'>
 
 /** Milliseconds in which half and 99 of 100 of the last changes reached the kernel. */
 interface LatencyFigures {
-  /** Undefined: the status does not say. */
+  /** Undefined if there was no change yet. */
   readonly p50: number | undefined
   readonly p99: number | undefined
 }
 
 export function latencyOf({ programming }: StatusResponseJson): LatencyFigures {
-  const { p50Ms, p99Ms } = programming ?? {}
-  return { p50: numberOf(p50Ms), p99: numberOf(p99Ms) }
-}
-
-/** JSON has no number for what is not finite, so protobuf writes that as text. */
-function numberOf(double: number | string | undefined): number | undefined {
-  return double === undefined ? undefined : Number(double)
+  const { count = 0, p50Ms = 0, p99Ms = 0 } = programming ?? {}
+  // JSON has no number for what is not finite, so protobuf writes that as text.
+  return count > 0 ? { p50: Number(p50Ms), p99: Number(p99Ms) } : { p50: undefined, p99: undefined }
 }
 
 /** The query of a request, without empty fields. */

@@ -162,7 +162,6 @@ function NodeFigures({ state }: { readonly state: NodeState }) {
   const waiting = Number(status.waitingMs ?? 0)
   const { connections, bytes } = sumOfRates(before, after)
   const { p50, p99 } = latencyOf(status)
-  const hasChanges = (status.programming?.count ?? 0) > 0
   const startedAt = Number(status.startedAt ?? 0)
   const figures = [
     { name: 'Services', value: formatCount(services), detail: formatCountOf(entries ?? 0, 'port') },
@@ -171,8 +170,8 @@ function NodeFigures({ state }: { readonly state: NodeState }) {
     { name: 'Traffic', value: perSecond(formatBytes(bytes), bytes) },
     {
       name: 'Latency',
-      value: formatMs(hasChanges ? (p50 ?? 0) : undefined),
-      detail: `p99 ${formatMs(hasChanges ? (p99 ?? 0) : undefined)}`,
+      value: formatMs(p50),
+      detail: `p99 ${formatMs(p99)}`,
     },
     {
       name: 'Waiting',
