@@ -19,13 +19,13 @@ import {
   type Source,
 } from './parse-yaml.ts'
 
-/** A value of a YAML (or JSON) document, and where it stands. */
+/** A value of a YAML (or JSON) document and its place. */
 export interface Located {
-  /** Where the value stands, or its field if it is not written out. */
+  /** The place of the value, or of its field if the value is left out. */
   readonly at: Position
-  /** Where its field is named; of an item and of the whole document the same as `at`. */
+  /** The place of its field's name; `at` for an item of a list and for the whole document. */
   readonly fieldAt: Position
-  /** `rules[2].level`; empty: the whole document. */
+  /** For example `rules[2].level`; empty for the whole document. */
   readonly path: string
   readonly value: LocatedValue
 }
@@ -43,13 +43,13 @@ export type LocatedResult =
   | { readonly ok: true; readonly root: Located }
   | { readonly ok: false; readonly faults: readonly Fault[] }
 
-/** What is wrong with a field. */
+/** A fault of a field. */
 export interface FieldFault {
-  /** A place in a file; undefined where it was not read from one. */
+  /** The place in the file; undefined if the value does not come from a file. */
   readonly at: Position | undefined
-  /** `rules[2].level`; empty when it concerns the whole. */
+  /** For example `rules[2].level`; empty if the fault concerns the whole document. */
   readonly field: string
-  /** What stands there, as JSON; undefined when nothing does. */
+  /** The value as JSON; undefined if there is none. */
   readonly value: string | undefined
   /** What is wrong and what to do. */
   readonly message: string
@@ -60,8 +60,8 @@ const MAX_VALUES = 20_000
 const MAX_DEPTH = 10
 
 /**
- * The values of the only document of a text of at most 1 MiB. Aliases count as what they stand for, so that 20,000 values
- * bound what any arrangement of anchors can become.
+ * Reads a text of one document and at most 1 MiB. An alias counts as many values as the node that it refers to, so the
+ * limit of 20,000 values holds for any arrangement of anchors.
  */
 export function locateYaml(source: Source): LocatedResult {
   if (source.text.length > MAX_LENGTH) {
@@ -78,12 +78,12 @@ export function describeFault({ at, field, value, message }: FieldFault): string
   return [place, field, value ?? '', message].filter((part) => part !== '').join(': ')
 }
 
-/** The message for a field that does not exist, where `meant` may have been meant. */
+/** The message for an unknown field; `meant`: the field that was probably meant. */
 export function unknownField(meant: string | undefined): string {
   return `unknown field; ${meant === undefined ? 'remove it' : `did you mean ${meant}?`}`
 }
 
-/** Where a value is in its document. */
+/** The path of a value in its document, and its places. */
 interface NodePlace {
   readonly at: Position
   readonly fieldAt: Position

@@ -27,20 +27,20 @@ export interface Source {
   readonly text: string
 }
 
-/** What is wrong at a place. */
+/** A fault of the text, and its place. */
 export interface Fault {
   readonly at: Position
   readonly message: string
 }
 
-/** The documents of a text, and the place of an offset in it; or why it is not YAML: the first ten faults. */
+/** The documents of a text and a function that locates an offset, or the first ten reasons why it is not YAML. */
 export type Parsed<D> =
   | { readonly ok: true; readonly parsed: D; readonly place: (offset: number) => Position }
   | { readonly ok: false; readonly faults: readonly [Fault, ...Fault[]] }
 
 export type YamlOptions = ParseOptions & DocumentOptions & SchemaOptions
 
-/** The one message for an alias whose anchor is missing, or stands below it. */
+/** The message for an alias whose anchor is missing or follows later. */
 export const ALIAS_WITHOUT_ANCHOR = 'an alias without its anchor; write the value itself'
 
 const MAX_FAULTS = 10
@@ -51,7 +51,7 @@ const ADVICE: Readonly<Record<string, string>> = {
   RESOURCE_EXHAUSTION: 'nested too deeply',
 }
 
-/** The only document of a text. */
+/** Parses a text of one document. */
 export function parseYaml(source: Source, options: YamlOptions): Parsed<Document> {
   return parse(source, options, (text, all) => {
     const document = parseDocument(text, all)
@@ -59,7 +59,7 @@ export function parseYaml(source: Source, options: YamlOptions): Parsed<Document
   })
 }
 
-/** All documents of a text. */
+/** Parses a text of any number of documents. */
 export function parseYamlStream(source: Source, options: YamlOptions): Parsed<readonly Document[]> {
   return parse(source, options, (text, all) => {
     const documents = [...parseAllDocuments(text, all)] as readonly Document[]
@@ -72,7 +72,7 @@ export function positionText({ file, line, column }: Position): string {
   return `${file}:${line}:${column}`
 }
 
-/** What each alias of a document stands for: undefined for one without its anchor. */
+/** The node that each alias of a document refers to; undefined if its anchor is missing. */
 export function aliasTargets(document: Document): ReadonlyMap<Alias, Node | undefined> {
   const anchors = new Map<string, Node>()
   const targets = new Map<Alias, Node | undefined>()

@@ -3,36 +3,36 @@ import { type Cidr, type Family, familyOf, type IpAddress } from '../../lib/ip.t
 import type { ObjectKey } from '../mode.ts'
 import { memberKey } from './object-key.ts'
 
-/** Members that a set may have at most; an empty set costs the same whatever stands here. */
+/** The limit of members of each set. The kernel allocates nothing for it in advance. */
 const MAX_MEMBERS = 1_048_576
 
 /** One set that a mode keeps. */
 export interface KeptSet {
   readonly name: string
   readonly type: SetType
-  /** The mode's own maintenance sets its members, not its program. */
+  /** Its members are written by the mode itself, and are not part of the mode's program. */
   readonly isPrivate?: boolean
 }
 
-/** What the sets of one role are, in each family. */
+/** The type of the sets of one role; it is the same in each family. */
 export interface RoleSpec extends Pick<SetType, 'type' | 'withMark'>, Pick<KeptSet, 'isPrivate'> {}
 
-/** The sets of a mode in one family: one for each role, which says what it records of its members. */
+/** The sets of a mode in one family, one for each role. The role says what membership means. */
 export interface RoleSets<Role extends string> {
-  /** All of them, in the order of the roles. */
+  /** All sets, in the order of the roles. */
   readonly kept: readonly KeptSet[]
   readonly of: (role: Role) => KeptSet
   /** `NPUS-4-SERVICES` */
   readonly name: (role: Role) => string
-  /** `member`: as `memberText` of the kernel's sets writes it. */
+  /** `member`: in the format of `memberText`. */
   readonly memberKey: (role: Role, member: string) => ObjectKey
-  /** The match of a rule; `fields` are those of a member, in its order. */
+  /** The match for a rule. `fields`: which address or port of the packet each field of a member is compared with. */
   readonly isIn: (role: Role, fields?: string) => string
   /** The negation of `isIn`. */
   readonly isNotIn: (role: Role, fields?: string) => string
 }
 
-/** The sets of each family; `prefix` begins the name of every set of the mode, and of nothing else. */
+/** The sets of both families. The names of all sets of the mode begin with `prefix`, and no other name does. */
 export function roleSets<Role extends string>(
   prefix: string,
   roles: Readonly<Record<Role, RoleSpec>>,
@@ -40,12 +40,12 @@ export function roleSets<Role extends string>(
   return { 4: setsOfFamily(4, prefix, roles), 6: setsOfFamily(6, prefix, roles) }
 }
 
-/** `NPUS-6-…` is of family 6. */
+/** The family that the name of a set contains, for example 6 in `NPUS-6-SERVICES`. */
 export function familyOfSet(name: string): Family {
   return /^[A-Z]+-6-/.test(name) ? 6 : 4
 }
 
-/** The inverse of ipset's words for a member; marks are not part of them. */
+/** Reads a member as `ipset` prints it, without its mark. */
 export function parseMember(text: string): Member {
   const [ip = '', service, net] = text.split(',')
   if (service === undefined) return { ip: ip as IpAddress }
@@ -58,7 +58,7 @@ export function parseMember(text: string): Member {
   }
 }
 
-/** A network as a set takes it: one of length 0, which no set takes, as its two halves. */
+/** The networks to add to a set for one network: a set refuses networks of length 0, so these are added as two halves. */
 export function networksOfSet(cidr: Cidr): readonly Cidr[] {
   if (!cidr.endsWith('/0')) return [cidr]
   return familyOf(cidr) === 4

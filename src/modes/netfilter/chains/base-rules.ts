@@ -14,21 +14,21 @@ import {
 /** Rules in order, as `iptables-save` writes them, by the names of their chains. */
 export type RulesByChain = Readonly<Record<string, readonly string[]>>
 
-/** A rule of ours in a built-in chain. */
+/** A rule of node-proxy in a built-in chain. */
 export type BaseJump = readonly [table: Table, chain: string, rule: string]
 
-/** What a mode has in the tables of one family, however many Services there are. */
+/** The rules of a mode in the tables of one family that do not depend on the Services. */
 export interface FamilyRules {
   readonly family: Family
-  /** A chain without rules is not made. */
+  /** Chains without rules are not created. */
   readonly chains: Readonly<Partial<Record<Table, RulesByChain>>>
   readonly jumps: readonly BaseJump[]
 }
 
-/** The chains and jumps of a mode that stand however many Services there are: what differs is in sets or other chains. */
+/** The chains and jumps of a mode that do not depend on the Services: what differs between Services is in sets or other chains. */
 export class BaseRules implements ChainContents {
   readonly families: readonly Family[]
-  /** What is wanted of each chain and jump. */
+  /** The wanted digest of each chain and jump. */
   readonly digests: ReadonlyMap<ObjectKey, Digest>
   readonly #rules: ReadonlyMap<ObjectKey, readonly string[]>
   readonly #jumps: readonly JumpObject[]
@@ -47,12 +47,12 @@ export class BaseRules implements ChainContents {
     ])
   }
 
-  /** The rules of a chain; undefined: it is none of these. */
+  /** The rules of a chain; undefined for any other object. */
   rulesOf(key: ObjectKey): readonly string[] | undefined {
     return this.#rules.get(key)
   }
 
-  /** The jumps of one built-in chain. */
+  /** The jumps in one built-in chain. */
   jumpsIn({ family, table, chain }: ChainLocation): readonly ObjectKey[] {
     return this.#jumps
       .filter((jump) => jump.family === family && jump.table === table && jump.chain === chain)
@@ -60,7 +60,7 @@ export class BaseRules implements ChainContents {
   }
 }
 
-/** The chains that have rules, each with these. */
+/** The chains that have rules, with their rules. */
 export function chainsOf({
   family,
   chains,
