@@ -13,7 +13,7 @@ const SCRIPT = new URL('./pod.script.ts', import.meta.url).pathname
 
 const POD = {
   nodeSelector: { disk: 'fast' },
-  terminationGracePeriodSeconds: 20,
+  terminationGracePeriodSeconds: 120,
   containers: [
     {
       name: 'web',
@@ -102,10 +102,11 @@ test('a Pod is bound, runs, loses readiness, is restarted, drains and goes', asy
   )
   expect([before, log].map((text) => text.replace(/^\S+Z /, ''))).toEqual([LISTENING, LISTENING])
 
-  const unready = until(`${PODS}/web`, (one) => !isReady(one) && isRunning(one))
   const ended = until(`${PODS}/web`, (one) => exitCode(one) === 0)
   await api.call('DELETE', `${PODS}/web`)
-  await Promise.all([unready, ended])
+  await until(`${PODS}/web`, (one) => !isReady(one) && isRunning(one))
+  await stage.fetch(`${url}/leave`, 'POST')
+  await ended
   await until(`${PODS}/web`, (one) => one === undefined)
   expect(await readdir(stage.logFolder)).toEqual([])
   expect(await stage.namespaces()).toEqual([])

@@ -1,26 +1,24 @@
 import { createServer } from 'node:http'
 
 /**
- * A Pod's HTTP server. `/ready` says whether it is ready, which `POST /ready?no`
- * and SIGTERM take back. After SIGTERM it ends when it was queried for `/ready`
- * once more: then a client has seen that it leaves.
+ * A Pod's HTTP server. `GET /ready` says whether it is ready; `POST /ready?no` and SIGTERM make it unready. After SIGTERM
+ * it goes on until `POST /leave`, so that a test can see that it is unready while it runs.
  */
 function main(): void {
   let isReady = true
-  let isLeaving = false
   const server = createServer((request, response) => {
     const { method, url = '' } = request
-    if (method === 'POST') isReady = !url.endsWith('?no')
+    const leaves = method === 'POST' && url === '/leave'
+    if (method === 'POST' && !leaves) isReady = !url.endsWith('?no')
     const isProbe = method === 'GET' && url === '/ready'
     response.statusCode = isProbe && !isReady ? 503 : 200
     response.end(JSON.stringify(describe()), () => {
-      if (isProbe && isLeaving) process.exit(0)
+      if (leaves) process.exit(0)
     })
   })
   server.listen(8080)
   process.on('SIGTERM', () => {
     isReady = false
-    isLeaving = true
   })
   process.stdout.write('listening\n')
 }
