@@ -9,7 +9,7 @@ import type { Launch } from '../config/launch.ts'
 import { Listener } from '../servers/listener.ts'
 
 /** The program, whose commands read what this process does not read itself. */
-const LAUNCHER = join(import.meta.dirname, '../../../../bin/node-proxy')
+const LAUNCHER = join(import.meta.dirname, '../../../bin/node-proxy')
 
 /** What inspection over HTTP is started with. */
 export interface HttpParts {
