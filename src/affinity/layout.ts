@@ -1,21 +1,25 @@
-/** Words of 32 bits before the shards. The counters have their own cache line. */
+/** Indices of the 32-bit words before the shards. The counters (`size`, `evicted`) have a cache line of their own. */
 export const HEADER = { capacity: 0, keyLow: 1, keyHigh: 2, size: 16, evicted: 17 } as const
 const HEADER_WORDS = 32
 
-/** Words of one shard, a cache line. `used` slots were taken at least once; `freed` is the head of a list. */
+/**
+ * Indices of the words of one shard, which fills a cache line. `used` is the number of slots that were taken at least
+ * once. `freed`, `newest` and `oldest` are slots: `freed` is the first in the list of released ones.
+ */
 export const SHARD = { lock: 0, used: 1, freed: 2, newest: 3, oldest: 4 } as const
 export const SHARD_WORDS = 16
 
-/** The data of one client: one word in each of these columns. */
+/** The numbers of the columns. Each client has one word in each column. */
 export const COLUMN = {
-  /** Six words, see ClientKey. */
+  /** Six columns, see `ClientKey`. */
   key: 0,
   token: 6,
-  /** The last connection, in ms since the epoch: the low 32 bits, and how often they wrapped. */
+  /** The last connection in ms since the epoch: `time` is its low 32 bits, `era` is how often they wrapped. */
   time: 7,
   era: 8,
   /** The next slot in the bucket, or in the list of released slots. */
   next: 9,
+  /** The neighbours in the list of the shard's clients by last connection. */
   newer: 10,
   older: 11,
 } as const
@@ -33,7 +37,7 @@ export interface Layout {
   readonly shardsAt: number
   readonly bucketsAt: number
   readonly columnsAt: number
-  /** Words of one column. */
+  /** The number of words of one column: one for each slot, and one for the unused number 0. */
   readonly columnWords: number
   readonly words: number
 }

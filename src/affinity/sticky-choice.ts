@@ -1,28 +1,28 @@
 import { contentHash } from '../lib/hash.ts'
 import type { AffinityTable } from './affinity-table.ts'
 
-/** A client that connects to an entry. */
+/** A client's connection to a forwarding entry. */
 export interface Visit {
-  /** `contentHash` of the name by which the entry's clients are remembered. */
+  /** `contentHash` of the name under which the entry's clients are remembered (`clientsOwner`). */
   readonly group: number
   /** The client's address, 4 or 16 bytes. */
   readonly client: Uint8Array
-  /** The entry's present timeout; undefined if the entry has no affinity. */
+  /** The entry's current timeout; undefined if the entry has no affinity. */
   readonly seconds: number | undefined
   /** Milliseconds since the epoch. */
   readonly now: number
 }
 
-/** A backend as affinity stores it: `tokenOf`. */
+/** A backend with the token that affinity stores for it, see `tokenOf`. */
 export interface Sticky {
   readonly token: number
 }
 
-/** How a backend of the entry is found or selected for a client. */
+/** Finds or selects a backend of the entry for a client. */
 export interface Balancer<Backend> {
   /** The backend with this token, if the client may have it now. */
   readonly find: (token: number) => Backend | undefined
-  /** Selects a backend without affinity. */
+  /** Selects a backend regardless of affinity; undefined if there is none. */
   readonly choose: () => Backend | undefined
 }
 
@@ -48,9 +48,9 @@ export function stickyChoice<Backend extends Sticky>(
 }
 
 /**
- * A backend as 31 bits, computed from the text by which it is remembered (`stickyTarget`): the same in every thread
- * and after every change of its Service. Two of 1,000 backends share a token in one of 4,000 Services; then their
- * clients stick to one of the two.
+ * The number of 31 bits by which affinity remembers a backend. It is computed from `stickyTarget`, so it is the same in
+ * every thread and after every change of the Service. Of 4,000 Services with 1,000 backends each, about one has two
+ * backends with the same token; their clients then stick to one of the two.
  */
 export function tokenOf(target: string): number {
   return contentHash(target) % 2 ** 31

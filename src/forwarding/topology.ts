@@ -2,26 +2,25 @@ import type { Candidate } from './backends.ts'
 import type { NodeContext } from './node-context.ts'
 
 /**
- * Why hints of one kind are ignored: the node's own name or zone is unknown, not every ready endpoint has a hint, or
- * no hint is for this node or zone.
+ * Why hints of one kind are ignored: the zone of this node is unknown, not every ready endpoint has a hint, or no hint
+ * is for this node or zone.
  */
 export type IgnoredHints = 'unknownPlace' | 'incomplete' | 'noneHere'
 
 /** The ready endpoints that this node should use, and how they were chosen. */
 export interface Nearness {
   readonly chosen: readonly Candidate[]
-  /** Undefined if no hints were used. */
+  /** The hints that were used; undefined if all ready endpoints were chosen without hints. */
   readonly by: 'nodeHints' | 'zoneHints' | undefined
   /** Why zone hints are ignored; undefined if zone or node hints are used. */
   readonly ignored: IgnoredHints | undefined
 }
 
 /**
- * Which ready endpoints of the cluster this node should use: those hinted for
- * the node, else those hinted for its zone, else all. A kind of hint counts only
- * when every ready endpoint carries it and at least one names this node (or
- * zone): a half-written or stale set of hints must neither leave a node
- * without endpoints nor concentrate its load on a few.
+ * Selects the ready endpoints of the cluster that this node should use: those with a hint for this node, else those
+ * with a hint for its zone, else all. Hints of one kind are used only if every ready endpoint has one and at least one
+ * is for this node (or zone). Incomplete or outdated hints must neither leave a node without endpoints nor direct its
+ * traffic to only a few.
  */
 export function preferNear(
   ready: readonly Candidate[],

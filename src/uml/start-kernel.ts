@@ -18,31 +18,33 @@ import { findInstallation } from './installation.ts'
 import type { Kernel, KernelOutcome, KernelRun, Share } from './kernel-run.ts'
 import { findMemoryFolder, makeScratch, SHELL_SOCKET } from './scratch.ts'
 
+/** How many of the last characters of the console are kept. */
 const KEPT = 64 * 1024
 const PANIC = /^Kernel panic - not syncing: .*$/m
 
-/** Waits for a word; unless that is `gone`, or if the writer has ended, kills the process group. Removes the folder. */
+/**
+ * The script of `Guard`. Reads a word, or nothing if the writer has ended. Unless the word is `gone`, kills the process
+ * group `$1`. Then removes the folder `$2`.
+ */
 const SCRIPT = 'read -r word; [ "$word" = gone ] || kill -s KILL -- "-$1"; rm -rf -- "$2"'
 
-/** The last lines of the console that an error shows. */
+/** How many of the last lines of the console an error shows. */
 const SHOWN = 40
 /** Milliseconds for a kernel that panicked to print its stack and end by itself. */
 const LAST_WORDS_MS = 2000
 
+/** The default memory of a kernel in MiB. */
 const MEMORY = 1024
 
-/**
- * Runs a command in a kernel of its own, and returns how it ended. Throws what
- * `startKernel` throws, and what `Kernel.ended` rejects with.
- */
+/** Runs a command in its own kernel; returns how the command ended. Rejects like `startKernel` and `Kernel.ended`. */
 export async function bootKernel(run: KernelRun): Promise<KernelOutcome> {
   const kernel = await startKernel(run)
   return kernel.ended
 }
 
 /**
- * Starts a kernel that runs the command. Throws NP_UML_MISSING if User-mode Linux is not installed, and NP_UML_MEMORY
- * if there is not enough memory.
+ * Starts a kernel that runs the command. Throws NP_UML_MISSING if User-mode Linux, or the compiler that it needs on a
+ * processor with AMX, is not installed, and NP_UML_MEMORY if there is not enough memory.
  */
 export async function startKernel(run: KernelRun): Promise<Kernel> {
   const { memory = MEMORY } = run
@@ -77,7 +79,7 @@ export async function startKernel(run: KernelRun): Promise<Kernel> {
   return { channel: kernel.channel, kill: () => kernel.kill(), ended }
 }
 
-/** Shares the folder of this project if it is below /tmp or /run, of which the kernel has its own. */
+/** Shares the folder of this project if it is below /tmp or /run, where the kernel mounts file systems of its own. */
 function ownFolder(): readonly Share[] {
   const folder = fileURLToPath(new URL('../..', import.meta.url))
   return /^\/(tmp|run)\//.test(folder) ? [{ host: folder, inside: folder }] : []
@@ -102,15 +104,15 @@ function bootArguments(memory: number, scratch: string, init: string): readonly 
   ]
 }
 
-/** The streams of the kernel: console, errors of the program itself, channel, report, shell. */
+/** The streams of the kernel's process: 0 and 1 console, 2 its own errors, 3 channel, 4 report, 5 shell. */
 function stdio(terminal: boolean): StdioOptions {
   const mouth = terminal ? 'inherit' : 'pipe'
   return [terminal ? 'inherit' : 'ignore', mouth, 'pipe', 'pipe', 'pipe', 'pipe']
 }
 
 /**
- * Serves one client at a time on the Unix socket at `path`: its input goes to `line`, and the output of `line` to it.
- * The other end of `line` is a shell in the kernel.
+ * Serves one client at a time on the Unix socket at `path`, and connects it with `line`, whose other end is a shell in
+ * the kernel.
  */
 function openShellSocket(path: string, line: Socket): Server {
   const server = createServer((visitor) => {
@@ -123,16 +125,16 @@ function openShellSocket(path: string, line: Socket): Server {
   })
   server.maxConnections = 1
   server.once('close', () => rmSync(path, { force: true }))
-  // Read from the start; otherwise the unread prompt of the shell would block the line for every client.
+  // Output is also read, and discarded, while there is no client: unread output would block the line.
   line.on('error', () => undefined).resume()
   return server.listen(path)
 }
 
-/** The state of this process's terminal before a kernel took it. */
+/** The terminal of this process, with its settings from before a kernel took it. */
 interface RememberedTerminal {
-  /** `rows columns`. */
+  /** `rows columns`, as `stty size` prints it. */
   readonly size: string
-  /** Reports the size whenever it changes; the result ends that. */
+  /** Reports the size whenever it changes, until the returned function is called. */
   follow(onSize: (size: string) => void): () => void
   restore(): void
 }
@@ -156,12 +158,12 @@ function stty(argument: string): string {
   return stdout.toString().trim()
 }
 
-/** The stream of a kernel with this number. */
+/** The stream with this number of a kernel's process. */
 function lineOf(child: ChildProcess, stream: number): Socket {
   return (child.stdio as readonly unknown[])[stream] as Socket
 }
 
-/** Watches the process that is a kernel until it has ended, and removes what it leaves. */
+/** Watches the process of a kernel until it has ended, and removes what it leaves behind. */
 class RunningKernel implements Kernel {
   readonly channel: Socket
   readonly ended: Promise<KernelOutcome>
@@ -173,7 +175,7 @@ class RunningKernel implements Kernel {
   #status: number | undefined
   #reason: string | undefined
 
-  /** `child` leads a process group of its own; its fourth stream is the channel, its fifth the report. */
+  /** `child` leads a process group of its own; its streams are those of `stdio`. */
   constructor(child: ChildProcess, run: KernelRun, scratch: string) {
     this.#child = child
     this.#run = run
@@ -204,7 +206,10 @@ class RunningKernel implements Kernel {
     }
   }
 
-  /** Does not read the channel, because reading would take its bytes away. */
+  /**
+   * Ends the kernel. If only its console was silent, it goes on: bytes on the channel count, too. They are counted but
+   * not read, because reading would take them away.
+   */
   #bark(code: string): void {
     const { bytesRead } = this.channel
     if (code === 'NP_UML_SILENT' && bytesRead > this.#received) this.#watchdog.heard()
@@ -259,8 +264,8 @@ function killGroup(leader: number | undefined): void {
 }
 
 /**
- * Cleans up after a kernel, even when this process is killed: ends its group of processes, which would live on, and
- * removes its folder. Runs in a session of its own, which Ctrl-C does not reach.
+ * Cleans up after a kernel, even if this process is killed: kills the kernel's process group, which would otherwise
+ * live on, and removes its folder. Runs in a session of its own, which Ctrl-C does not reach.
  */
 class Guard {
   readonly #child
@@ -274,7 +279,7 @@ class Guard {
     this.#child.on('error', () => undefined)
   }
 
-  /** The kernel ended by itself; resolves when its folder is gone. */
+  /** Reports that the kernel has ended; resolves when its folder has been removed. */
   async dismiss(): Promise<void> {
     if (this.#child.exitCode !== null) return
     this.#child.stdin.end('gone\n')
@@ -283,15 +288,16 @@ class Guard {
 }
 
 /**
- * The processor for a kernel: number `turn`, modulo their number, of those that this process may use. User-mode Linux
- * is two processes that alternate with every system call, which is three times as fast on one processor as on two.
+ * The processor for a kernel. Of the n processors that this process may use, it is the one at index `turn` modulo n.
+ * User-mode Linux consists of two processes that alternate at every system call, which is three times as fast on one
+ * processor as on two.
  */
 export function processorFor(turn: number): number {
   const usable = processorsOf(readFileSync('/proc/self/status', 'utf8'))
   return usable[turn % usable.length] ?? 0
 }
 
-/** The processors that the text of a /proc/PID/status allows; `0-2,8` stands for four. */
+/** The processors that a process may use, from the text of its /proc/PID/status, in which `0-2,8` stands for four. */
 export function processorsOf(status: string): readonly number[] {
   const [, list = '0'] = /^Cpus_allowed_list:\s+(.*)$/m.exec(status) ?? []
   return list.split(',').flatMap((range) => {
@@ -304,7 +310,7 @@ export function processorsOf(status: string): readonly number[] {
 export class ConsoleText {
   #text = ''
 
-  /** Adds a chunk, and returns it with plain line ends. */
+  /** Adds a chunk, and returns it without carriage returns. */
   add(chunk: string): string {
     const plain = chunk.replaceAll('\r', '')
     this.#text = (this.#text + plain).slice(-KEPT)
@@ -325,7 +331,7 @@ export class ConsoleText {
   }
 }
 
-/** Barks once: when a whole time is over, or when nothing was heard for too long. */
+/** Calls `bark` when `timeoutMs` is over, and when `heard` was not called for `silenceMs`. */
 export class Watchdog {
   readonly #bark: (code: 'NP_UML_TIMEOUT' | 'NP_UML_SILENT') => void
   readonly #silenceMs: number | undefined
@@ -343,7 +349,7 @@ export class Watchdog {
     this.heard()
   }
 
-  /** Something was heard. */
+  /** Starts the time of silence again. */
   heard(): void {
     if (this.#silenceMs === undefined) return
     if (this.#silence !== undefined) this.#silence.refresh()
@@ -359,14 +365,14 @@ export class Watchdog {
 const SOURCE = fileURLToPath(new URL('whole-registers.c', import.meta.url))
 const TIMEOUT_MS = 10_000
 
-/** Whether a processor has more registers than User-mode Linux 6.1 keeps: those of AMX. */
+/** Whether the processor of this /proc/cpuinfo has registers that User-mode Linux 6.1 does not keep: those of AMX. */
 export function hasWideRegisters(cpuinfo: string): boolean {
   return /^flags\s*:.*\bamx_tile\b/m.test(cpuinfo)
 }
 
 /**
- * The variables with which User-mode Linux starts on this processor, whose library goes into
- * `scratch`; none where it starts anyway. Throws NP_UML_MISSING without a compiler.
+ * The environment variables without which User-mode Linux does not start on this processor: with AMX, one that preloads
+ * a library, which is compiled into `scratch`; otherwise none. Throws NP_UML_MISSING if that fails.
  */
 export async function withWholeRegisters(
   scratch: string,

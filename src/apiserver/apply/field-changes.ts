@@ -28,7 +28,7 @@ export function fieldChanges(structure: Structure, old: Json, next: Json): Field
   return { changed, removed }
 }
 
-/** The nodes of one part; an absent node: nothing changed. */
+/** The nodes of one part in the two sets of `FieldChanges`; absent where the set has no field of the part. */
 interface PartChanges {
   readonly changed?: FieldSet
   readonly removed?: FieldSet
@@ -38,6 +38,7 @@ function added(part: Part): PartChanges {
   return { changed: wholeNode(part.structure, part.value) }
 }
 
+/** A value that no longer has parts (an object that became null) is itself changed; its former parts are removed. */
 function partChanges(was: Part, now: Part): PartChanges {
   const { structure } = now
   if (hasParts(structure, was.value) && hasParts(structure, now.value)) {

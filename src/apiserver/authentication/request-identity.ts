@@ -25,17 +25,18 @@ const LAST = new WeakMap<Socket, SentCredentials>()
  * same time.
  */
 const BURST = 200
+/** The number of rejections that are answered per second once there are more. */
 const PER_SECOND = 500
 /** The longest delay of a rejection; shorter than the timeouts of clients. */
 const MAX_WAIT_MS = 10_000
 
-/** The sender of a request, and the user that it acts as. */
+/** The user that a request acts as, and who sends it. */
 export interface RequestIdentity {
   /** The user that the request acts as. */
   readonly user: User
   /** The sender, if it impersonates `user`. */
   readonly impersonator?: User
-  /** The path is open to every client, whatever the roles. */
+  /** Set if the path is open to every client, so that roles are not checked. */
   readonly needsNoPermission?: true
 }
 
@@ -46,9 +47,12 @@ export interface RefusedIdentity {
   readonly sender: User | undefined
 }
 
-/** Finds out who sends a request; 401 without acceptable credentials, 403 for a forbidden impersonation. */
+/**
+ * Finds out who sends a request. Refuses it with 400 if its headers are not understood, with 401 if credentials are
+ * missing or rejected, and with 403 if the impersonation is forbidden.
+ */
 export interface Identifier {
-  /** `path`: the path of the request; undefined: it is for a resource, which always needs credentials. */
+  /** `path` is undefined for a request for a resource, which always needs credentials. */
   identify(
     request: IncomingMessage,
     path: string | undefined,
@@ -60,7 +64,7 @@ export interface IdentifierOptions {
   readonly clock: Pick<Clock, 'now' | 'after'>
   /** The paths that need no credentials, including the paths below them; resources always need credentials. */
   readonly anonymousPaths: readonly string[]
-  /** Undefined: the user may do it; else the answer to the request. */
+  /** Returns undefined if the user may do this, else the answer to the request. */
   readonly check: (user: User, action: Action) => StatusError | undefined
   /** Receives why credentials were rejected; the client does not learn it. */
   readonly onRejected: (reason: string) => void
@@ -139,7 +143,7 @@ function unauthorized(): RefusedIdentity {
  */
 export class RejectionPace {
   readonly #clock: Pick<Clock, 'now' | 'after'>
-  /** When the answer to the latest rejection would be due without the allowance for bursts; milliseconds since 1970. */
+  /** When the latest rejection would be answered if there were no allowance for bursts, in milliseconds since 1970. */
   #due = 0
 
   constructor(clock: Pick<Clock, 'now' | 'after'>) {

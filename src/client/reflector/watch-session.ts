@@ -8,9 +8,9 @@ import { type Identity, readIdentity } from './identity.ts'
 import type { ReflectorContext } from './reflector-context.ts'
 import { isRewound } from './reflector-state.ts'
 
-/** The status codes of a server that does not support the parameters of a streaming list. */
+/** The status codes with which a server refuses the parameters of a streaming list. */
 const UNSUPPORTED_STATUS = new Set([400, 403, 405, 406, 415, 422, 501])
-/** The status codes of a server that does not have the requested version. */
+/** The status codes with which a server answers that it does not have the requested version. */
 const UNKNOWN_VERSION_STATUS = new Set([400, 410, 422])
 
 const INITIAL_END = 'k8s.io/initial-events-end'
@@ -49,7 +49,9 @@ export class WatchSession<T, Problem> {
     this.#listed = version !== undefined
   }
 
-  /** Whether the watch had an event after the initial list, or lasted for ten seconds. */
+  /**
+   * Whether the initial list is complete (or there was none), and the watch had an event since, or lasted ten seconds.
+   */
   get isSuccess(): boolean {
     return this.#listed && (this.#events > 0 || this.#age() >= SUCCESS_MS)
   }
@@ -123,8 +125,8 @@ export class WatchSession<T, Problem> {
   }
 
   /**
-   * An unreadable object in a streaming list counts as absent. Later it may be any known object, so everything is
-   * listed again.
+   * Handles an event that could not be read. In a streaming list, an object that is too long counts as absent. Any
+   * other unreadable event may be about any known object, so everything is listed again.
    */
   #unreadable(reason: 'garbage' | 'oversized'): WatchEnd | undefined {
     this.#context.onLost(reason)
@@ -168,7 +170,8 @@ export class WatchSession<T, Problem> {
 
   /**
    * Records the version of an event. A version lower than before means that the server was restored to an older state.
-   * The exception is a DELETED event with the version of the object's last state instead of that of its deletion.
+   * This does not hold for DELETED events: some have the version of the object's last state instead of that of its
+   * deletion.
    */
   #advance(version: string, deleted: boolean): WatchEnd | undefined {
     if (!this.#listed || version === '') return undefined
@@ -235,7 +238,7 @@ type WatchEnd =
   /** The server does not support streaming lists: use pages from now on. */
   | { readonly kind: 'unsupported' }
 
-/** The end of a watch that the server refused; `initial`: it would have begun with a streaming list. */
+/** The end of a watch that could not be opened; `initial`: whether it was to begin with a streaming list. */
 function refusedWatch(failure: ApiFailure, initial: boolean): WatchEnd {
   if (initial && UNSUPPORTED_STATUS.has(failure.code)) return { kind: 'unsupported' }
   return {
@@ -256,8 +259,8 @@ export function rewound(known: string, current: string): ApiFailure {
 }
 
 /**
- * Whether the server was down. Versions alone do not show whether it still has the same history afterwards: it may
- * have been restored from a backup and have reached the same version since. In that case the reflector lists again.
+ * Whether the server was down, after which the reflector lists again. Versions alone do not show whether the server
+ * still has the same history: it may have been restored from a backup and have reached the same version since.
  */
 function isOutage({ code, errorCode }: ApiFailure): boolean {
   return code >= 500 || errorCode === 'NP_CLIENT_UNREACHABLE' || errorCode === 'NP_CLIENT_TLS'

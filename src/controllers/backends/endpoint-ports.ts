@@ -4,11 +4,10 @@ import type { ServiceObject, ServicePortObject } from '../objects/service-object
 import { isHeadless } from '../objects/service-object.ts'
 
 /**
- * The ports on which a Pod serves a Service, as EndpointSlices hold them, in the order of `sortPorts`. A named
- * target port is looked up in the Pod by name and protocol, so Pods may have different numbers; a port that the
- * Pod does not have is left out. Undefined when the Pod has none of the ports, or when a Service with a
- * ClusterIP has no ports. Empty when a headless Service has no ports: its endpoints are addresses without
- * ports.
+ * The ports on which a Pod serves a Service, in the form of EndpointSlices and in the order of `sortPorts`. A named
+ * target port is looked up in the Pod by name and protocol, so its number may differ between Pods. A port that the Pod
+ * does not have is left out. Undefined if the Pod has none of the ports, and for a Service with a ClusterIP but without
+ * ports. Empty for a headless Service without ports, whose endpoints are addresses alone.
  */
 export function endpointPorts(
   service: ServiceObject,
@@ -22,12 +21,12 @@ export function endpointPorts(
   return ports.length === 0 ? undefined : sortPorts(ports)
 }
 
-/** The canonical order of ports: ascending by `portsKey`. */
+/** Sorts ports into their canonical order: ascending by `portsKey`. */
 export function sortPorts(ports: readonly JsonObject[]): JsonObject[] {
   return ports.toSorted((a, b) => (portsKey([a]) < portsKey([b]) ? -1 : 1))
 }
 
-/** Endpoints with the same key share slices and subsets. It is equal for equal lists of ports with their defaults. */
+/** Endpoints with equal keys share slices and subsets. Keys are equal if the lists are, with defaults filled in. */
 export function portsKey(ports: readonly JsonObject[]): string {
   return JSON.stringify(
     ports.map(({ name, protocol, port, appProtocol }) => [

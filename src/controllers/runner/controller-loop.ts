@@ -15,7 +15,7 @@ export interface LoopTiming {
   readonly turnMs: number
 }
 
-/** What a controller loop works with. */
+/** The dependencies of a controller loop. */
 export interface LoopParts {
   readonly controller: Controller
   readonly view: View
@@ -24,7 +24,7 @@ export interface LoopParts {
   readonly timing: LoopTiming
   /** Whether keys may be reconciled: everything is listed, and this replica leads. */
   readonly isOpen: () => boolean
-  /** The start of the time in which every watch has been open without a break, in milliseconds since the epoch. */
+  /** Since when this replica has led and every watch has been open without a break, in milliseconds since the epoch. */
   readonly since: () => number
   /** Makes a write and updates the caches; resolves to the failure, undefined on success. */
   readonly write: (write: Write) => Promise<ApiFailure | undefined>
@@ -97,7 +97,10 @@ export class ControllerLoop {
     this.#running.add(work)
   }
 
-  /** Whether time is left before the loop must yield: a thousand keys that need no write would block the event loop. */
+  /**
+   * Whether the loop may go on now; if not, it goes on after yielding. Without yielding, a thousand keys that need no
+   * write would block the event loop.
+   */
   #hasTurn(): boolean {
     const { clock, timing } = this.#parts
     if (this.#cancelTurn !== undefined) return false
@@ -125,7 +128,7 @@ export class ControllerLoop {
     observer.reconciled(this.controller.name, (clock.now() - began) / 1000)
   }
 
-  /** Whether every write of the key succeeded. */
+  /** Reconciles a key; returns whether all its writes succeeded. A refusal by a terminating namespace is a success. */
   async #reconcile(key: string): Promise<boolean> {
     const { controller, view, clock, isOpen, since } = this.#parts
     const { writes, againMs, dirty = [] } = controller.reconcile(key, view, clock.now(), since())
@@ -195,7 +198,7 @@ function resultOf(failure: ApiFailure | undefined): WriteResult {
 export class ProblemEpisodes {
   readonly #keysOf = new Map<string, Set<string>>()
 
-  /** Records a problem of a key; returns whether it is the first key of that kind. */
+  /** Records a problem of a key; returns whether the episode of this kind begins with it. */
   begin(kind: string, key: string): boolean {
     const keys = this.#keysOf.get(kind)
     if (keys === undefined) this.#keysOf.set(kind, new Set([key]))
@@ -208,7 +211,7 @@ export class ProblemEpisodes {
     this.#keysOf.clear()
   }
 
-  /** The key was reconciled; returns the kinds that ended with that. */
+  /** Records that a key was reconciled; returns the kinds of problems that no key has any more. */
   end(key: string): readonly string[] {
     const ended: string[] = []
     for (const [kind, keys] of this.#keysOf) {
@@ -234,9 +237,9 @@ interface Timer {
 }
 
 /**
- * Keys to reconcile, in the order in which they were added, each once however often it was added. A key that
- * was taken is not returned again before `done` is called for it. A key that failed n times is added again
- * after `base × 2ⁿ`.
+ * Keys to reconcile, in the order in which they were added, each once however often it was added. A key that was taken
+ * is not returned again before `done` is called for it. After n failures in succession, a key is added again after
+ * `backoffBaseMs × 2ⁿ⁻¹`, at most `backoffMaxMs`.
  */
 export class WorkQueue {
   readonly #options: WorkQueueOptions
@@ -251,7 +254,7 @@ export class WorkQueue {
     this.#options = options
   }
 
-  /** The number of keys that can be taken now, or as soon as they are done. */
+  /** The number of keys that can be taken now, or as soon as `done` is called for them. */
   get depth(): number {
     return this.#ready.size + this.#again.size
   }
@@ -261,7 +264,7 @@ export class WorkQueue {
     return this.#ready.size > 0
   }
 
-  /** Adds a key now, also if it waits for a timer. */
+  /** Adds a key now, even if it waits for a timer. */
   add(key: string): void {
     this.#timers.get(key)?.cancel()
     this.#timers.delete(key)
@@ -290,12 +293,12 @@ export class WorkQueue {
     this.addAfter(key, Math.min(backoffMaxMs, backoffBaseMs * 2 ** Math.min(failures, 30)))
   }
 
-  /** The key succeeded: its next failure counts as the first. */
+  /** Forgets the failures of a key that succeeded: its next failure counts as the first. */
   forget(key: string): void {
     this.#failures.delete(key)
   }
 
-  /** Removes the oldest key and returns it; undefined: none is ready. */
+  /** Removes the oldest key and returns it; undefined if none is ready. */
   take(): string | undefined {
     const [key] = this.#ready
     if (key === undefined) return undefined
@@ -304,7 +307,7 @@ export class WorkQueue {
     return key
   }
 
-  /** A key that was taken has been reconciled, with success or without. */
+  /** Reports that a key that was taken has been reconciled, successfully or not. */
   done(key: string): void {
     this.#taken.delete(key)
     if (this.#again.delete(key)) this.add(key)

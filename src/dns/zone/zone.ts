@@ -6,28 +6,29 @@ import { RECORD_TTL, type ZoneRecord, type ZoneView } from './record.ts'
 import { serviceAnswer } from './service-answer.ts'
 import { EMPTY, FOREIGN, foundOrEmpty, MISSING, type ZoneAnswer } from './zone-answer.ts'
 
+/** The labels of an address whose name is that of the Service itself. */
 const OWN_NAME: ReadonlySet<string> = new Set([''])
 
 /** The version of the Kubernetes DNS specification that the zone implements. */
 const SPECIFICATION = '1.1.0'
 const VERSION_TTL = 28_800
 const SOA_TIMES = { refresh: 7200, retry: 1800, expire: 86_400 } as const
-/** CNAME records that are followed inside the zone. */
+/** The maximum number of CNAME records that are followed inside the zone for one answer. */
 const MAX_CHAIN = 8
 
 export interface ZoneOptions {
   /** Lower case, without the final dot: `cluster.local`. */
   readonly domain: string
-  /** The addresses at which clients reach the server, if known; they are the records of its name `ns.dns.<domain>`. */
+  /** The addresses at which clients reach the server, and the records of `ns.dns.<domain>`; empty if unknown. */
   readonly serverAddresses: readonly IpAddress[]
   /** Serial number of the zone at the start; each update adds one. */
   readonly serial: number
 }
 
 /**
- * The cluster domain: every name that follows from Services and their endpoints, and the reverse names of their
- * addresses. Only the content of `ZoneIndex` is computed in advance, so the cost of a change is proportional to
- * what it affects.
+ * The zone of the cluster domain: the names of Services and their endpoints, and the reverse names of their addresses.
+ * Answers are computed when they are requested. Only `ZoneIndex` is kept up to date, so the cost of a change is
+ * proportional to what it affects.
  */
 export class Zone {
   readonly domain: string
@@ -44,19 +45,19 @@ export class Zone {
     this.#serial = options.serial
   }
 
-  /** The serial number of the zone, of 32 bits; it changes with each update. */
+  /** The current serial number of the zone, an unsigned integer of 32 bits. */
   get serial(): number {
     return this.#serial
   }
 
-  /** Updates the index for the Services that changed in the view. */
+  /** Updates the index for Services that changed in the view, and increments the serial number. */
   update(changed: ReadonlySet<ServiceKey>): void {
     if (changed.size === 0) return
     this.#index.update(changed)
     this.#serial = (this.#serial + 1) >>> 0
   }
 
-  /** The answer for a name (lower case, without the final dot) and the name of a type, such as `A`. */
+  /** The answer for a name (lower case, without the final dot) and a record type such as `A`. */
   answer(name: string, type: string): ZoneAnswer {
     if (type === 'ANY') return this.#anyAnswer(name)
     const found = this.#once(name, type)
@@ -65,7 +66,7 @@ export class Zone {
     return this.#follow(name, type, [...found.answers])
   }
 
-  /** The start of authority, which a denial carries. */
+  /** The SOA record of the zone. Negative answers carry it, too. */
   startOfAuthority(): ZoneRecord {
     return {
       name: this.domain,
@@ -81,7 +82,7 @@ export class Zone {
     }
   }
 
-  /** A name that exists has one record for the type ANY (RFC 8482). */
+  /** The answer for the type ANY: one HINFO record if the name exists (RFC 8482). */
   #anyAnswer(name: string): ZoneAnswer {
     const { kind } = this.#once(name, 'A')
     if (kind === 'missing' || kind === 'foreign') return kind === 'missing' ? MISSING : FOREIGN
@@ -89,7 +90,7 @@ export class Zone {
     return foundOrEmpty([{ name, type: 'HINFO', ttl: RECORD_TTL, data }])
   }
 
-  /** Follows a chain of ExternalName Services; `target` is the name at which it leaves the zone. */
+  /** Follows CNAME records of ExternalName Services; `target` is the name at which the chain leaves the zone. */
   #follow(start: string, type: string, answers: ZoneRecord[]): ZoneAnswer {
     const names = new Set([start])
     for (;;) {
@@ -106,6 +107,7 @@ export class Zone {
     }
   }
 
+  /** The answer for a name, without following a CNAME record. */
   #once(name: string, type: string): ZoneAnswer {
     if (name === this.domain) return this.#apexAnswer(type)
     if (!name.endsWith(`.${this.domain}`)) return this.#reverseAnswer(name, type)
@@ -156,7 +158,7 @@ export class Zone {
     })
   }
 
-  /** An address that no Service has belongs to another zone. */
+  /** The answer for a name outside the domain. Only reverse names of addresses in the index belong to this zone. */
   #reverseAnswer(name: string, type: string): ZoneAnswer {
     const ip = addressOfReverseName(name)
     const names = ip === undefined ? [] : this.#index.namesOf(ip)
@@ -168,15 +170,15 @@ export class Zone {
   }
 }
 
-/** Labels of endpoints by address; the empty label stands for the Service. */
+/** The hostnames of endpoints, by address. */
 type Labels = ReadonlyMap<IpAddress, ReadonlySet<string>>
 
 /** What one Service adds to the index. */
 interface Entry {
   readonly namespace: string
-  /** Its addresses that have names. */
+  /** The addresses for which it adds reverse names. */
   readonly ips: readonly IpAddress[]
-  /** For a headless Service; undefined: the addresses have the name of the Service itself. */
+  /** The hostnames below a headless Service; undefined for others, whose addresses have the Service's own name. */
   readonly labels: Labels | undefined
 }
 
@@ -185,14 +187,14 @@ class ZoneIndex {
   readonly #view: ZoneView
   readonly #entries = new Map<ServiceKey, Entry>()
   readonly #namespaces = new Map<string, number>()
-  /** Arrays, because nearly every address has one owner, and a set costs ten times its memory. */
+  /** Services by address. Arrays, because nearly every address has one, and a set takes ten times the memory. */
   readonly #owners = new Map<IpAddress, readonly ServiceKey[]>()
 
   constructor(view: ZoneView) {
     this.#view = view
   }
 
-  /** Reads again the Services that changed. */
+  /** Reads the changed Services again. */
   update(changed: Iterable<ServiceKey>): void {
     for (const key of changed) {
       this.#remove(key)
@@ -205,7 +207,7 @@ class ZoneIndex {
     return this.#namespaces.has(namespace)
   }
 
-  /** The names that an address has, relative to the zone, in order: `web.shop.svc`, `db-0.db.shop.svc`. */
+  /** The names of an address, relative to the zone and sorted: `db-0.db.shop.svc`, `web.shop.svc`. */
   namesOf(ip: IpAddress): readonly string[] {
     const names = (this.#owners.get(ip) ?? []).flatMap((key) => {
       const [namespace, service] = key.split('/')

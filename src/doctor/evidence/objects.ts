@@ -19,7 +19,7 @@ export function labelsOf(object: JsonObject): Readonly<Record<string, string>> {
   return texts(objectAt(object, 'metadata', 'labels'))
 }
 
-/** The labels that a Service selects; undefined: it has no selector, and something else writes its endpoints. */
+/** The selector of a Service. Undefined if it has none: then no controller derives its endpoints from Pods. */
 export function selectorOf(service: JsonObject): Readonly<Record<string, string>> | undefined {
   const selector = texts(objectAt(service, 'spec', 'selector'))
   return Object.keys(selector).length === 0 ? undefined : selector
@@ -32,7 +32,7 @@ export function selects(
   return Object.entries(selector).every(([key, value]) => labels[key] === value)
 }
 
-/** `app=web,tier=front`. */
+/** The labels as text: `app=web,tier=front`. */
 export function labelText(labels: Readonly<Record<string, string>>): string {
   return Object.entries(labels)
     .map(([key, value]) => `${key}=${value}`)
@@ -50,7 +50,7 @@ export function isReady(pod: JsonObject): boolean {
   return stringAt(conditionOf(pod, 'Ready'), 'status') === 'True'
 }
 
-/** A condition of the status; empty when there is none. */
+/** The condition of this type in the status; an empty object if there is none. */
 export function conditionOf(object: JsonObject, type: string): JsonObject {
   const conditions = arrayAt(object, 'status', 'conditions')
   const found = conditions.find((one) => stringAt(one, 'type') === type)

@@ -1,16 +1,16 @@
 import type { PacketState } from './packet-state.ts'
 
-/** One event on the packet's way, for people. */
+/** One step of the packet's path, described for people. */
 export interface Step {
-  /** Where: `iptables nat PREROUTING`, `nft ip node-proxy nat-prerouting`, `route`. */
+  /** The place, such as `iptables nat PREROUTING`, `nft ip node-proxy nat-prerouting` or `route`. */
   readonly where: string
-  /** The rule, element or virtual server that decided, as its own program lists it. */
+  /** The rule, element or virtual server that decided, as the program that manages it lists it. */
   readonly object?: string
-  /** What it did, one line. */
+  /** What happened, in one line. */
   readonly text: string
   /** Packets and bytes that the object has counted so far. */
   readonly counter?: { readonly packets: bigint; readonly bytes: bigint }
-  /** Seconds until the kernel forgets what decided here, for example a client of session affinity. */
+  /** Seconds until what decided here expires, for example the kernel's entry of a client with session affinity. */
   readonly secondsLeft?: number
 }
 
@@ -29,7 +29,7 @@ export type Verdict =
 export const CONTINUE: Verdict = Object.freeze({ kind: 'continue' })
 export const ACCEPT: Verdict = Object.freeze({ kind: 'accept' })
 
-/** One possible continuation of a packet; the probabilities of all branches sum to 1. */
+/** One possible path of a packet up to some point; the probabilities of all branches sum to 1. */
 export interface Branch {
   /** 0 to 1. */
   readonly probability: number
@@ -38,7 +38,7 @@ export interface Branch {
   readonly steps: readonly Step[]
 }
 
-/** The only branch of a certain result. */
+/** The branch of a result that is certain: there is no other. */
 export function branchOf(
   packet: PacketState,
   verdict: Verdict = CONTINUE,

@@ -3,12 +3,13 @@ import type { Family } from '../../lib/ip.ts'
 import type { OwnWork, RuleChange, RuleMonitor } from '../nftables-monitor/rule-monitor.ts'
 import type { TableInfo, Xtables } from './xtables.ts'
 
-/** How often the counters are read. */
+/** Milliseconds between two readings of the number and size of the rules. */
 const TICK_MS = 250
-/** Reading all rules takes at most one 250th of the time. */
+/** Digests of all rules are read so rarely that this takes at most one 250th of the time. */
 const IDLE_SHARE = 250
-/** While iptables programs keep running, it takes at most one 20th of the time. */
+/** The same limit while iptables programs take the lock: one 20th of the time. */
 const BUSY_SHARE = 20
+/** The minimum time between two readings of the digests while iptables programs take the lock. */
 const BUSY_MS = 1000
 
 /** See `XtablesMonitor`. */
@@ -21,14 +22,15 @@ interface Watched {
   readonly family: Family
   readonly table: string
   info: TableInfo | undefined
-  /** Undefined if it was not read since the last hold or change. */
+  /** The digest of all rules; undefined if not read since the last hold or change, or if there is no such table. */
   digest: string | undefined
 }
 
 /**
- * The legacy variant sends no notifications. Four times a second the monitor reads the number and size of its rules,
- * which costs microseconds and shows every addition and removal. A rule that was replaced by one of the same size
- * shows in a digest of all rules. This digest is read when an iptables program took the lock, and from time to time.
+ * Reports changes of the rules of the legacy iptables variant, which sends no notifications. Four times a second the
+ * monitor reads the number and size of the rules of each table. This takes microseconds, and shows every addition and
+ * removal. Only a digest of all rules shows that a rule was replaced by one of the same size. It is read after an
+ * iptables program took the lock, and otherwise from time to time.
  */
 export class XtablesMonitor implements RuleMonitor {
   readonly #xtables: Xtables
@@ -37,9 +39,11 @@ export class XtablesMonitor implements RuleMonitor {
   #onChange: ((change: RuleChange) => void) | undefined
   #cancel: () => void = () => undefined
   #holds = 0
-  /** Counts holds, so that a reading that overlapped one is discarded. */
+  /** Counts holds, so that digests are discarded if a hold began while they were read. */
   #epoch = 0
+  /** Whether an iptables program took the lock since the digests were last read, or since the last `#baseline`. */
   #suspicious = false
+  /** When the digests were last read, and how many milliseconds that took. */
   #readAt = 0
   #cost = 0
 
@@ -77,7 +81,7 @@ export class XtablesMonitor implements RuleMonitor {
     }
   }
 
-  /** Records the present rules as known, so that they do not count as a foreign change. */
+  /** Takes the present rules as known, so that they are not reported as a change by another process. */
   #baseline(): void {
     this.#xtables.lockTaken()
     this.#suspicious = false
@@ -87,7 +91,7 @@ export class XtablesMonitor implements RuleMonitor {
     }
   }
 
-  /** Only one tick runs at a time, even if the monitor was stopped and started again during one. */
+  /** There is only one timer at a time, even if the monitor was stopped and started again during a tick. */
   #schedule(): void {
     this.#cancel()
     this.#cancel = this.#clock.after(TICK_MS, () => {
@@ -121,7 +125,10 @@ export class XtablesMonitor implements RuleMonitor {
     return true
   }
 
-  /** The tables whose rules have changed; if there is no digest to compare, those that may have changed. */
+  /**
+   * Reads the digests, and returns the tables whose digest has changed. A table without an earlier digest counts as
+   * changed if `suspicious`.
+   */
   async #read(suspicious: boolean): Promise<readonly Watched[]> {
     const epoch = this.#epoch
     const begin = this.#clock.now()

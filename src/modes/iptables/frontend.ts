@@ -7,7 +7,10 @@ import { dport, from, to } from '../netfilter/rule.ts'
 import type { NetfilterSettings } from '../netfilter/settings/settings.ts'
 import { serviceChain } from './names.ts'
 
-/** Matches packets to this frontend; the address of a node port has been matched before. */
+/**
+ * Matches packets to this frontend. For a node port only the port is matched, because an earlier rule has matched the
+ * address.
+ */
 export function destinationOf(entry: ForwardingEntry, frontend: Frontend): string {
   const address = frontend.ip === 'node' ? '' : to(frontend.ip)
   return address + dport(entry.protocol, frontend.port)
@@ -35,9 +38,10 @@ export function natRules(
 }
 
 /**
- * The filter rules, which answer packets that no nat rule translated. Source ranges decide first. The tables of a
- * change take effect one after the other, so a packet to a frontend with backends may also arrive here untranslated:
- * it is dropped, and is translated or answered when its sender repeats it.
+ * The filter rules, which reject or drop packets that no nat rule translated. Source ranges are checked first. The nat
+ * and filter tables change one after the other, so a packet to a frontend with backends may also arrive here
+ * untranslated. Unless something else answers it (`isHeldElsewhere`), it is dropped; when its sender repeats it, it is
+ * translated or answered.
  */
 export function filterRules(
   entry: ForwardingEntry,
@@ -57,14 +61,15 @@ export function filterRules(
   return [...allowed, `${destination}-j DROP`]
 }
 
-/** Whether the rule of a Service range, or this node itself, answers packets that are not translated. */
+/** Whether something else answers packets that are not translated: a rule for a Service range, or this node itself. */
 function isHeldElsewhere({ ip }: Frontend, { serviceRanges = [] }: NetfilterSettings): boolean {
   return ip === 'node' || serviceRanges.some((range) => cidrContains(range, ip))
 }
 
 /**
- * The chain that external traffic meets before the pool. Under policy Local, pods and the
- * node itself take the cluster pool, and only the node's packets are masqueraded.
+ * The rules of the chain that external traffic passes before its pool. Under policy Cluster everything is masqueraded.
+ * Under policy Local, packets of pods and of this node take the cluster pool, and only those of this node are
+ * masqueraded.
  */
 export function externalRules(
   entry: ForwardingEntry,
@@ -83,17 +88,17 @@ export function externalRules(
   ]
 }
 
-/** Sources outside the ranges fall through, to be dropped in the filter table. */
+/** The nat rules for source ranges. Packets of other sources match none, and are dropped in the filter table. */
 export function firewallRules(entry: ForwardingEntry, frontend: Frontend): readonly string[] {
   return (frontend.sourceRanges ?? []).map((range) => `${from(range)}-g ${externalChain(entry)}`)
 }
 
-/** `NPROXY-E-…`, one for each entry. */
+/** The name of the chain for external traffic, `NPROXY-E-…`: one for each entry. */
 export function externalChain(entry: ForwardingEntry): string {
   return serviceChain('E', entry.id)
 }
 
-/** `NPROXY-F-…`, one for each frontend with source ranges. */
+/** The name of the chain for source ranges, `NPROXY-F-…`: one for each frontend that has them. */
 export function firewallChain(entry: ForwardingEntry, frontend: Frontend): string {
   return serviceChain('F', `${entry.id}|${frontend.ip}`)
 }
@@ -102,7 +107,7 @@ function poolChain(entry: ForwardingEntry, frontend: Frontend): string {
   return serviceChain(frontend.pool === 'cluster' ? 'C' : 'L', entry.id)
 }
 
-/** TCP clients get a reset: unlike an ICMP error, it is not ignored by firewalls. */
+/** TCP clients get a reset, because firewalls often drop ICMP errors. */
 function rejectWith(entry: ForwardingEntry): string {
   if (entry.protocol === 'TCP') return '-j REJECT --reject-with tcp-reset'
   return `-j REJECT --reject-with ${portUnreachable(entry.family)}`

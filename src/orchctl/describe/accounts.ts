@@ -13,7 +13,8 @@ import { byLabel, type Row } from './rows.ts'
 const ACCOUNT_ANNOTATIONS = ['kubernetes.io/service-account.name', 'orch.io/service-account.name']
 
 /**
- * A ServiceAccount with its token Secrets, which are found by reading Secrets, because the account does not name them.
+ * A ServiceAccount with its token Secrets. They are found among all Secrets of the namespace, because the account does
+ * not name them.
  */
 export const describeServiceAccount: Describer = async (account, related) => {
   const secrets = await related.list('secrets', stringAt(account, 'metadata', 'namespace'))
@@ -76,7 +77,7 @@ export const describeRole: Describer = (role) => {
   return [['PolicyRule', { table: [header, ...rows] }]]
 }
 
-/** `pods`, `deployments.apps`: each resource with each group. */
+/** Every resource of a rule in every API group of the rule: `pods`, `deployments.apps`. */
 function resourcesOf(rule: Json): readonly string[] {
   return arrayAt(rule, 'apiGroups').flatMap((group) =>
     arrayAt(rule, 'resources').map(

@@ -26,16 +26,16 @@ const LATE_CLOCKS = 3_600_000
 export interface Authority {
   /** The distinguished name, such as `CN=…`. */
   readonly subject: string
-  /** PEM, P-256. */
+  /** Its private key: PEM, P-256. */
   readonly key: string
   /**
-   * The existing certificate of the authority, whose name is copied. Some clients compare names byte for byte,
-   * and another program may have encoded the same name in another string type.
+   * The existing certificate of the authority. Its subject is used instead of `subject`: some clients compare names
+   * byte for byte, and another program may have encoded the same name with another string type.
    */
   readonly certificate?: X509Certificate
 }
 
-/** A root certificate for this key, in PEM. It may issue certificates, but not for other authorities. */
+/** The root certificate of an authority, in PEM. The authority may not issue certificates for other authorities. */
 export async function issueAuthority(authority: Authority, now: number): Promise<string> {
   return issue({
     subject: nameOfAuthority(authority),
@@ -54,9 +54,9 @@ export interface ServerRequest {
   /** The server's key: PEM, P-256. */
   readonly key: string
   readonly names: CertificateNames
-  /** The common name; `orch-server` unless given. */
+  /** The common name; `orch-server` by default. */
   readonly subject?: string
-  /** Milliseconds; 365 days unless given. */
+  /** Milliseconds from now until the certificate expires; 365 days by default. */
   readonly life?: number
 }
 
@@ -84,10 +84,10 @@ export interface ClientRequest {
   readonly issuer: Authority
   /** The client's key: PEM, P-256. */
   readonly key: string
-  /** The user that the certificate stands for. */
+  /** The name of the user; it becomes the common name. */
   readonly user: string
   readonly groups: readonly string[]
-  /** Milliseconds. */
+  /** Milliseconds from now until the certificate expires. */
   readonly life: number
 }
 
@@ -111,7 +111,7 @@ function nameOfAuthority({ subject, certificate }: Authority): string | Name {
   return certificate === undefined ? subject : new X509Reader(certificate.raw).subjectName
 }
 
-/** The subject as an object, because text would be parsed: of a name with quotes only the quoted part would remain. */
+/** The subject as an object. Text would be parsed, and only the quoted part of a name with quotes would remain. */
 function nameOf(user: string, groups: readonly string[]): Name {
   const organizations = groups.map((group) => ({ O: [{ utf8String: group }] }))
   return new Name([{ CN: [{ utf8String: user }] }, ...organizations])

@@ -21,14 +21,14 @@ import { unary } from './rpc.ts'
 /** The TLS server name for an endpoint with an IP address, which cannot be a server name (RFC 6066 §3). */
 const NAME_OF_ADDRESSES = 'etcd'
 
-/** How long one endpoint may take to connect while there are others. */
+/** Milliseconds that one endpoint may take to connect before the next is tried, and to report its cluster. */
 const CONNECT_MS = 2000
-/** Milliseconds between two rounds in which no endpoint could be connected. */
+/** Milliseconds to wait after a round in which no endpoint could be used. */
 const ROUND_MS = 100
 
 const FOREIGN_CLUSTER = 'it belongs to another cluster than the endpoint that was reached first'
 
-/** A watch, which only receives, notices by pings that etcd is gone; etcd allows one ping every five seconds. */
+/** Pings show a watch, which only receives, that etcd is gone; etcd allows one ping every five seconds. */
 const CHANNEL_OPTIONS = {
   'grpc.enable_http_proxy': 0,
   'grpc.initial_reconnect_backoff_ms': 100,
@@ -39,14 +39,16 @@ const CHANNEL_OPTIONS = {
 }
 
 /**
- * One connection per endpoint; one of them is used until it fails. The pool connects before
- * anything is sent, so a change of the endpoint never repeats a request. Deadlines are
- * milliseconds of `performance.now()`.
+ * The endpoints of one etcd cluster, with one connection each. One endpoint is used until it fails. The pool connects
+ * before anything is sent, so changing to another endpoint never repeats a request. Deadlines are milliseconds of
+ * `performance.now()`.
  */
 export class EndpointPool {
   readonly #addresses: readonly string[]
   readonly #clients: readonly Client[]
+  /** Clients of endpoints that belong to `#cluster`. */
   readonly #members = new Set<Client>()
+  /** What aborts the signals of `departure`. */
   readonly #departures = new Map<Client, AbortController>()
   /** Why each endpoint could not be used at the last attempt. */
   readonly #reasons = new Map<Client, unknown>()
@@ -62,9 +64,10 @@ export class EndpointPool {
   }
 
   /**
-   * A connected endpoint.
-   * @throws NP_STORAGE_ETCD_UNREACHABLE at `deadline`, and at once when TLS fails for every endpoint, which is
-   * a lasting failure; the reason of `signal`
+   * Connects to an endpoint, and returns its client.
+   * @throws NP_STORAGE_ETCD_UNREACHABLE at `deadline`, or earlier if the pool is closed or TLS fails for every
+   * endpoint, which is a lasting failure
+   * @throws the reason of `signal` when it is aborted
    */
   async ready(deadline: number, signal?: AbortSignal): Promise<Client> {
     for (;;) {
@@ -90,7 +93,7 @@ export class EndpointPool {
     this.#departures.delete(client)
   }
 
-  /** Aborted when the pool leaves `client`: calls and streams over it should go on over another endpoint. */
+  /** A signal that is aborted when the pool leaves `client`: its calls and streams should go on elsewhere. */
   departure(client: Client): AbortSignal {
     const known = this.#departures.get(client) ?? new AbortController()
     this.#departures.set(client, known)
@@ -120,9 +123,9 @@ export class EndpointPool {
   }
 
   /**
-   * Why an endpoint cannot be used. It must belong to the cluster that was reached first, because another
-   * cluster has another history. gRPC reports the reason of a missing connection only as the error of a call,
-   * so one is made, which fails at once.
+   * Why an endpoint cannot be used; undefined if it can. An endpoint must belong to the cluster that was reached first,
+   * because another cluster has another history. A call reads the cluster. It is made even without a connection,
+   * because gRPC reports why it cannot connect only as the error of a call.
    */
   async #faultOf(client: Client, until: number): Promise<unknown> {
     const isConnected = await connects(client, until)

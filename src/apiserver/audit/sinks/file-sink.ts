@@ -9,8 +9,8 @@ export type FileSinkOptions = Pick<
 >
 
 /**
- * Writes events to a rotated file.
- * @throws NP_APISERVER_AUDIT_FILE when it cannot be opened now
+ * Opens a file that is rotated, and returns a sink that writes events to it.
+ * @throws NP_APISERVER_AUDIT_FILE if the file cannot be opened
  */
 export async function openFileSink(
   context: SinkContext,
@@ -31,7 +31,7 @@ export async function openFileSink(
     write: (line) => sink.write(line),
     async close() {
       await sink.close()
-      // A hanging disk must not prevent the server from ending.
+      // Not awaited: a hanging disk must not prevent the server from ending.
       void file.close()
     },
   }
@@ -56,9 +56,9 @@ function lineSink(context: SinkContext, deliver: Deliver): BufferedSink {
   })
 }
 
-/** Writes lines to a stream, each batch after the one before it is written. */
+/** Writes batches of lines to a stream. A delivery resolves when the stream has written the batch. */
 function streamOutput(stream: Writable): Deliver {
-  // If the reader is gone, the next write fails, too.
+  // Errors are ignored here, because the callback of the failed write, or of the next one, receives them.
   stream.on('error', () => undefined)
   return (lines) =>
     new Promise((resolve) => {

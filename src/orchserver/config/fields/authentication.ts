@@ -4,7 +4,7 @@ import { text } from '../../../settings/scalar-types.ts'
 import type { OrchServerConfiguration } from '../configuration.ts'
 import { identityTypes } from '../identity-types.ts'
 
-/** How users prove who they are; names of flags as kube-apiserver has them. */
+/** The settings of authentication. The flags, except `anonymous-paths`, are named as in kube-apiserver. */
 export const AUTHENTICATION_FIELDS: FieldsOf<
   OrchServerConfiguration,
   PathsUnder<OrchServerConfiguration, 'authentication'>
