@@ -114,14 +114,14 @@ wait $cat 2>/dev/null`
 function withoutModules({ run, release, modules }: InitParts): string {
   const names = run.withoutModules ?? []
   if (names.length === 0) return ''
-  const files = names.map((name) => `-name ${shellWord(`${normalisedName(name)}.ko*`)}`)
+  const files = names.map((name) => `-name ${shellWord(`${patternOf(name)}.ko*`)}`)
   return `find ${modules}/ ${files.join(' -o ')} | xargs rm -f
 depmod ${release}
 `
 }
 
-/** The name with `_` only: in names of modules and their files, `-` and `_` are the same. */
-function normalisedName(name: string): string {
+/** A pattern for the name: in names of modules and their files, `-` and `_` mean the same. */
+function patternOf(name: string): string {
   return name.replaceAll(/[-_]/g, '[-_]')
 }
 

@@ -85,7 +85,8 @@ export class Zone {
   /** The answer for the type ANY: one HINFO record if the name exists (RFC 8482). */
   #anyAnswer(name: string): ZoneAnswer {
     const { kind } = this.#once(name, 'A')
-    if (kind === 'missing' || kind === 'foreign') return kind === 'missing' ? MISSING : FOREIGN
+    if (kind === 'missing') return MISSING
+    if (kind === 'foreign') return FOREIGN
     const data = { cpu: 'RFC8482', os: '' }
     return foundOrEmpty([{ name, type: 'HINFO', ttl: RECORD_TTL, data }])
   }
