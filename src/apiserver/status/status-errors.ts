@@ -78,7 +78,7 @@ export function conflict(subject: Subject, why: string = MODIFIED): StatusError 
   return new StatusError({ code: 409, reason: 'Conflict', message, details: detailsOf(subject) })
 }
 
-/** 410: a watch or list from a revision that was compacted. */
+/** 410: a watch from before the window of the cache, or a list from a revision that was compacted. */
 export function expired(requested: number, oldest: number): StatusError {
   const message = `too old resource version: ${requested} (${oldest})`
   return new StatusError({ code: 410, reason: 'Expired', message })

@@ -24,7 +24,8 @@ const CONCLUSION = `## Runtime
 version) come from the Prometheus client library under its usual names, without the prefix.
 
 kube-proxy's metrics of its nftables mode (\`…nftables_sync_failures_total\`,
-\`…nftables_cleanup_failures_total\`) have no counterpart, because there is no such mode.
+\`…nftables_cleanup_failures_total\`) have no counterpart here: failures of every mode
+are counted by the same metrics.
 `
 
 /** One heading of a documentation page, with a row for each metric. */

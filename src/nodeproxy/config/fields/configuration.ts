@@ -44,7 +44,7 @@ export interface CommonConfiguration extends NetfilterConfiguration {
     readonly tlsPrivateKeyFile: string
     readonly clientCAFile: string
   }
-  /** The name of a mode of this build, `auto` or `nftables`; empty: iptables. */
+  /** The name of a mode of this build, or `auto`; empty means iptables. */
   readonly mode: string
   readonly iptables: NetfilterConfiguration['iptables'] & {
     /** Empty: what the machine's `iptables` is. */
