@@ -44,15 +44,15 @@ async function expectFirst(check: string, cause: RegExp): Promise<Finding | unde
   return first
 }
 
-test('a client certificate and a token that end while node-proxy runs', async () => {
-  const [life, token] = [25_000, await credentials.token(25_000)]
-  await restart({ ...(await credentials.certificate(life)), token })
-  await lab().daemon.synced()
+test('a client certificate and a token that are about to end, and that end while node-proxy runs', async () => {
   const causes = async () => (await nodeFindings(lab())).map(({ cause }) => cause).toSorted()
-  for (const end of [
-    /^the (\w+) of node-proxy expires in \d+ s: /,
-    /^the \w+ of .* expired \d+ s ago: /,
-  ]) {
+  for (const [life, end] of [
+    [600_000, /^the (\w+) of node-proxy expires in \d+ \w+: /],
+    [40_000, /^the \w+ of .* expired \d+ s ago: /],
+  ] as const) {
+    const token = await credentials.token(life)
+    await restart({ ...(await credentials.certificate(life)), token })
+    await lab().daemon.synced()
     await expect
       .poll(causes, POLL)
       .toEqual([expect.stringMatching(end), expect.stringMatching(end)])
