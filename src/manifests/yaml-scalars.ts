@@ -1,4 +1,4 @@
-import { type Document, type Scalar, visit } from 'yaml'
+import { Document, type Scalar, visit } from 'yaml'
 
 /** The value of a plain YAML scalar. */
 export type ScalarValue = string | number | boolean | null
@@ -45,14 +45,25 @@ export function scalarOf(text: string): ScalarValue {
   return integerOf(digits) ?? floatOf(digits) ?? text
 }
 
-/** Quotes the strings of a document that would be read as other values. Call it before the document is written. */
-export function quoteTexts(document: Document): void {
+/** A key that merges another map into its own, unless it is quoted. */
+const MERGE = { key: '<<', tag: 'tag:yaml.org,2002:merge' }
+
+/** A document to be written: every string in it is read as that string, by readers of YAML 1.1 too. */
+export function documentOf(value: unknown): Document {
+  const document = new Document(value, {
+    version: '1.1',
+    aliasDuplicateObjects: false,
+    customTags: (tags) => tags.filter((tag) => typeof tag === 'string' || tag.tag !== MERGE.tag),
+  })
   visit(document, {
     Scalar(_, node) {
-      if (typeof node.value !== 'string' || typeof scalarOf(node.value) === 'string') return
-      node.type = 'QUOTE_DOUBLE'
+      if (typeof node.value !== 'string') return
+      if (node.value === MERGE.key || typeof scalarOf(node.value) !== 'string') {
+        node.type = 'QUOTE_DOUBLE'
+      }
     },
   })
+  return document
 }
 
 /** Gives each scalar of a document that was read with `UNRESOLVED` its value; keys are texts as in JSON. */

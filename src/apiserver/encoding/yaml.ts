@@ -1,13 +1,11 @@
 import { isUtf8 } from 'node:buffer'
-import { Composer, type CST, Document, Lexer, Parser } from 'yaml'
+import { Composer, type CST, type Document, Lexer, Parser } from 'yaml'
 import type { Json } from '../../lib/json.ts'
-import { quoteTexts, resolveScalars, UNRESOLVED } from '../../manifests/yaml-scalars.ts'
+import { documentOf, resolveScalars, UNRESOLVED } from '../../manifests/yaml-scalars.ts'
 import { StatusError } from '../status/status.ts'
 import { badRequest, tooLarge } from '../status/status-errors.ts'
 import { parseJson } from './parse-json.ts'
 
-/** Texts are quoted for readers of YAML 1.1, which read `on` as true and `12:30` as a number. */
-const READ_AS = { version: '1.1', aliasDuplicateObjects: false } as const
 const STYLE = { lineWidth: 0, indentSeq: false } as const
 
 /** Bytes of JSON that can be converted to YAML within some milliseconds. */
@@ -81,9 +79,7 @@ function notYaml(error: Error): StatusError {
  */
 export function writeYaml(json: string): string {
   if (json.length > LONG) return `${json}\n`
-  const document = new Document(JSON.parse(json), READ_AS)
-  quoteTexts(document)
-  const text = document.toString(STYLE)
+  const text = documentOf(JSON.parse(json)).toString(STYLE)
   return text.length > MAX_GROWTH * json.length ? `${json}\n` : text
 }
 

@@ -62,13 +62,9 @@ export function jsonText(document: Json, options: DocumentOptions): string {
 
 /** YAML with keys in order; strings with control characters are quoted and escaped, terminal or not. */
 export async function yamlText(document: Json): Promise<string> {
-  const { Document, isScalar, visit } = await import('yaml')
-  const { quoteTexts } = await import('../../manifests/yaml-scalars.ts')
-  const parsed = new Document(sortedValue(document), {
-    aliasDuplicateObjects: false,
-    schema: 'yaml-1.1',
-  })
-  quoteTexts(parsed)
+  const { isScalar, visit } = await import('yaml')
+  const { documentOf } = await import('../../manifests/yaml-scalars.ts')
+  const parsed = documentOf(sortedValue(document))
   visit(parsed, {
     Scalar(_, node) {
       if (isScalar(node) && typeof node.value === 'string' && UNSAFE.test(node.value)) {
