@@ -106,7 +106,7 @@ export default defineConfig({
           exclude: ['test/{architecture,kernel,server,e2e}/**', '**/*.{docker,upstream}.test.ts'],
           // No module keeps state, so files share what was loaded once, and leave all else as found.
           isolate: false,
-          setupFiles: ['test/support/leave-as-found.ts'],
+          setupFiles: ['test/support/leave-as-found.ts', 'test/support/same-examples.ts'],
           maxWorkers: '100%',
           ...TIMEOUTS,
           sequence: { groupOrder: ORDER.unit },
