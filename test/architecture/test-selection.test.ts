@@ -2,9 +2,9 @@ import { globSync, readFileSync } from 'node:fs'
 import { join, relative } from 'node:path'
 import { execa } from 'execa'
 import { beforeAll, expect, test } from 'vitest'
-import { IPVS_TESTS } from '../support/selection/ipvs-tests.ts'
 import { LONG_TESTS } from '../support/selection/long-tests.ts'
-import type { Selection } from '../support/selection/selection.ts'
+import { IPVS_TESTS, MODES_TESTS } from '../support/selection/release-tests.ts'
+import { SELECTIONS, type Selection } from '../support/selection/selection.ts'
 import { root } from './source-file.ts'
 
 /** `project path` of each file that vitest would run, by its own word. */
@@ -22,20 +22,27 @@ async function listed(selection: Selection): Promise<readonly string[]> {
   return files.map(({ projectName, file }) => `${projectName} ${relative(root, file)}`).toSorted()
 }
 
-const files: Record<Selection, readonly string[]> = { all: [], short: [], long: [], ipvs: [] }
+const files: Record<Selection, readonly string[]> = {
+  all: [],
+  short: [],
+  long: [],
+  modes: [],
+  ipvs: [],
+}
 
 beforeAll(async () => {
-  const selections = ['all', 'short', 'long', 'ipvs'] as const
   await Promise.all(
-    selections.map(async (name) => {
+    SELECTIONS.map(async (name) => {
       files[name] = await listed(name)
     }),
   )
 })
 
-test('npm test, npm run test:long and npm run test:ipvs together run every file of every project once', () => {
+test('npm test, npm run test:long, test:modes and test:ipvs together run every file of every project once', () => {
   expect(files.short.length).toBeGreaterThan(files.long.length)
-  expect([...files.short, ...files.long, ...files.ipvs].toSorted()).toEqual(files.all)
+  expect([...files.short, ...files.long, ...files.modes, ...files.ipvs].toSorted()).toEqual(
+    files.all,
+  )
 })
 
 test('every test file of the repository belongs to a project', () => {
@@ -47,6 +54,7 @@ test('every test file of the repository belongs to a project', () => {
 
 test.each([
   ['long', LONG_TESTS],
+  ['modes', MODES_TESTS],
   ['ipvs', IPVS_TESTS],
 ] as const)('every entry of the %s tests names files that its projects run', (selection, list) => {
   const lines = new Set(files[selection])
@@ -63,8 +71,9 @@ test.each([
 })
 
 test('no file is listed twice in one project', () => {
-  const entries = [...LONG_TESTS, ...IPVS_TESTS].flatMap(({ projects, files: globs }) =>
-    projects.flatMap((project) => globs.map((glob) => `${project} ${glob}`)),
+  const entries = [...LONG_TESTS, ...MODES_TESTS, ...IPVS_TESTS].flatMap(
+    ({ projects, files: globs }) =>
+      projects.flatMap((project) => globs.map((glob) => `${project} ${glob}`)),
   )
   expect(entries.filter((entry, index) => entries.indexOf(entry) < index)).toEqual([])
 })

@@ -160,7 +160,7 @@ export const LONG_TESTS: readonly LongTests[] = [
   },
   {
     reason: 'tens of thousands of clients; affinity has three thousand',
-    projects: ['kernel', 'userspace', 'nftables'],
+    projects: ['kernel'],
     files: ['test/kernel/affinity-crowd.test.ts'],
   },
   {
@@ -208,12 +208,12 @@ export const LONG_TESTS: readonly LongTests[] = [
   },
   {
     reason: 'starts the daemon for every case, of which unit tests cover the decisions',
-    projects: ['kernel', 'userspace', 'nftables'],
+    projects: ['kernel'],
     files: ['test/kernel/loopback.test.ts'],
   },
   {
     reason: 'starts several daemons for every case, of which unit tests cover the decisions',
-    projects: ['kernel', 'nftables'],
+    projects: ['kernel'],
     files: ['test/kernel/userspace/mode-switch.test.ts'],
   },
   {
@@ -229,34 +229,10 @@ export const LONG_TESTS: readonly LongTests[] = [
     ],
   },
   {
-    reason: 'one mechanism for all modes, which project kernel tests in every run',
-    projects: ['userspace', 'nftables'],
-    files: [
-      'test/kernel/policy-flows.test.ts',
-      'test/kernel/affinity-changes.test.ts',
-      'test/kernel/cleanup.test.ts',
-      'test/kernel/external-addresses.test.ts',
-      'test/kernel/hostile.test.ts',
-      'test/kernel/node-addresses.test.ts',
-      'test/kernel/source-ranges.test.ts',
-      'test/kernel/under-load.test.ts',
-    ],
-  },
-  {
     reason:
       'half a minute in two modes; unit tests read the same timeouts, and commands explains packets in every run',
     projects: ['kernel'],
     files: ['test/kernel/inspection/bound-client.test.ts'],
-  },
-  {
-    reason: 'decided alike in all modes; flows sends such packets in every mode',
-    projects: ['nftables'],
-    files: [
-      'test/kernel/datagrams.test.ts',
-      'test/kernel/hairpin.test.ts',
-      'test/kernel/metrics.test.ts',
-      'test/kernel/source-address.test.ts',
-    ],
   },
   {
     reason:
@@ -277,34 +253,13 @@ export const LONG_TESTS: readonly LongTests[] = [
     files: ['test/kernel/nftables/connections.test.ts'],
   },
   {
-    reason: 'one mechanism for all modes, which project kernel tests in every run',
-    projects: ['userspace', 'nftables'],
-    files: ['test/kernel/foreign-proxy.test.ts'],
-  },
-  {
     reason: 'half a minute each; unit tests cover the decisions',
     projects: ['kernel'],
     files: ['test/kernel/health-check.test.ts', 'test/kernel/topology-hints.test.ts'],
   },
   {
-    reason: 'one mechanism for all modes, which project kernel tests',
-    projects: ['nftables'],
-    files: ['test/kernel/health-check.test.ts'],
-  },
-  {
-    reason: 'waits for many refusals; flows sends such packets in every mode',
-    projects: ['userspace', 'nftables'],
-    files: ['test/kernel/refusal.test.ts'],
-  },
-  {
-    reason:
-      'waits for many refusals; unit tests read the rules of each mode, and project kernel sends such packets in every run',
-    projects: ['userspace', 'nftables'],
-    files: ['test/kernel/service-ranges.test.ts'],
-  },
-  {
     reason: 'which addresses serve is decided alike in all modes; flows has a node port in each',
-    projects: ['kernel', 'userspace', 'nftables'],
+    projects: ['kernel'],
     files: ['test/kernel/node-ports.test.ts'],
   },
   {

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import type { LongTests } from './long-tests.ts'
-import { readSelection, selectFiles } from './selection.ts'
+import { readSelection, type Selection, selectFiles } from './selection.ts'
 
 describe('readSelection', () => {
   test.each([
@@ -8,6 +8,7 @@ describe('readSelection', () => {
     ['', 'all'],
     ['short', 'short'],
     ['long', 'long'],
+    ['modes', 'modes'],
     ['ipvs', 'ipvs'],
     ['all', 'all'],
   ])('%j selects %s', (value, selection) => {
@@ -16,7 +17,7 @@ describe('readSelection', () => {
 
   test('another value is an error that names the valid ones', () => {
     expect(() => readSelection('lng')).toThrow(
-      'NP_TESTS is "lng": set it to short, long, ipvs or all',
+      'NP_TESTS is "lng": set it to one of all, short, long, modes, ipvs',
     )
   })
 })
@@ -31,8 +32,11 @@ describe('selectFiles', () => {
   const ipvs: readonly LongTests[] = [
     { reason: 'slowest', projects: ['b'], files: ['test/a/three.ts'] },
   ]
-  const select = (project: string, selection: 'all' | 'short' | 'long' | 'ipvs') =>
-    selectFiles(project, files, selection, { long: longTests, ipvs })
+  const modes: readonly LongTests[] = [
+    { reason: 'alike', projects: ['b'], files: ['test/a/four.ts'] },
+  ]
+  const select = (project: string, selection: Selection) =>
+    selectFiles(project, files, selection, { long: longTests, modes, ipvs })
 
   test('everything is the project as it is', () => {
     expect(select('a', 'all')).toEqual(files)
@@ -46,6 +50,7 @@ describe('selectFiles', () => {
     expect(select('b', 'short')?.exclude).toEqual([
       'test/a/never.ts',
       'test/a/one.ts',
+      'test/a/four.ts',
       'test/a/three.ts',
     ])
     expect(select('d', 'short')).toEqual(files)

@@ -1,15 +1,20 @@
-import { IPVS_TESTS } from './ipvs-tests.ts'
 import { LONG_TESTS, type LongTests } from './long-tests.ts'
+import { IPVS_TESTS, MODES_TESTS } from './release-tests.ts'
 
-/** `short` is what `npm test` runs; `long` and `ipvs` are what `npm run test:long` and `test:ipvs` run. */
+/** What `npm run test:long`, `test:modes` and `test:ipvs` run. */
+const LISTS = { long: LONG_TESTS, modes: MODES_TESTS, ipvs: IPVS_TESTS }
+type ListName = keyof typeof LISTS
+
+/** `short` is what `npm test` runs: everything that is in no list. */
 export type Selection = 'all' | 'short' | ListName
-type ListName = 'long' | 'ipvs'
+export const SELECTIONS: readonly Selection[] = ['all', 'short', 'long', 'modes', 'ipvs']
 
 /** Reads the selection from the value of `NP_TESTS`; unset selects all. Throws on others. */
 export function readSelection(value: string | undefined): Selection {
   if (value === undefined || value === '') return 'all'
-  if (value === 'short' || value === 'long' || value === 'ipvs' || value === 'all') return value
-  throw new Error(`NP_TESTS is ${JSON.stringify(value)}: set it to short, long, ipvs or all`)
+  const selection = SELECTIONS.find((one) => one === value)
+  if (selection !== undefined) return selection
+  throw new Error(`NP_TESTS is ${JSON.stringify(value)}: set it to one of ${SELECTIONS.join(', ')}`)
 }
 
 /** The test files of one project, in the form for vitest. */
@@ -23,7 +28,7 @@ export function selectFiles(
   project: string,
   files: ProjectFiles,
   selection: Selection,
-  lists: Readonly<Record<ListName, readonly LongTests[]>> = { long: LONG_TESTS, ipvs: IPVS_TESTS },
+  lists: Readonly<Record<ListName, readonly LongTests[]>> = LISTS,
 ): ProjectFiles | undefined {
   if (selection === 'all') return files
   const listed = (list: ListName) =>
@@ -32,7 +37,7 @@ export function selectFiles(
     const include = listed(selection)
     return include.length === 0 ? undefined : { ...files, include }
   }
-  const others = [...listed('long'), ...listed('ipvs')]
+  const others = [...listed('long'), ...listed('modes'), ...listed('ipvs')]
   if (files.include.every((glob) => others.includes(glob))) return undefined
   return { ...files, exclude: [...files.exclude, ...others] }
 }

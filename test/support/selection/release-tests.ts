@@ -85,3 +85,75 @@ export const IPVS_TESTS: readonly LongTests[] = [
     ],
   },
 ]
+
+/**
+ * Test files in userspace and nftables mode that `npm test` and `npm run test:long` leave to `npm run test:modes`: what
+ * iptables mode does by the same mechanism, which project kernel tests in those two.
+ */
+export const MODES_TESTS: readonly LongTests[] = [
+  {
+    reason: 'tens of thousands of clients; affinity has three thousand',
+    projects: ['userspace', 'nftables'],
+    files: ['test/kernel/affinity-crowd.test.ts'],
+  },
+  {
+    reason: 'starts the daemon for every case, of which unit tests cover the decisions',
+    projects: ['userspace', 'nftables'],
+    files: ['test/kernel/loopback.test.ts'],
+  },
+  {
+    reason: 'starts several daemons for every case, of which unit tests cover the decisions',
+    projects: ['nftables'],
+    files: ['test/kernel/userspace/mode-switch.test.ts'],
+  },
+  {
+    reason: 'one mechanism for all modes, which project kernel tests in every run',
+    projects: ['userspace', 'nftables'],
+    files: [
+      'test/kernel/policy-flows.test.ts',
+      'test/kernel/affinity-changes.test.ts',
+      'test/kernel/cleanup.test.ts',
+      'test/kernel/external-addresses.test.ts',
+      'test/kernel/hostile.test.ts',
+      'test/kernel/node-addresses.test.ts',
+      'test/kernel/source-ranges.test.ts',
+      'test/kernel/under-load.test.ts',
+    ],
+  },
+  {
+    reason: 'decided alike in all modes; flows sends such packets in every mode',
+    projects: ['nftables'],
+    files: [
+      'test/kernel/datagrams.test.ts',
+      'test/kernel/hairpin.test.ts',
+      'test/kernel/metrics.test.ts',
+      'test/kernel/source-address.test.ts',
+    ],
+  },
+  {
+    reason: 'one mechanism for all modes, which project kernel tests in every run',
+    projects: ['userspace', 'nftables'],
+    files: ['test/kernel/foreign-proxy.test.ts'],
+  },
+  {
+    reason: 'one mechanism for all modes, which project kernel tests',
+    projects: ['nftables'],
+    files: ['test/kernel/health-check.test.ts'],
+  },
+  {
+    reason: 'waits for many refusals; flows sends such packets in every mode',
+    projects: ['userspace', 'nftables'],
+    files: ['test/kernel/refusal.test.ts'],
+  },
+  {
+    reason:
+      'waits for many refusals; unit tests read the rules of each mode, and project kernel sends such packets in every run',
+    projects: ['userspace', 'nftables'],
+    files: ['test/kernel/service-ranges.test.ts'],
+  },
+  {
+    reason: 'which addresses serve is decided alike in all modes; flows has a node port in each',
+    projects: ['userspace', 'nftables'],
+    files: ['test/kernel/node-ports.test.ts'],
+  },
+]
