@@ -1,10 +1,11 @@
-import { globSync, readFileSync } from 'node:fs'
+import { existsSync, globSync, readFileSync } from 'node:fs'
 import { join, relative } from 'node:path'
 import { execa } from 'execa'
 import { beforeAll, expect, test } from 'vitest'
 import { LONG_TESTS } from '../support/selection/long-tests.ts'
 import { IPVS_TESTS, MODES_TESTS } from '../support/selection/release-tests.ts'
 import { SELECTIONS, type Selection } from '../support/selection/selection.ts'
+import { SLOWEST } from '../support/selection/spread-sequencer.ts'
 import { root } from './source-file.ts'
 
 /** `project path` of each file that vitest would run, by its own word. */
@@ -84,4 +85,8 @@ test('npm run test:unit installs nothing', () => {
   }
   expect(scripts['test']).toContain('scripts/setup')
   expect(scripts['test:unit']).not.toMatch(/scripts\/setup|npm/)
+})
+
+test('every file that is started first exists', () => {
+  expect(SLOWEST.filter((path) => !existsSync(join(root, path)))).toEqual([])
 })
