@@ -1,5 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises'
-import { decodeGetServers } from '../../src/kernel/ipvs/netlink/netlink-ipvs.ts'
+import { decodeGetServers } from '../../src/kernel/ipvs/netlink-ipvs.ts'
 import {
   errnoOf,
   type NetlinkMessage,

@@ -1,10 +1,10 @@
 import { setTimeout as delay } from 'node:timers/promises'
-import { IPVS_FAMILY } from '../../src/kernel/ipvs/codec/family.ts'
 import {
   decodeGetServers,
   encodeGetServers,
   encodeGetService,
-} from '../../src/kernel/ipvs/netlink/netlink-ipvs.ts'
+} from '../../src/kernel/ipvs/netlink-ipvs.ts'
+import { IPVS_FAMILY } from '../../src/kernel/ipvs/wire.ts'
 import { ENDPOINTS_PER_SERVICE } from '../cluster/objects.ts'
 import { BlockingNetlink } from '../lab/blocking-netlink.ts'
 import { virtualServer } from './objects.ts'

@@ -1,4 +1,11 @@
-import type { Family, IpAddress } from '../lib/ip.ts'
+import { getSystemErrorName } from 'node:util'
+import type { Clock } from '../lib/clock.ts'
+import { NodeProxyError } from '../lib/error.ts'
+import { type Family, formatIp, type IpAddress } from '../lib/ip.ts'
+import { attributeText, findAttribute } from './netlink/attribute.ts'
+import { decodeMessages, type NetlinkMessage, type OutgoingMessage } from './netlink/message.ts'
+import { NetlinkSession } from './netlink/session.ts'
+import type { OpenTransport } from './netlink/transport.ts'
 
 /** An address of a network interface. */
 export interface InterfaceAddress {
@@ -20,4 +27,139 @@ export interface Addresses {
    * stops this.
    */
   watch(onChange: () => void): () => void
+}
+
+/** linux/rtnetlink.h, if_addr.h, if_link.h. */
+const RTM_NEWLINK = 16
+const RTM_GETLINK = 18
+const RTM_NEWADDR = 20
+const RTM_DELADDR = 21
+const RTM_GETADDR = 22
+const IFA_ADDRESS = 1
+const IFA_LOCAL = 2
+const IFLA_IFNAME = 3
+const IFADDRMSG = 8
+const IFINFOMSG = 16
+const AF_INET = 2
+const AF_INET6 = 10
+/** enum rt_scope_t; anything else is wider than a link. */
+const SCOPES: Readonly<Record<number, InterfaceAddress['scope']>> = { 253: 'link', 254: 'host' }
+
+/** RTM_GETLINK: all interfaces. */
+export const LINK_DUMP: OutgoingMessage = {
+  type: RTM_GETLINK,
+  flags: 0,
+  payload: Buffer.alloc(IFINFOMSG),
+}
+/** RTM_GETADDR: all addresses of both families. */
+const ADDRESS_DUMP: OutgoingMessage = {
+  type: RTM_GETADDR,
+  flags: 0,
+  payload: Buffer.alloc(IFADDRMSG),
+}
+
+const RTNLGRP_IPV4_IFADDR = 5
+const RTNLGRP_IPV6_IFADDR = 9
+/** Changes often come in groups: an interface appears with all its addresses. */
+const SETTLE_MS = 100
+
+/**
+ * Addresses by rtnetlink. Unlike `os.networkInterfaces()` it includes those of interfaces that are down, which the
+ * kernel also treats as local.
+ */
+export class NetlinkAddresses implements Addresses {
+  readonly #open: OpenTransport
+  readonly #clock: Clock
+
+  constructor(open: OpenTransport, clock: Clock) {
+    this.#open = open
+    this.#clock = clock
+  }
+
+  async list(): Promise<readonly InterfaceAddress[]> {
+    const session = new NetlinkSession(this.#open, this.#clock)
+    try {
+      const names = new Map<number, string>()
+      await dump(session, LINK_DUMP, (message) => {
+        const link = decodeLink(message)
+        if (link !== undefined) names.set(...link)
+      })
+      const found = new Map<string, IndexedAddress>()
+      await dump(session, ADDRESS_DUMP, (message) => {
+        const address = decodeAddress(message)
+        if (address !== undefined) found.set(`${address.index} ${address.ip}`, address)
+      })
+      const sorted = [...found.values()].sort((a, b) => a.index - b.index)
+      return sorted.map(({ index, ...address }) => ({ ...address, device: names.get(index) ?? '' }))
+    } finally {
+      session.close()
+    }
+  }
+
+  watch(onChange: () => void): () => void {
+    let cancel: (() => void) | undefined
+    const soon = () => {
+      cancel ??= this.#clock.after(SETTLE_MS, () => {
+        cancel = undefined
+        onChange()
+      })
+    }
+    const transport = this.#open({
+      onDatagram: (bytes) => {
+        for (const { type } of decodeMessages(bytes)) {
+          if (type === RTM_NEWADDR || type === RTM_DELADDR) soon()
+        }
+      },
+      onOverrun: soon,
+    })
+    transport.join(RTNLGRP_IPV4_IFADDR)
+    transport.join(RTNLGRP_IPV6_IFADDR)
+    return () => {
+      cancel?.()
+      transport.close()
+    }
+  }
+}
+
+async function dump(
+  session: NetlinkSession,
+  what: OutgoingMessage,
+  visit: (message: NetlinkMessage) => void,
+): Promise<void> {
+  const errno = await session.dump(what, visit)
+  if (errno === 0) return
+  const reason = getSystemErrorName(-errno)
+  throw new NodeProxyError('NP_KERNEL_NETLINK', `interface addresses cannot be listed: ${reason}`)
+}
+
+/** Index and name of an interface from an RTM_NEWLINK; undefined for any other message. */
+export function decodeLink(message: NetlinkMessage): readonly [number, string] | undefined {
+  if (message.type !== RTM_NEWLINK || message.payload.length < IFINFOMSG) return undefined
+  const name = findAttribute(message.payload, IFLA_IFNAME, IFINFOMSG)
+  return name && [message.payload.readInt32LE(4), attributeText(name)]
+}
+
+/** An address with the index of its interface in place of the name. */
+interface IndexedAddress extends Omit<InterfaceAddress, 'device'> {
+  readonly index: number
+}
+
+/**
+ * The address of an RTM_NEWADDR; undefined for another message or family. On a point-to-point link IFA_ADDRESS
+ * is the address of the other end, IFA_LOCAL always that of this node.
+ */
+function decodeAddress(message: NetlinkMessage): IndexedAddress | undefined {
+  const { payload } = message
+  if (message.type !== RTM_NEWADDR || payload.length < IFADDRMSG) return undefined
+  const value =
+    findAttribute(payload, IFA_LOCAL, IFADDRMSG) ?? findAttribute(payload, IFA_ADDRESS, IFADDRMSG)
+  const family = payload[0] === AF_INET ? 4 : payload[0] === AF_INET6 ? 6 : undefined
+  if (family === undefined || value?.length !== (family === 4 ? 4 : 16)) return undefined
+  return {
+    family,
+    ip: formatIp(value),
+    prefix: payload[1] ?? 0,
+    scope: SCOPES[payload[3] ?? 0] ?? 'global',
+    index: payload.readUInt32LE(4),
+  }
 }

@@ -2,8 +2,13 @@ import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { connect, createServer } from 'node:net'
 import { expect, onTestFinished, test } from 'vitest'
-import type { LockOwner, OwnerLocks } from './owner-lock.ts'
-import { readOwner, SocketLocks, writeOwner } from './socket-locks.ts'
+import {
+  type LockOwner,
+  type OwnerLocks,
+  readOwner,
+  SocketLocks,
+  writeOwner,
+} from './owner-lock.ts'
 import { FakeLocks } from './testing/fake-locks.ts'
 
 const OWNER: LockOwner = {
@@ -59,7 +64,7 @@ test('the answer of an owner is computed at each request', async () => {
 
 test('a lock is free after SIGKILL of its owner', async () => {
   const name = newName()
-  const module = JSON.stringify(new URL('./socket-locks.ts', import.meta.url).href)
+  const module = JSON.stringify(new URL('./owner-lock.ts', import.meta.url).href)
   const program = `
     const { SocketLocks } = await import(${module})
     await new SocketLocks(${JSON.stringify(name)}).attempt(() => (${JSON.stringify(OWNER)}))

@@ -1,3 +1,8 @@
+import { connect, createServer, type Server } from 'node:net'
+import { isJsonObject, parseJson, stringAt, valueAt } from '../lib/json.ts'
+import { OPTION, SOCK } from './sockets/constants.ts'
+import { openSyscalls, type Syscalls } from './sockets/syscalls.ts'
+
 /** What the owner of a lock reports about itself. It may come from any process: every text is quoted. */
 export interface LockOwner {
   /** Process id in its own PID namespace. */
@@ -42,4 +47,145 @@ export interface OwnerLock {
 export interface OwnerLocks {
   /** Takes the lock unless another process holds it; while it is held, `owner` is the answer to other processes. */
   attempt(owner: () => LockOwner): Promise<LockAttempt>
+}
+
+const AF_UNIX = 1
+/** Offsets in the memory: a sockaddr_un, the length of the result, and a struct ucred. */
+const AT = { address: 0, length: 112, credentials: 116 } as const
+const SIZE = 128
+const CREDENTIALS_BYTES = 12
+
+const PROGRAM = 'node-proxy'
+const MAX_COMMAND = 1_024
+
+const ANSWER_MS = 2_000
+const MAX_ANSWER_BYTES = 4_096
+/** Concurrent clients; further ones are not answered. */
+const MAX_QUESTIONS = 16
+
+/**
+ * The lock is a Unix socket in the abstract name space: the kernel keeps such names by network
+ * namespace, grants each to one socket, and frees it when the process ends, after SIGKILL too. No file
+ * is involved. The owner answers each connection with one line about itself.
+ */
+export class SocketLocks implements OwnerLocks {
+  readonly #name: string
+
+  constructor(name = 'node-proxy') {
+    this.#name = name
+  }
+
+  /** Tries a second time after no answer: the owner may have ended in between. */
+  async attempt(owner: () => LockOwner): Promise<LockAttempt> {
+    const first = await this.#attemptOnce(owner)
+    const hasAnswered = first.kind === 'held' || first.owner !== undefined
+    return hasAnswered ? first : this.#attemptOnce(owner)
+  }
+
+  async #attemptOnce(owner: () => LockOwner): Promise<LockAttempt> {
+    const server = await this.#listen(owner)
+    if (server !== undefined) return { kind: 'held', lock: lockOf(server) }
+    const holder = holderOf(this.#name)
+    return { kind: 'taken', owner: await this.#request(), holder }
+  }
+
+  /** Undefined if the name is taken. */
+  #listen(owner: () => LockOwner): Promise<Server | undefined> {
+    const server = createServer((socket) => {
+      socket.on('error', () => {})
+      socket.setTimeout(ANSWER_MS, () => socket.destroy())
+      socket.end(writeOwner(owner()))
+    })
+    server.maxConnections = MAX_QUESTIONS
+    return new Promise((resolve, reject) => {
+      server.once('error', (error: NodeJS.ErrnoException) => {
+        if (error.code === 'EADDRINUSE') resolve(undefined)
+        else reject(error)
+      })
+      server.listen(`\0${this.#name}`, () => {
+        server.on('error', () => {})
+        server.unref()
+        resolve(server)
+      })
+    })
+  }
+
+  #request(): Promise<LockOwner | undefined> {
+    const { promise, resolve } = Promise.withResolvers<LockOwner | undefined>()
+    const socket = connect(`\0${this.#name}`)
+    let text = ''
+    const timer = setTimeout(() => socket.destroy(), ANSWER_MS)
+    socket.setEncoding('utf8')
+    socket.on('error', () => {})
+    socket.on('data', (chunk: string) => {
+      text += chunk
+      if (text.length > MAX_ANSWER_BYTES) socket.destroy()
+    })
+    socket.on('close', () => {
+      clearTimeout(timer)
+      resolve(readOwner(text))
+    })
+    return promise
+  }
+}
+
+function lockOf(server: Server): OwnerLock {
+  return {
+    release() {
+      if (server.listening) server.close()
+    },
+  }
+}
+
+/** One line, at most 4,096 bytes. */
+export function writeOwner(owner: LockOwner): string {
+  return `${JSON.stringify({ program: PROGRAM, ...owner, command: owner.command.slice(0, MAX_COMMAND) })}\n`
+}
+
+/** Undefined if the line was not written by a node-proxy. */
+export function readOwner(line: string): LockOwner | undefined {
+  const answer = parseJson(line)
+  const pid = valueAt(answer, 'pid')
+  if (!isJsonObject(answer) || stringAt(answer, 'program') !== PROGRAM) return undefined
+  if (typeof pid !== 'number') return undefined
+  const text = (name: keyof LockOwner) => stringAt(answer, name)
+  return {
+    pid,
+    pidNamespace: text('pidNamespace'),
+    since: text('since'),
+    version: text('version'),
+    task: text('task'),
+    mode: text('mode'),
+    command: text('command'),
+  }
+}
+
+/**
+ * The process that listens at an abstract name, by SO_PEERCRED; undefined without a listener or without SO_PEERCRED.
+ */
+function holderOf(name: string): LockHolder | undefined {
+  const sys = openSyscalls()
+  if (sys === undefined) return undefined
+  const socket = sys.socket(AF_UNIX, SOCK.stream | SOCK.nonBlocking | SOCK.closeOnExec, 0)
+  if (socket === -1) return undefined
+  try {
+    return credentialsOf(sys, socket, name)
+  } finally {
+    sys.close(socket)
+  }
+}
+
+function credentialsOf(sys: Syscalls, socket: number, name: string): LockHolder | undefined {
+  const { address, bytes, view } = sys.allocate(SIZE)
+  view.setUint16(AT.address, AF_UNIX, true)
+  const length = 3 + bytes.write(`\0${name}`, AT.address + 2, 'utf8') - 1
+  if (sys.connect(socket, address, length) !== 0) return undefined
+  view.setUint32(AT.length, CREDENTIALS_BYTES, true)
+  const [level, option] = OPTION.peerCredentials
+  const at = (offset: number) => address + BigInt(offset)
+  if (sys.getsockopt(socket, level, option, at(AT.credentials), at(AT.length)) !== 0) {
+    return undefined
+  }
+  const pid = view.getInt32(AT.credentials, true)
+  return { pid, uid: view.getUint32(AT.credentials + 4, true) }
 }

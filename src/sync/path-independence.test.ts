@@ -9,7 +9,7 @@ import {
 } from '../../test/support/sync/histories.ts'
 import { FakeSets } from '../kernel/ipset/testing/fake-sets.ts'
 import { FakeIptables, type InjectedFailure } from '../kernel/iptables/testing/fake-iptables.ts'
-import { FakeMonitor } from '../kernel/nftables-monitor/testing/fake-monitor.ts'
+import { FakeMonitor } from '../kernel/testing/fake-monitor.ts'
 import { IptablesMode } from '../modes/iptables/mode.ts'
 import { ip, settings } from '../modes/testing/mode-fixtures.ts'
 

@@ -1,7 +1,7 @@
 import { createInterface } from 'node:readline'
 import { setTimeout as delay } from 'node:timers/promises'
 import type { IpvsCommand } from '../../../src/kernel/ipvs/ipvs.ts'
-import { NetlinkIpvs } from '../../../src/kernel/ipvs/netlink/netlink-ipvs.ts'
+import { NetlinkIpvs } from '../../../src/kernel/ipvs/netlink-ipvs.ts'
 import { requestTransport } from '../../../src/kernel/netlink/request-transport.ts'
 import { NETLINK_GENERIC } from '../../../src/kernel/netlink/transport.ts'
 import { systemClock } from '../../../src/lib/clock.ts'

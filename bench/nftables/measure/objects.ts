@@ -1,4 +1,4 @@
-import { openNftables } from '../../../src/kernel/nftables/netlink/netlink-nftables.ts'
+import { openNftables } from '../../../src/kernel/nftables/netlink-nftables.ts'
 import { systemClock } from '../../../src/lib/clock.ts'
 import { SET, tableOf } from '../../../src/modes/nftables/keys/names.ts'
 import type { Cluster } from '../../cluster/cluster.ts'

@@ -41,3 +41,10 @@ export interface Conntrack {
     which?: FlowChoice,
   ): Promise<void>
 }
+
+/** For a process that may not change tracked flows: nothing is deleted. */
+export const noopConntrack: Conntrack = {
+  cut: async () => ({ deleted: 0 }),
+  count: async () => 0,
+  cutTranslatedTo: async () => {},
+}

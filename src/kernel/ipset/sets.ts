@@ -100,3 +100,15 @@ export function memberText({ ip, protocol, port, net }: Member): string {
   if (net !== undefined) words.push(net)
   return words.join(',')
 }
+
+/** The same sets; commands are accepted, and change nothing. */
+export function readOnlySets(sets: Sets): Sets {
+  return {
+    run: async () => [],
+    names: (prefix) => sets.names(prefix),
+    headers: (prefix) => sets.headers(prefix),
+    members: (name) => sets.members(name),
+    protocolVersion: () => sets.protocolVersion(),
+    close: () => sets.close(),
+  }
+}

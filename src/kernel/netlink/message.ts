@@ -1,3 +1,5 @@
+import type { Family } from '../../lib/ip.ts'
+
 /** Flags of a message header (linux/netlink.h). */
 export const NLM_F_REQUEST = 0x1
 export const NLM_F_ACK = 0x4
@@ -78,4 +80,13 @@ export function errnoOf(message: NetlinkMessage): number {
 /** The next multiple of 4, to which messages and attributes are padded. */
 export function align(length: number): number {
   return (length + 3) & ~3
+}
+
+/** linux/socket.h: AF_INET and AF_INET6. */
+export const ADDRESS_FAMILY = { 4: 2, 6: 10 } as const
+
+/** Undefined if it is neither IPv4 nor IPv6. */
+export function familyOfNumber(number: number | undefined): Family | undefined {
+  if (number === ADDRESS_FAMILY[4]) return 4
+  return number === ADDRESS_FAMILY[6] ? 6 : undefined
 }

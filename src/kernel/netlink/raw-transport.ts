@@ -2,8 +2,7 @@ import { constants } from 'node:os'
 import type { ErrnoException, RawNetlinkSocket } from 'netlink/dist/raw.js'
 import raw from 'netlink/dist/raw.js'
 import { NodeProxyError } from '../../lib/error.ts'
-import { int, type LibC, openLibc } from './libc.ts'
-import { findSocket } from './socket-name.ts'
+import { findSocket, int, type LibC, openLibc } from './libc.ts'
 import type { OpenTransport, Transport, TransportHandlers } from './transport.ts'
 
 /** asm-generic/socket.h and linux/netlink.h. */

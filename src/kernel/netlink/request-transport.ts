@@ -1,7 +1,14 @@
 import { NodeProxyError } from '../../lib/error.ts'
-import { int, type LibC, openLibc } from './libc.ts'
+import {
+  ADDRESS_BYTES,
+  ADDRESS_PORT,
+  AF_NETLINK,
+  int,
+  type LibC,
+  openLibc,
+  portOf,
+} from './libc.ts'
 import { rawTransport, type TunedSocket, tuneSocket } from './raw-transport.ts'
-import { ADDRESS_BYTES, ADDRESS_PORT, AF_NETLINK, portOf } from './socket-name.ts'
 import type { OpenTransport, Transport, TransportHandlers } from './transport.ts'
 
 /** asm-generic: SOCK_RAW, SOCK_CLOEXEC, SOCK_NONBLOCK; MSG_TRUNC. */

@@ -1,6 +1,5 @@
 import { attributeText, findAttribute } from '../netlink/attribute.ts'
-import { NFT_MSG, NFTA } from '../netlink/nf-tables.ts'
-import { NFGENMSG, nfMessageType } from '../netlink/nfnetlink.ts'
+import { NFGENMSG, NFT_MSG, NFTA, nfMessageType } from '../netlink/nfnetlink.ts'
 import type { NetlinkSession } from '../netlink/session.ts'
 
 /** linux/netfilter.h: NFPROTO_…, as nft names them. */

@@ -49,3 +49,12 @@ export interface Relays {
 export function relayKey(protocol: RelayProtocol, listen: RelayAddress): string {
   return `${protocol.toLowerCase()}/${hostPort(listen.ip, listen.port)}`
 }
+
+/** For a process that only reads the kernel: no relay listens. */
+export const noRelays: Relays = {
+  open: async () => undefined,
+  close: async () => {},
+  list: () => [],
+  connections: () => 0,
+  closeAll: async () => {},
+}

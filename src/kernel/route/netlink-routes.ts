@@ -3,9 +3,14 @@ import { getSystemErrorName } from 'node:util'
 import type { Clock } from '../../lib/clock.ts'
 import { NodeProxyError } from '../../lib/error.ts'
 import type { Family } from '../../lib/ip.ts'
-import { ADDRESS_FAMILY, familyOfNumber } from '../netlink/address-family.ts'
 import { encodeAttribute, findAttribute, host32 } from '../netlink/attribute.ts'
-import { decodeMessages, type NetlinkMessage, type OutgoingMessage } from '../netlink/message.ts'
+import {
+  ADDRESS_FAMILY,
+  decodeMessages,
+  familyOfNumber,
+  type NetlinkMessage,
+  type OutgoingMessage,
+} from '../netlink/message.ts'
 import { NetlinkSession } from '../netlink/session.ts'
 import type { OpenTransport } from '../netlink/transport.ts'
 import { type PolicyRoute, type Routes, routeText, ruleText } from './routes.ts'

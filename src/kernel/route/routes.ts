@@ -44,3 +44,15 @@ export function ruleText({ family, mark, mask, table, priority }: PolicyRoute): 
 export function routeText({ family, table }: Pick<PolicyRoute, 'family' | 'table'>): string {
   return `ip -${family} route add local default dev lo table ${table}`
 }
+
+/** The same policy routes; a write is accepted, and changes nothing. */
+export function readOnlyRoutes(routes: Routes): Routes {
+  return {
+    ensure: async () => [],
+    remove: async () => {},
+    holds: (route) => routes.holds(route),
+    list: () => routes.list(),
+    watch: () => () => {},
+    close: () => routes.close(),
+  }
+}

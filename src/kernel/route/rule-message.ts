@@ -1,7 +1,11 @@
 import type { Family } from '../../lib/ip.ts'
-import { ADDRESS_FAMILY, familyOfNumber } from '../netlink/address-family.ts'
 import { encodeAttribute, findAttribute, host32 } from '../netlink/attribute.ts'
-import type { NetlinkMessage, OutgoingMessage } from '../netlink/message.ts'
+import {
+  ADDRESS_FAMILY,
+  familyOfNumber,
+  type NetlinkMessage,
+  type OutgoingMessage,
+} from '../netlink/message.ts'
 import type { PolicyRoute } from './routes.ts'
 
 /** linux/netlink.h: create the object; refuse with EEXIST if it exists. */

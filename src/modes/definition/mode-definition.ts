@@ -1,6 +1,6 @@
 import type { Sets } from '../../kernel/ipset/sets.ts'
 import type { Iptables } from '../../kernel/iptables/iptables.ts'
-import type { Sysctl } from '../../kernel/sysctl/sysctl.ts'
+import type { Sysctl } from '../../kernel/sysctl.ts'
 import type { Clock } from '../../lib/clock.ts'
 import type { Family } from '../../lib/ip.ts'
 import type { AnyField } from '../../settings/field.ts'

@@ -1,5 +1,5 @@
 import type { Iptables } from '../../kernel/iptables/iptables.ts'
-import { noopMonitor } from '../../kernel/nftables-monitor/nftables-monitor.ts'
+import { noopMonitor } from '../../kernel/nftables/nftables-monitor.ts'
 import { NodeProxyError } from '../../lib/error.ts'
 import type { Digest, ObjectKey } from '../mode.ts'
 import { ChainKeeper } from './chains/chain-keeper.ts'

@@ -1,8 +1,8 @@
 import { constants } from 'node:os'
-import type { TouchedObject } from '../../kernel/nftables/netlink/object-collector.ts'
 import type { Nftables } from '../../kernel/nftables/nftables.ts'
+import type { TouchedObject } from '../../kernel/nftables/object-collector.ts'
 import type { Rule } from '../../kernel/nftables/objects.ts'
-import type { RuleChange, RuleMonitor } from '../../kernel/nftables-monitor/rule-monitor.ts'
+import type { RuleChange, RuleMonitor } from '../../kernel/rule-monitor.ts'
 import type { Family } from '../../lib/ip.ts'
 import { Mutex } from '../../lib/mutex.ts'
 import type {

@@ -1,6 +1,6 @@
 import type { RunCommand } from '../../explain/host/run-command.ts'
 import type { WorldReaders } from '../../explain/world/world-readers.ts'
-import type { Sysctl } from '../../kernel/sysctl/sysctl.ts'
+import type { Sysctl } from '../../kernel/sysctl.ts'
 
 /** What reads the facts of this node. Each command runs once, however many parts read its output. */
 export interface NodeSource {

@@ -1,5 +1,5 @@
 import type { TableName } from '../../kernel/iptables/iptables.ts'
-import type { Traces } from '../../kernel/traces/traces.ts'
+import type { Traces } from '../../kernel/traces.ts'
 import type { Family } from '../../lib/ip.ts'
 
 /** Only what the proxies make in order to serve Services; what they make for network policies alone is no sign. */

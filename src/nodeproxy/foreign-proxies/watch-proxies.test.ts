@@ -1,5 +1,5 @@
 import { beforeEach, expect, test } from 'vitest'
-import { FakeTraces } from '../../kernel/traces/testing/fake-traces.ts'
+import { FakeTraces } from '../../kernel/testing/fake-traces.ts'
 import { FakeClock } from '../../lib/testing/fake-clock.ts'
 import { Conditions } from '../../telemetry/health/conditions.ts'
 import { createMetrics } from '../../telemetry/metrics/metrics.ts'

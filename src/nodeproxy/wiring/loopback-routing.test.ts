@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { FakeIptables } from '../../kernel/iptables/testing/fake-iptables.ts'
-import { FakeSysctl } from '../../kernel/sysctl/testing/fake-sysctl.ts'
+import { FakeSysctl } from '../../kernel/testing/fake-sysctl.ts'
 import { recordingLog } from '../testing/wiring.ts'
 import { LoopbackRouting } from './loopback-routing.ts'
 

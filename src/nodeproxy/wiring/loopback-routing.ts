@@ -1,5 +1,5 @@
 import type { Iptables } from '../../kernel/iptables/iptables.ts'
-import type { Sysctl } from '../../kernel/sysctl/sysctl.ts'
+import type { Sysctl } from '../../kernel/sysctl.ts'
 import { NodeProxyError } from '../../lib/error.ts'
 import { Mutex } from '../../lib/mutex.ts'
 import { type FoundRouting, LoopbackGuard } from '../../modes/netfilter/loopback-guard.ts'

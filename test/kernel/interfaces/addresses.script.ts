@@ -1,8 +1,8 @@
 import { execFileSync } from 'node:child_process'
+import { NetlinkAddresses } from '../../../src/kernel/addresses.ts'
 import { rawTransport } from '../../../src/kernel/netlink/raw-transport.ts'
 import { NETLINK_ROUTE } from '../../../src/kernel/netlink/transport.ts'
-import { NetlinkAddresses } from '../../../src/kernel/netlink-addresses.ts'
-import { ProcSysctl } from '../../../src/kernel/sysctl/proc-sysctl.ts'
+import { ProcSysctl } from '../../../src/kernel/sysctl.ts'
 import { systemClock } from '../../../src/lib/clock.ts'
 
 const addresses = new NetlinkAddresses(rawTransport(NETLINK_ROUTE), systemClock)

@@ -4,7 +4,7 @@ import {
   type VirtualServerId,
   virtualServerKey,
 } from '../../../src/kernel/ipvs/ipvs.ts'
-import { NetlinkIpvs } from '../../../src/kernel/ipvs/netlink/netlink-ipvs.ts'
+import { NetlinkIpvs } from '../../../src/kernel/ipvs/netlink-ipvs.ts'
 import { requestTransport } from '../../../src/kernel/netlink/request-transport.ts'
 import { NETLINK_GENERIC } from '../../../src/kernel/netlink/transport.ts'
 import { systemClock } from '../../../src/lib/clock.ts'

@@ -9,7 +9,7 @@ import type {
   RealServer,
   VirtualServerId,
 } from '../../../src/kernel/ipvs/ipvs.ts'
-import { NetlinkIpvs } from '../../../src/kernel/ipvs/netlink/netlink-ipvs.ts'
+import { NetlinkIpvs } from '../../../src/kernel/ipvs/netlink-ipvs.ts'
 import { CONFORMANCE, runCase } from '../../../src/kernel/ipvs/testing/conformance.ts'
 import { requestTransport } from '../../../src/kernel/netlink/request-transport.ts'
 import { NETLINK_GENERIC } from '../../../src/kernel/netlink/transport.ts'

@@ -1,10 +1,10 @@
 import { execFileSync } from 'node:child_process'
 import { once } from 'node:events'
+import { decodeLink, LINK_DUMP } from '../../../src/kernel/addresses.ts'
 import { rawTransport } from '../../../src/kernel/netlink/raw-transport.ts'
 import { requestTransport } from '../../../src/kernel/netlink/request-transport.ts'
 import { NetlinkSession } from '../../../src/kernel/netlink/session.ts'
 import { NETLINK_ROUTE, type OpenTransport } from '../../../src/kernel/netlink/transport.ts'
-import { decodeLink, LINK_DUMP } from '../../../src/kernel/netlink-addresses.ts'
 import { systemClock } from '../../../src/lib/clock.ts'
 
 const RTM_NEWLINK = 16

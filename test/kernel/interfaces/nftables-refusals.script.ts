@@ -1,4 +1,4 @@
-import { openNftables } from '../../../src/kernel/nftables/netlink/netlink-nftables.ts'
+import { openNftables } from '../../../src/kernel/nftables/netlink-nftables.ts'
 import { runCase } from '../../../src/kernel/nftables/testing/conformance/refusal-case.ts'
 import { REFUSALS } from '../../../src/kernel/nftables/testing/conformance/refusals.ts'
 import { systemClock } from '../../../src/lib/clock.ts'

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { rawTransport } from '../../../src/kernel/netlink/raw-transport.ts'
 import { NETLINK_NETFILTER } from '../../../src/kernel/netlink/transport.ts'
-import { KernelTraces } from '../../../src/kernel/traces/kernel-traces.ts'
+import { KernelTraces } from '../../../src/kernel/traces.ts'
 import { systemClock } from '../../../src/lib/clock.ts'
 
 const run = (...command: string[]) => execFileSync(command[0] ?? '', command.slice(1))

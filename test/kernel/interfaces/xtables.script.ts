@@ -1,8 +1,8 @@
 import { execFileSync } from 'node:child_process'
 import { once } from 'node:events'
 import { connect } from 'node:net'
-import { openXtables } from '../../../src/kernel/xtables-watch/ffi-xtables.ts'
-import { XtablesMonitor } from '../../../src/kernel/xtables-watch/xtables-monitor.ts'
+import { openXtables } from '../../../src/kernel/iptables/xtables.ts'
+import { XtablesMonitor } from '../../../src/kernel/iptables/xtables-monitor.ts'
 import { systemClock } from '../../../src/lib/clock.ts'
 
 const xtables = await openXtables()

@@ -9,7 +9,7 @@ import {
 import type { IptablesVariant } from '../../../src/kernel/iptables/iptables.ts'
 import { rawTransport } from '../../../src/kernel/netlink/raw-transport.ts'
 import { NETLINK_NETFILTER } from '../../../src/kernel/netlink/transport.ts'
-import { noopMonitor } from '../../../src/kernel/nftables-monitor/nftables-monitor.ts'
+import { noopMonitor } from '../../../src/kernel/nftables/nftables-monitor.ts'
 import type { ProgramRunner } from '../../../src/kernel/spawner/program-runner.ts'
 import { Spawner } from '../../../src/kernel/spawner/spawner.ts'
 import { systemClock } from '../../../src/lib/clock.ts'

@@ -10,9 +10,9 @@ import {
   virtualServerKey,
 } from '../../../src/kernel/ipvs/ipvs.ts'
 import { FakeIpvs } from '../../../src/kernel/ipvs/testing/fake-ipvs.ts'
-import { FakeMonitor } from '../../../src/kernel/nftables-monitor/testing/fake-monitor.ts'
 import { FakeRelays } from '../../../src/kernel/relay/testing/fake-relays.ts'
 import { FakeRoutes } from '../../../src/kernel/route/testing/fake-routes.ts'
+import { FakeMonitor } from '../../../src/kernel/testing/fake-monitor.ts'
 import { FakeClock } from '../../../src/lib/testing/fake-clock.ts'
 import { type IpvsDependencies, IpvsMode } from '../../../src/modes/ipvs/mode.ts'
 import { specText } from '../../../src/modes/ipvs/servers/server-spec.ts'

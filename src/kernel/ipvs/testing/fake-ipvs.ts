@@ -1,7 +1,6 @@
 import { constants } from 'node:os'
 import { NodeProxyError } from '../../../lib/error.ts'
 import { hostPort } from '../../../lib/ip.ts'
-import { describeCommandError } from '../describe-error.ts'
 import {
   type Ipvs,
   type IpvsCommand,
@@ -15,6 +14,7 @@ import {
   type VirtualServerId,
   virtualServerKey,
 } from '../ipvs.ts'
+import { describeCommandError } from '../netlink-ipvs.ts'
 import { FakeTable, NO_TRAFFIC } from './fake-table.ts'
 
 /** The schedulers of Linux 6.1; `none`: every new connection is refused. */

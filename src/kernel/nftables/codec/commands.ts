@@ -1,13 +1,14 @@
 import type { Family } from '../../../lib/ip.ts'
+import { attributeText, findAttribute } from '../../netlink/attribute.ts'
 import { AttributeWriter } from '../../netlink/attribute-writer.ts'
-import type { OutgoingMessage } from '../../netlink/message.ts'
-import { NFT_MSG } from '../../netlink/nf-tables.ts'
-import { nfHeader, nfMessageType } from '../../netlink/nfnetlink.ts'
-import type { Command, Element, Hook, SetSpec, Table } from '../objects.ts'
+import type { NetlinkMessage, OutgoingMessage } from '../../netlink/message.ts'
+import { NFGENMSG, NFT_MSG, nfHeader, nfMessageType } from '../../netlink/nfnetlink.ts'
+import type { ChainSpec, Command, Element, Hook, Rule, SetSpec, Table } from '../objects.ts'
 import { CHAIN, ELEMENTS, HOOK, RULE, SET, TABLE, TABLE_OWNER } from './attributes.ts'
 import { type ElementForm, writeElement } from './element-codec.ts'
+import { readExpressions } from './read-expression.ts'
 import { writeSet } from './set-codec.ts'
-import { lengthOf, ruleUserData } from './user-data.ts'
+import { commentOf, lengthOf, ruleUserData } from './user-data.ts'
 import { writeExpression } from './write-expression.ts'
 
 /** Message flags of linux/netlink.h: create an object that does not exist; append. */
@@ -15,7 +16,7 @@ const NLM_F_CREATE = 0x400
 const NLM_F_APPEND = 0x800
 
 /** Values of NFTA_CHAIN_POLICY (NF_DROP, NF_ACCEPT): what happens to packets that no rule of a base chain decides. */
-export const POLICY = { drop: 0, accept: 1 } as const
+const POLICY = { drop: 0, accept: 1 } as const
 
 /** enum nf_inet_hooks. */
 const HOOKS: Readonly<Record<Hook['hook'], number>> = {
@@ -140,6 +141,48 @@ function writeHook(to: AttributeWriter, { type, hook, priority, dropsByDefault }
 }
 
 /** The inverse of `writeHook`, for the values of NFTA_CHAIN_HOOK and NFTA_CHAIN_TYPE. */
-export function hookName(number: number): Hook['hook'] | undefined {
+function hookName(number: number): Hook['hook'] | undefined {
   return (Object.keys(HOOKS) as Hook['hook'][]).find((name) => HOOKS[name] === number)
+}
+
+/** The attributes of a message: a view. */
+export function attributesOf({ payload }: NetlinkMessage): Buffer {
+  return payload.subarray(NFGENMSG)
+}
+
+/** A chain of NFT_MSG_NEWCHAIN; undefined if it has no name. */
+export function readChain(
+  attributes: Buffer,
+): { readonly table: string; readonly name: string; readonly spec: ChainSpec } | undefined {
+  const [table, name] = [CHAIN.table, CHAIN.name].map((type) => findAttribute(attributes, type))
+  if (!table || !name) return undefined
+  return { table: attributeText(table), name: attributeText(name), spec: readHook(attributes) }
+}
+
+function readHook(attributes: Buffer): ChainSpec {
+  const nested = findAttribute(attributes, CHAIN.hook)
+  const type = findAttribute(attributes, CHAIN.type)
+  if (!nested || !type) return {}
+  const hook = hookName(findAttribute(nested, HOOK.number)?.readUInt32BE(0) ?? -1)
+  const priority = findAttribute(nested, HOOK.priority)?.readInt32BE(0) ?? 0
+  const name = attributeText(type)
+  if (hook === undefined || (name !== 'nat' && name !== 'filter')) return {}
+  const dropsByDefault = findAttribute(attributes, CHAIN.policy)?.readUInt32BE(0) === POLICY.drop
+  return { hook: { type: name, hook, priority, ...(dropsByDefault && { dropsByDefault }) } }
+}
+
+/** A rule of NFT_MSG_NEWRULE with its chain; undefined if it names no chain. */
+export function readRule(
+  attributes: Buffer,
+  family: Family,
+): { readonly chain: string; readonly rule: Rule } | undefined {
+  const chain = findAttribute(attributes, RULE.chain)
+  if (!chain) return undefined
+  const list = findAttribute(attributes, RULE.expressions) ?? Buffer.alloc(0)
+  const comment = commentOf(findAttribute(attributes, RULE.userData))
+  const expressions = readExpressions(list, family)
+  return {
+    chain: attributeText(chain),
+    rule: { expressions, ...(comment === undefined ? {} : { comment }) },
+  }
 }

@@ -1,5 +1,5 @@
 import { NodeProxyError } from '../../../lib/error.ts'
-import { joinRanges, transactionError } from '../netlink/netlink-nftables.ts'
+import { joinRanges, transactionError } from '../netlink-nftables.ts'
 import type { Nftables, TableContent, TransactionError } from '../nftables.ts'
 import type { Command, Element, Table } from '../objects.ts'
 import { isExpired } from './element-store.ts'

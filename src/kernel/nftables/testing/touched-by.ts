@@ -1,4 +1,4 @@
-import type { TouchedObject } from '../netlink/object-collector.ts'
+import type { TouchedObject } from '../object-collector.ts'
 import type { Command } from '../objects.ts'
 import type { ForeignCommand } from './foreign-command.ts'
 import { keyOfTable, type Tables } from './transaction.ts'

@@ -1,7 +1,6 @@
 import type { Iptables } from '../../../kernel/iptables/iptables.ts'
 import type { KernelModules } from '../../../kernel/kernel-modules.ts'
-import { ensureSetting } from '../../../kernel/sysctl/ensure-setting.ts'
-import type { Sysctl } from '../../../kernel/sysctl/sysctl.ts'
+import { ensureSetting, type Sysctl } from '../../../kernel/sysctl.ts'
 import type { Clock } from '../../../lib/clock.ts'
 import { NodeProxyError } from '../../../lib/error.ts'
 import { networkDifference } from '../../../lib/ip-range.ts'

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { NetlinkIpvs } from '../../../kernel/ipvs/netlink/netlink-ipvs.ts'
+import { NetlinkIpvs } from '../../../kernel/ipvs/netlink-ipvs.ts'
 import { FakeClock } from '../../../lib/testing/fake-clock.ts'
 import { absentIpvs } from './open-ipvs.ts'
 

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { FakeIptables } from '../../../kernel/iptables/testing/fake-iptables.ts'
-import { FakeMonitor } from '../../../kernel/nftables-monitor/testing/fake-monitor.ts'
+import { FakeMonitor } from '../../../kernel/testing/fake-monitor.ts'
 import { NodeProxyError } from '../../../lib/error.ts'
 import type { ForeignChange, ObjectKey } from '../../mode.ts'
 import { ChainKeeper } from './chain-keeper.ts'

@@ -1,4 +1,4 @@
-import type { RuleChange, TouchedChain } from '../../../kernel/nftables-monitor/rule-monitor.ts'
+import type { RuleChange, TouchedChain } from '../../../kernel/rule-monitor.ts'
 import type { ForeignChange, ObjectKey } from '../../mode.ts'
 import type { OwnedChains } from './keeper-options.ts'
 import { type ChainLocation, keyOf } from './object.ts'

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import type { TouchedObject } from '../../../kernel/nftables/netlink/object-collector.ts'
+import type { TouchedObject } from '../../../kernel/nftables/object-collector.ts'
 import { SET, tableOf } from '../keys/names.ts'
 import { keyOf } from '../keys/object-key.ts'
 import { foreignChange } from '../mode.ts'

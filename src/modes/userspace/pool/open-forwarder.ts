@@ -1,5 +1,5 @@
 import type { EntryId } from '../../../forwarding/entry.ts'
-import { ProcListeners } from '../../../kernel/proc-listeners.ts'
+import { ProcListeners } from '../../../kernel/listeners.ts'
 import { openSyscalls } from '../../../kernel/sockets/syscalls.ts'
 import { NodeProxyError } from '../../../lib/error.ts'
 import { hostPort } from '../../../lib/ip.ts'

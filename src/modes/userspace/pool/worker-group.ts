@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import type { EntryId } from '../../../forwarding/entry.ts'
-import { ProcListeners } from '../../../kernel/proc-listeners.ts'
+import { ProcListeners } from '../../../kernel/listeners.ts'
 import { holdClients } from '../../../kernel/sockets/hold-clients.ts'
 import { portOf, socketAddress } from '../../../kernel/sockets/socket-address.ts'
 import { Sockets } from '../../../kernel/sockets/sockets.ts'

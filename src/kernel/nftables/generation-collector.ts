@@ -1,0 +1,152 @@
+import { readlinkSync } from 'node:fs'
+import { attributeText, findAttribute } from '../netlink/attribute.ts'
+import { align, familyOfNumber } from '../netlink/message.ts'
+import { NFGENMSG, NFNL_SUBSYS, NFT_MSG, NFTA } from '../netlink/nfnetlink.ts'
+import type { TouchedChain } from '../rule-monitor.ts'
+
+/** Inode of the initial process namespace (PROC_PID_INIT_INO). */
+const INITIAL = 'pid:[4026531836]'
+
+export const NLMSG_HEADER = 16
+
+/** Collects what a transaction changed, from its messages. */
+export interface TouchCollector<Touched> {
+  /** A whole nf_tables message, with its netlink header. */
+  add(message: Buffer): void
+  /** The changes since the last call; `unknown` if there were more than it collects. */
+  take(): readonly Touched[] | 'unknown'
+}
+
+/** One committed nf_tables transaction. */
+export interface Generation<Touched> {
+  readonly id: number
+  readonly pid: number
+  readonly process: string
+  /** Port of the socket that sent the transaction, usually its process id in our PID namespace. */
+  readonly port: number
+  readonly seq: number
+  readonly touched: readonly Touched[] | 'unknown'
+}
+
+/** Reads nf_tables notifications, up to the NEWGEN that ends each transaction. */
+export class GenerationCollector<Touched> {
+  readonly #touched: TouchCollector<Touched>
+
+  constructor(touched: TouchCollector<Touched>) {
+    this.#touched = touched
+  }
+
+  /** Discards the messages of a transaction whose end was lost. */
+  reset(): void {
+    this.#touched.take()
+  }
+
+  read(datagram: Buffer, onGeneration: (generation: Generation<Touched>) => void): void {
+    let at = 0
+    while (at + NLMSG_HEADER + NFGENMSG <= datagram.length) {
+      const length = datagram.readUInt32LE(at)
+      if (length < NLMSG_HEADER + NFGENMSG || at + length > datagram.length) return
+      if (datagram[at + 5] === NFNL_SUBSYS.nftables)
+        this.#message(datagram.subarray(at, at + length), onGeneration)
+      at += align(length)
+    }
+  }
+
+  #message(message: Buffer, onGeneration: (generation: Generation<Touched>) => void): void {
+    if (message[4] !== NFT_MSG.newGeneration) this.#touched.add(message)
+    else onGeneration({ ...decodeGeneration(message), touched: this.#touched.take() })
+  }
+}
+
+function decodeGeneration(message: Buffer): Omit<Generation<never>, 'touched'> {
+  const attributes = message.subarray(NLMSG_HEADER + NFGENMSG)
+  const number = (type: number) => {
+    const value = findAttribute(attributes, type)
+    return value !== undefined && value.length === 4 ? value.readUInt32BE(0) : 0
+  }
+  const process = attributeText(
+    findAttribute(attributes, NFTA.generationProcess) ?? Buffer.alloc(0),
+  )
+  return {
+    id: number(NFTA.generationId),
+    pid: number(NFTA.generationPid),
+    process: process.replace(/[^\x20-\x7e]/g, '?'),
+    port: message.readUInt32LE(12),
+    seq: message.readUInt32LE(8),
+  }
+}
+
+/**
+ * The kernel reports the author of a change by its process id in the initial namespace. In a container these are not
+ * our numbers. There the port of the author's socket is used: it is the author's process id in its own namespace.
+ */
+export function authorship(): 'pid' | 'port' {
+  try {
+    return readlinkSync('/proc/self/ns/pid') === INITIAL ? 'pid' : 'port'
+  } catch {
+    return 'port'
+  }
+}
+
+/** If a transaction names more chains than this, what it changed counts as unknown. */
+const LIMIT = 1000
+
+/**
+ * The chains that messages about tables, chains and rules name. Work is bounded: messages about the chain just
+ * seen cost one comparison, and beyond `limit` chains they are skipped unread.
+ */
+export class ChainCollector implements TouchCollector<TouchedChain> {
+  readonly #limit: number
+  readonly #touched = new Map<string, TouchedChain>()
+  #last = Buffer.alloc(0)
+
+  constructor(limit = LIMIT) {
+    this.#limit = limit
+  }
+
+  add(message: Buffer): void {
+    if (this.#touched.size > this.#limit) return
+    const chain = chainAttribute(message[4])
+    if (chain !== undefined) this.#collect(message, chain)
+  }
+
+  take(): readonly TouchedChain[] | 'unknown' {
+    const touched = this.#touched.size > this.#limit ? 'unknown' : [...this.#touched.values()]
+    this.#touched.clear()
+    this.#last = Buffer.alloc(0)
+    return touched
+  }
+
+  /** `chainType` 0: a message about the table itself. */
+  #collect(message: Buffer, chainType: number): void {
+    if (this.#isLast(message)) return
+    const attributes = message.subarray(NLMSG_HEADER + NFGENMSG)
+    const family = familyOfNumber(message[NLMSG_HEADER])
+    const table = findAttribute(attributes, NFTA.table)
+    if (family === undefined || table === undefined) return
+    const name = chainType === 0 ? undefined : findAttribute(attributes, chainType)
+    const chain = name && attributeText(name)
+    this.#remember(message, name)
+    const touched = { family, table: attributeText(table), chain }
+    this.#touched.set(`${family}/${touched.table}/${chain ?? ''}`, touched)
+  }
+
+  /** The kernel names table and chain first, so equal beginnings are equal chains. */
+  #isLast(message: Buffer): boolean {
+    const end = NLMSG_HEADER + this.#last.length
+    if (this.#last.length === 0 || message.length < end) return false
+    return message.compare(this.#last, 0, this.#last.length, NLMSG_HEADER, end) === 0
+  }
+
+  #remember(message: Buffer, chain: Buffer | undefined): void {
+    const end = chain === undefined ? 0 : chain.byteOffset - message.byteOffset + chain.length
+    this.#last = Buffer.from(message.subarray(NLMSG_HEADER, Math.max(end, NLMSG_HEADER)))
+  }
+}
+
+/** Type of the attribute that names the chain; undefined for messages of no interest. */
+function chainAttribute(type: number | undefined): number | undefined {
+  if (type === NFT_MSG.newRule || type === NFT_MSG.deleteRule) return NFTA.ruleChain
+  if (type === NFT_MSG.newChain || type === NFT_MSG.deleteChain) return NFTA.chainName
+  return type === NFT_MSG.newTable || type === NFT_MSG.deleteTable ? 0 : undefined
+}

@@ -1,0 +1,175 @@
+import type { Clock } from '../../lib/clock.ts'
+import { encodeMessage, NLM_F_REQUEST } from '../netlink/message.ts'
+import { NFNLGRP_NFTABLES, NFT_MSG, nfMessageType } from '../netlink/nfnetlink.ts'
+import type { OpenTransport, Transport } from '../netlink/transport.ts'
+import type { HoldOptions, OwnWork, RuleChange, RuleMonitor } from '../rule-monitor.ts'
+import {
+  type Generation,
+  GenerationCollector,
+  type TouchCollector,
+} from './generation-collector.ts'
+
+/** For a kernel without notifications: only verification finds foreign changes. */
+export const noopMonitor: RuleMonitor<never> = {
+  start: () => () => undefined,
+  hold: () => () => undefined,
+}
+
+const GETGEN = nfMessageType('nftables', NFT_MSG.getGeneration)
+const ANSWER_MS = 500
+/** Changes that may wait during a hold; more are discarded, and reported as one `unknown` change. */
+const QUEUE = 1000
+
+/** See `NftablesMonitor`. */
+export interface NftablesMonitorOptions<Touched> {
+  readonly clock: Clock
+  /** What is watched. */
+  readonly collector: TouchCollector<Touched>
+  /** Which changes are reported; by default all. A transaction without such a change is not reported. */
+  readonly concerns?: (touched: Touched) => boolean
+  /** How notifications identify programs of this daemon: see `authorship`. */
+  readonly authorship?: 'pid' | 'port'
+}
+
+type Queued<Touched> = RuleChange<Touched> & { readonly own: number }
+
+/**
+ * Reports changes from nf_tables notifications, with the process that made them. It may miss changes while it is
+ * unsubscribed, or because its receive buffer is full. The generation counter, which counts every transaction, shows
+ * this.
+ */
+export class NftablesMonitor<Touched> implements RuleMonitor<Touched> {
+  readonly #open: OpenTransport
+  readonly #options: NftablesMonitorOptions<Touched>
+  readonly #collector: GenerationCollector<Touched>
+  readonly #requests = new Map<number, (generation: number) => void>()
+  #transport: Transport | undefined
+  #onChange: (change: RuleChange<Touched>) => void = () => undefined
+  #seq = 0
+  #holds = 0
+  #unsubscribed = 0
+  #hold: Hold<Touched> = newHold()
+
+  constructor(open: OpenTransport, options: NftablesMonitorOptions<Touched>) {
+    this.#open = open
+    this.#options = options
+    this.#collector = new GenerationCollector(options.collector)
+  }
+
+  start(onChange: (change: RuleChange<Touched>) => void): () => void {
+    if (this.#transport !== undefined) throw new TypeError('the monitor is already started')
+    this.#onChange = onChange
+    this.#transport = this.#open({
+      onDatagram: (bytes) =>
+        this.#collector.read(bytes, (generation) => this.#generation(generation)),
+      onOverrun: () => this.#overrun(),
+    })
+    if (this.#unsubscribed === 0) this.#transport.join(NFNLGRP_NFTABLES)
+    return () => this.#stop()
+  }
+
+  hold(options: HoldOptions = {}): (own: OwnWork) => void {
+    const unsubscribed = options.unsubscribed === true
+    if (this.#holds++ === 0) this.#begin()
+    if (unsubscribed && this.#unsubscribed++ === 0) this.#transport?.leave(NFNLGRP_NFTABLES)
+    if (unsubscribed) this.#hold.missed = true
+    let released = false
+    return (own) => {
+      if (released) return
+      released = true
+      if (unsubscribed && --this.#unsubscribed === 0) this.#transport?.join(NFNLGRP_NFTABLES)
+      for (const pid of own.pids) this.#hold.pids.add(pid)
+      this.#hold.commits += own.commits ?? Number.NaN
+      if (--this.#holds === 0) this.#request((generation) => this.#settle(generation))
+    }
+  }
+
+  #begin(): void {
+    // A hold that begins before the last one was settled continues that one.
+    const hold = this.#hold
+    if (hold.base !== undefined) return
+    this.#request((generation) => {
+      hold.base ??= generation
+    })
+  }
+
+  /** Reports the changes of a hold once the kernel has answered, so that every earlier notification has arrived. */
+  #settle(generation: number): void {
+    if (this.#holds > 0) return
+    const { base, commits, missed, pids, queue } = this.#hold
+    this.#hold = newHold()
+    const explained = base !== undefined && (generation - base) >>> 0 <= commits
+    if (missed && !explained) this.#onChange({ touched: 'unknown', by: undefined, generation })
+    for (const { own, ...change } of queue) if (!pids.has(own)) this.#onChange(change)
+  }
+
+  #generation(generation: Generation<Touched>): void {
+    if (generation.port === this.#transport?.port) {
+      const answer = this.#requests.get(generation.seq)
+      this.#requests.delete(generation.seq)
+      return answer?.(generation.id)
+    }
+    const { id, pid, process, port } = generation
+    const touched = this.#concerning(generation.touched)
+    if (touched.length === 0) return
+    const own = this.#options.authorship === 'port' ? port : pid
+    this.#report({ touched, by: { pid, process }, generation: id, own })
+  }
+
+  #concerning(touched: Generation<Touched>['touched']): Generation<Touched>['touched'] {
+    const { concerns } = this.#options
+    return touched === 'unknown' || concerns === undefined ? touched : touched.filter(concerns)
+  }
+
+  #report({ own, ...change }: Queued<Touched>): void {
+    if (!this.#isHolding()) this.#onChange(change)
+    else if (this.#hold.queue.length < QUEUE) this.#hold.queue.push({ ...change, own })
+    else this.#hold.missed = true
+  }
+
+  #overrun(): void {
+    this.#collector.reset()
+    if (this.#isHolding()) this.#hold.missed = true
+    else this.#onChange({ touched: 'unknown', by: undefined, generation: undefined })
+  }
+
+  #isHolding(): boolean {
+    return this.#holds > 0 || this.#requests.size > 0
+  }
+
+  /** Requests the generation of the rule set, again if the answer is lost. */
+  #request(onAnswer: (generation: number) => void): void {
+    if (this.#transport === undefined) return
+    const seq = ++this.#seq
+    this.#requests.set(seq, onAnswer)
+    const message = { type: GETGEN, flags: NLM_F_REQUEST, payload: Buffer.alloc(4) }
+    const again = () => {
+      if (this.#requests.delete(seq)) this.#request(onAnswer)
+    }
+    this.#options.clock.after(ANSWER_MS, again)
+    this.#transport.send(encodeMessage(message, seq)).catch(() => undefined)
+  }
+
+  #stop(): void {
+    this.#transport?.close()
+    this.#transport = undefined
+    this.#requests.clear()
+    this.#hold = newHold()
+    this.#onChange = () => undefined
+  }
+}
+
+interface Hold<Touched> {
+  /** The generation when the hold began. */
+  base: number | undefined
+  /** COMMITs of this daemon; NaN if unknown. */
+  commits: number
+  readonly pids: Set<number>
+  readonly queue: Queued<Touched>[]
+  /** Whether changes may have been missed. */
+  missed: boolean
+}
+
+function newHold<Touched>(): Hold<Touched> {
+  return { base: undefined, commits: 0, pids: new Set(), queue: [], missed: false }
+}

@@ -1,0 +1,231 @@
+import { readdir, readFile, readlink } from 'node:fs/promises'
+import { join } from 'node:path'
+import type { Clock } from '../lib/clock.ts'
+import type { Family } from '../lib/ip.ts'
+import type { IptablesVariant, TableName } from './iptables/iptables.ts'
+import {
+  READER_SIGNATURES,
+  type ReaderLibC,
+  type TableInfo,
+  TableReader,
+} from './iptables/table-reader.ts'
+import { encodeAttribute } from './netlink/attribute.ts'
+import type { OutgoingMessage } from './netlink/message.ts'
+import { NFT_MSG, NFTA, nfHeader, nfMessageType } from './netlink/nfnetlink.ts'
+import { NetlinkSession } from './netlink/session.ts'
+import type { OpenTransport } from './netlink/transport.ts'
+
+/** A chain of the iptables of one family. */
+export interface ChainId {
+  readonly family: Family
+  readonly table: TableName
+  readonly chain: string
+}
+
+/** A process of this network namespace. */
+export interface FoundProcess {
+  readonly name: string
+  readonly pid: number
+}
+
+/**
+ * Objects and processes of other programs in this network namespace, found by name. The cost of a query does not
+ * depend on the number of rules, devices and processes, unless documented otherwise. No query creates anything.
+ * Objects that this process may not see count as absent.
+ */
+export interface Traces {
+  /**
+   * The iptables variants that hold a chain. For the legacy variant the table is copied (a millisecond for some
+   * thousands of rules) if it changed since the last query.
+   */
+  variantsWith(place: ChainId): Promise<readonly IptablesVariant[]>
+  /** Whether nftables has a table of this name in the family `ip` or `ip6`. */
+  hasNftTable(family: Family, name: string): Promise<boolean>
+  /** All network devices; linear in their number. */
+  devices(): Promise<ReadonlySet<string>>
+  /** Processes with one of these names; linear in the number of processes. */
+  processes(names: readonly string[]): Promise<readonly FoundProcess[]>
+  close(): void
+}
+
+/** For a process that may not search. */
+export const noopTraces: Traces = {
+  variantsWith: async () => [],
+  hasNftTable: async () => false,
+  devices: async () => new Set(),
+  processes: async () => [],
+  close: () => {},
+}
+
+/**
+ * Searches with single requests to nf_tables, in the legacy tables, and in /proc. Sockets are opened with the first
+ * query, and belong to the network namespace of this process.
+ */
+export class KernelTraces implements Traces {
+  readonly #open: OpenTransport
+  readonly #clock: Clock
+  #session: NetlinkSession | undefined
+  #legacy: Promise<LegacyChains | undefined> | undefined
+
+  constructor(open: OpenTransport, clock: Clock) {
+    this.#open = open
+    this.#clock = clock
+  }
+
+  async variantsWith(place: ChainId): Promise<readonly IptablesVariant[]> {
+    const nft = await this.#isThere(encodeGetChain(place))
+    this.#legacy ??= openLegacyChains()
+    const legacy = (await (await this.#legacy)?.has(place)) ?? false
+    return [...(nft ? ['nft' as const] : []), ...(legacy ? ['legacy' as const] : [])]
+  }
+
+  hasNftTable(family: Family, name: string): Promise<boolean> {
+    return this.#isThere(encodeGetTable(family, name))
+  }
+
+  async devices(): Promise<ReadonlySet<string>> {
+    const text = await readFile('/proc/self/net/dev', 'latin1').catch(() => '')
+    return new Set([...text.matchAll(/^ *([^\s:|]+):/gm)].map(([, name = '']) => name))
+  }
+
+  processes(names: readonly string[]): Promise<readonly FoundProcess[]> {
+    return processesNamed(names)
+  }
+
+  close(): void {
+    this.#session?.close()
+    this.#session = undefined
+    void this.#legacy?.then((legacy) => legacy?.close())
+    this.#legacy = undefined
+  }
+
+  /**
+   * Whether an object exists. A kernel that has no nf_tables or refuses the request counts as having no such object.
+   */
+  async #isThere(question: OutgoingMessage): Promise<boolean> {
+    this.#session ??= new NetlinkSession(this.#open, this.#clock)
+    return (await this.#session.request(question, () => undefined)) === undefined
+  }
+}
+
+/**
+ * Processes of this network namespace by the names that the kernel keeps (15 characters). A process whose namespace
+ * this process may not read is included. In a container without the host's processes only its own are visible.
+ */
+async function processesNamed(
+  names: readonly string[],
+  proc = '/proc',
+): Promise<readonly FoundProcess[]> {
+  const ours = await namespaceOf(join(proc, 'self'))
+  const found: FoundProcess[] = []
+  for (const pid of await pids(proc)) {
+    const folder = join(proc, pid)
+    const name = (await readFile(join(folder, 'comm'), 'latin1').catch(() => '')).trimEnd()
+    if (!names.includes(name)) continue
+    const theirs = await namespaceOf(folder)
+    if (theirs === undefined || theirs === ours) found.push({ name, pid: Number(pid) })
+  }
+  return found
+}
+
+async function pids(proc: string): Promise<readonly string[]> {
+  const entries = await readdir(proc).catch(() => [])
+  return entries.filter((entry) => /^\d+$/.test(entry))
+}
+
+function namespaceOf(folder: string): Promise<string | undefined> {
+  return readlink(join(folder, 'ns/net')).catch(() => undefined)
+}
+
+interface Seen {
+  readonly info: TableInfo
+  readonly found: boolean
+}
+
+type Reader = Pick<TableReader, 'info' | 'entries' | 'close'>
+
+/** The tables that exist in this network namespace; a request for another table would create it. */
+type TableNames = (family: Family) => Promise<readonly string[]>
+
+/** Searches for chains of the legacy iptables, which has no request for a single chain. */
+export class LegacyChains {
+  readonly #reader: Reader
+  readonly #names: TableNames
+  readonly #seen = new Map<string, Seen>()
+
+  constructor(reader: Reader, names: TableNames = tablesOf) {
+    this.#reader = reader
+    this.#names = names
+  }
+
+  async has(place: ChainId): Promise<boolean> {
+    const { family, table, chain } = place
+    const key = `${family}/${table}/${chain}`
+    const info = (await this.#names(family)).includes(table) && this.#reader.info(family, table)
+    if (!info) return this.#forget(key)
+    const before = this.#seen.get(key)
+    if (before && before.info.entries === info.entries && before.info.size === info.size) {
+      return before.found
+    }
+    const entries = this.#reader.entries(family, table)
+    if (entries === undefined) return before?.found ?? false
+    const found = entries.includes(`${chain}\0`, 0, 'latin1')
+    this.#seen.set(key, { info, found })
+    return found
+  }
+
+  close(): void {
+    this.#reader.close()
+  }
+
+  #forget(key: string): false {
+    this.#seen.delete(key)
+    return false
+  }
+}
+
+/** Undefined if this Node has no foreign function interface. */
+async function openLegacyChains(): Promise<LegacyChains | undefined> {
+  try {
+    const { default: ffi } = await import('node:ffi')
+    const libc: ReaderLibC = ffi.dlopen('libc.so.6', READER_SIGNATURES).functions
+    return new LegacyChains(new TableReader(libc))
+  } catch {
+    return undefined
+  }
+}
+
+async function tablesOf(family: Family): Promise<readonly string[]> {
+  const file = `/proc/self/net/ip${family === 4 ? '' : '6'}_tables_names`
+  return readFile(file, 'utf8').then(
+    (names) => names.split('\n'),
+    () => [],
+  )
+}
+
+/** NFT_MSG_GETTABLE of one table by name; ENOENT if it does not exist. */
+function encodeGetTable(family: Family, name: string): OutgoingMessage {
+  return request(NFT_MSG.getTable, family, [text(NFTA.table, name)])
+}
+
+/**
+ * NFT_MSG_GETCHAIN of one chain by name; ENOENT if it does not exist. iptables-nft keeps its chains in tables of the
+ * same names.
+ */
+function encodeGetChain({ family, table, chain }: ChainId): OutgoingMessage {
+  const names = [text(NFTA.table, table), text(NFTA.chainName, chain)]
+  return request(NFT_MSG.getChain, family, names)
+}
+
+function request(message: number, family: Family, attributes: readonly Buffer[]): OutgoingMessage {
+  const header = Buffer.from(nfHeader(family))
+  return {
+    type: nfMessageType('nftables', message),
+    flags: 0,
+    payload: Buffer.concat([header, ...attributes]),
+  }
+}
+
+function text(type: number, value: string): Buffer {
+  return encodeAttribute(type, Buffer.from(`${value}\0`, 'latin1'))
+}
