@@ -3,8 +3,7 @@ import { describe, expect, test } from 'vitest'
 import { isDeepEqual } from '../lib/equal.ts'
 import type { Cidr } from '../lib/ip.ts'
 import type { EndpointSource, Service, ServiceKey } from '../resources/types.ts'
-import type { ClusterEvent } from './cluster-event.ts'
-import { ClusterStore } from './cluster-store.ts'
+import { type ClusterEvent, ClusterStore } from './cluster-store.ts'
 import { endpoint, key, node, service, source } from './testing/fixtures.ts'
 
 /** The value of an event that reports a deletion. */

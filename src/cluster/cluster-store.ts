@@ -8,7 +8,25 @@ import type {
   Service,
   ServiceKey,
 } from '../resources/types.ts'
-import type { ClusterEvent } from './cluster-event.ts'
+
+/**
+ * One change of the cluster, as a watch of the API server reports it: the new value of an object, or undefined when
+ * the object was deleted. `key` and the `name` of endpoints are `namespace/name`; the `name` of a node is that of the
+ * Node object, the `name` of Service ranges that of a ServiceCIDR object.
+ */
+export type ClusterEvent =
+  | { readonly kind: 'service'; readonly key: ServiceKey; readonly value: Service | undefined }
+  | {
+      readonly kind: 'endpoints'
+      readonly name: string
+      readonly value: EndpointSource | undefined
+    }
+  | { readonly kind: 'node'; readonly name: string; readonly value: Node | undefined }
+  | {
+      readonly kind: 'serviceCIDR'
+      readonly name: string
+      readonly value: readonly Cidr[] | undefined
+    }
 
 /**
  * The maximum number of entries of one table. A full table is emptied, so that names which never return take limited
@@ -17,7 +35,7 @@ import type { ClusterEvent } from './cluster-event.ts'
 const MAX_PARTS = 32_768
 
 /** What a batch of events changed in the store; events that repeat a known value change nothing. */
-export interface StoreChange {
+interface StoreChange {
   /** Services whose object or endpoint sources changed. */
   readonly services: ReadonlySet<ServiceKey>
   /** Whether a Node was added, changed or deleted. */

@@ -1,8 +1,7 @@
 import type { Family } from '../lib/ip.ts'
 import { isSpecialAddress } from '../lib/special-address.ts'
-import type { Endpoint, EndpointSource, ServicePort } from '../resources/types.ts'
-import { compareText } from './compare-text.ts'
-import type { Backend, RejectedFrontend } from './entry.ts'
+import type { Endpoint, EndpointSource, Service, ServicePort } from '../resources/types.ts'
+import { type Backend, compareText, type RejectedFrontend } from './entry.ts'
 
 /** An endpoint, and the resulting backend for one Service port. */
 export interface Candidate {
@@ -78,4 +77,16 @@ function rank({ backend, endpoint }: Candidate): number {
 function specialEndpoint({ ip }: Endpoint, port: number): RejectedFrontend {
   const message = `endpoint ${ip} is an unspecified, loopback, link-local, multicast or broadcast address and gets no traffic; use the address of a Pod or host`
   return { kind: 'endpoint', ip, port, code: 'NP_FORWARDING_SPECIAL_ADDRESS', message }
+}
+
+/**
+ * Whether new connections may go to an endpoint. `publishNotReadyAddresses` makes every endpoint ready that is not
+ * terminating. An endpoint that is both ready and terminating also counts, because the controller that wrote the slice
+ * sets both for such Services only.
+ */
+export function isReady(
+  endpoint: Endpoint,
+  service: Pick<Service, 'publishNotReadyAddresses'>,
+): boolean {
+  return endpoint.ready || (service.publishNotReadyAddresses && !endpoint.terminating)
 }

@@ -1,8 +1,7 @@
 import type { Brand } from '../lib/brand.ts'
 import type { IpAddress } from '../lib/ip.ts'
 import type { ServiceKey } from '../resources/types.ts'
-import { compareText } from './compare-text.ts'
-import type { EntryId, ForwardingEntry, Frontend } from './entry.ts'
+import { compareText, type EntryId, type ForwardingEntry, type Frontend } from './entry.ts'
 
 /** A protocol, family, address and port, which at most one entry may hold: `TCP/4/10.0.0.1:80`, `UDP/6/node:30053`. */
 export type ClaimKey = Brand<string, 'ClaimKey'>

@@ -1,8 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import type { Service } from '../resources/types.ts'
 import { compileService } from './compile.ts'
-import type { NodeContext } from './node-context.ts'
-import { clusterIPsOf } from './served.ts'
+import { clusterIPsOf, type NodeContext } from './node-context.ts'
 import {
   CLUSTER_IP,
   clusterOf,

@@ -2,12 +2,18 @@ import { type Family, familyOf } from '../lib/ip.ts'
 import type { EndpointSource, Service, ServiceKey, ServicePort } from '../resources/types.ts'
 import { shareAffinity } from './affinity.ts'
 import { collectCandidates } from './backends.ts'
-import type { DrainingBackend, EntryId, ForwardingEntry, RejectedFrontend } from './entry.ts'
+import type {
+  DrainingBackend,
+  EntryId,
+  ForwardingEntry,
+  RejectedFrontend,
+  TableDelta,
+} from './entry.ts'
 import { frontendsOf } from './frontends.ts'
 import { hasHealthCheck } from './health-check.ts'
-import type { ClusterView, NodeContext } from './node-context.ts'
+import { type ClusterView, clusterIPsOf, isServed, type NodeContext } from './node-context.ts'
 import { poolsOf } from './pools.ts'
-import { isServed } from './served.ts'
+import type { ForwardingTable } from './table.ts'
 
 const NONE: readonly DrainingBackend[] = Object.freeze([])
 
@@ -105,4 +111,22 @@ function duplicatesOf(
 
 function isSamePort(a: ServicePort, b: ServicePort): boolean {
   return a.name === b.name && a.protocol === b.protocol
+}
+
+/** The inputs for compiling a Service. */
+interface Compilation {
+  readonly cluster: ClusterView
+  readonly node: NodeContext
+  /** Milliseconds since the epoch. */
+  readonly now: number
+}
+
+/** Compiles one Service, and replaces its entries in the table; a deleted Service loses them. */
+export function recompile(
+  table: ForwardingTable,
+  key: ServiceKey,
+  { cluster, node, now }: Compilation,
+): TableDelta {
+  const entries = compileService(key, cluster, node)
+  return table.replace(key, entries, now, clusterIPsOf(key, cluster))
 }

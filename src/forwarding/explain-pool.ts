@@ -3,8 +3,7 @@ import type { EndpointSource } from '../resources/types.ts'
 import { type Candidate, type Candidates, collectCandidates } from './backends.ts'
 import type { ForwardingEntry, Frontend, Pool, RejectedFrontend } from './entry.ts'
 import type { ClusterView, NodeContext } from './node-context.ts'
-import { choosePool, type PoolChoice, readyOf } from './pools.ts'
-import type { Nearness } from './topology.ts'
+import { choosePool, type EndpointSelection, type PoolChoice, readyOf } from './pools.ts'
 
 /** Why a pool has the backends that it has on this node. */
 export interface PoolExplanation {
@@ -40,16 +39,16 @@ export function explainPool(
   const candidates = collectCandidates(sources, port, entry.family, node.name)
   const choice = choosePool(pool, candidates.all, service, node)
   const ready = readyOf(candidates.all, service)
-  const { nearness, by } = choice
+  const { selection, by } = choice
   const policy = frontend.kind === 'clusterIP' ? 'internalTrafficPolicy' : 'externalTrafficPolicy'
   return {
     pool,
     zone: node.zone,
     // Hints choose only among ready endpoints.
-    chosenBy: nearness?.by ?? by,
+    chosenBy: selection?.by ?? by,
     reasons: [
       ...(pool === 'local' ? [`${policy} is Local: endpoints on node ${node.name} alone`] : []),
-      ...(nearness === undefined ? [] : hintReasons(nearness, ready, node)),
+      ...(selection === undefined ? [] : hintReasons(selection, ready, node)),
       ...endReasons(choice, candidates, entry, sources),
     ],
     nodes: nodesOf(choice.chosen),
@@ -68,7 +67,7 @@ function nodesOf(chosen: readonly Candidate[]): ReadonlyMap<IpAddress, string> {
 }
 
 function hintReasons(
-  { by, ignored, chosen }: Nearness,
+  { by, ignored, chosen }: EndpointSelection,
   ready: readonly Candidate[],
   { name, zone = '' }: NodeContext,
 ): readonly string[] {
@@ -148,10 +147,10 @@ function refusedEndpoint({ ip, port, message }: RejectedFrontend): LeftOutEndpoi
 /** For a local pool the node is checked first: endpoints of other nodes do not belong to it, ready or not. */
 function reasonOf(
   { backend, endpoint }: Candidate,
-  { choice: { nearness }, isReady }: Judged,
+  { choice: { selection }, isReady }: Judged,
 ): Pick<LeftOutEndpoint, 'reason' | 'text'> {
   const { terminating, serving, nodeName, nodeHints = [], zoneHints = [] } = endpoint
-  if (nearness === undefined && !backend.local) {
+  if (selection === undefined && !backend.local) {
     const where = nodeName === '' ? 'on a node that its slice does not name' : `on node ${nodeName}`
     return { reason: 'otherNode', text: where }
   }
@@ -160,7 +159,7 @@ function reasonOf(
     return { reason: 'terminating', text: how }
   }
   if (!isReady) return { reason: 'notReady', text: 'not ready' }
-  return nearness?.by === 'nodeHints'
+  return selection?.by === 'nodeHints'
     ? { reason: 'hintedForOtherNodes', text: `hinted for node ${nodeHints.join(', ')}` }
     : { reason: 'hintedForOtherZones', text: `hinted for zone ${zoneHints.join(', ')}` }
 }

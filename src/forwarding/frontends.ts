@@ -1,8 +1,7 @@
 import { type Cidr, cidrContains, type Family, familyOf, type IpAddress } from '../lib/ip.ts'
 import { isSpecialAddress } from '../lib/special-address.ts'
 import type { Service, ServicePort } from '../resources/types.ts'
-import { compareText } from './compare-text.ts'
-import type { Frontend, ProblemCode, RejectedFrontend } from './entry.ts'
+import { compareText, type Frontend, type ProblemCode, type RejectedFrontend } from './entry.ts'
 import type { NodeContext } from './node-context.ts'
 
 type Path = Pick<Frontend, 'pool' | 'shortCircuit' | 'masquerade'>

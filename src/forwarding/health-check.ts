@@ -1,9 +1,8 @@
 import type { Family, IpAddress } from '../lib/ip.ts'
 import { isSpecialAddress } from '../lib/special-address.ts'
 import type { Service, ServiceKey } from '../resources/types.ts'
-import type { ClusterView, NodeContext } from './node-context.ts'
-import { isReady } from './readiness.ts'
-import { isServed } from './served.ts'
+import { isReady } from './backends.ts'
+import { type ClusterView, isServed, type NodeContext } from './node-context.ts'
 
 /** The answer of the health check server for one Service. */
 export interface HealthCheck {

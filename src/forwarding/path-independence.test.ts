@@ -2,8 +2,8 @@ import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import type { EndpointSource, Service, ServiceKey } from '../resources/types.ts'
 import { claimKey } from './claims.ts'
+import { recompile } from './compile.ts'
 import type { EntryId, ForwardingEntry, TableDelta } from './entry.ts'
-import { recompile } from './recompile.ts'
 import { activeBackends, ForwardingTable } from './table.ts'
 import {
   cidr,

@@ -1,9 +1,7 @@
 import type { Service } from '../resources/types.ts'
-import type { Candidate } from './backends.ts'
+import { type Candidate, isReady } from './backends.ts'
 import type { Backend, ForwardingEntry, Frontend, Pool } from './entry.ts'
 import type { NodeContext } from './node-context.ts'
-import { isReady } from './readiness.ts'
-import { type Nearness, preferNear } from './topology.ts'
 
 const NONE: readonly Backend[] = Object.freeze([])
 const REJECT = Object.freeze({ cluster: 'reject', local: 'reject' } as const)
@@ -17,7 +15,7 @@ export interface PoolChoice {
   /** `terminating`: no endpoint is ready, and these still serve. */
   readonly by: 'ready' | 'terminating'
   /** What topology hints did; absent for a local pool, which they never narrow. */
-  readonly nearness?: Nearness
+  readonly selection?: EndpointSelection
 }
 
 /**
@@ -64,8 +62,8 @@ function clusterChoice(
   ready: readonly Candidate[],
   node: NodeContext,
 ): PoolChoice {
-  const nearness = preferNear(ready, node)
-  return { ...orTerminating(nearness.chosen, candidates), nearness }
+  const selection = selectByHints(ready, node)
+  return { ...orTerminating(selection.chosen, candidates), selection }
 }
 
 /** Topology hints never narrow a local pool. */
@@ -86,4 +84,47 @@ function isLocal({ backend }: Candidate): boolean {
 
 function backendsOf({ chosen }: PoolChoice): readonly Backend[] {
   return chosen.length === 0 ? NONE : chosen.map(({ backend }) => backend)
+}
+
+/**
+ * Why hints of one kind are ignored: the zone of this node is unknown, not every ready endpoint has a hint, or no hint
+ * is for this node or zone.
+ */
+type IgnoredHints = 'unknownPlace' | 'incomplete' | 'noneHere'
+
+/** The ready endpoints that this node should use, and how they were chosen. */
+export interface EndpointSelection {
+  readonly chosen: readonly Candidate[]
+  /** The hints that were used; undefined if all ready endpoints were chosen without hints. */
+  readonly by: 'nodeHints' | 'zoneHints' | undefined
+  /** Why zone hints are ignored; undefined if zone or node hints are used. */
+  readonly ignored: IgnoredHints | undefined
+}
+
+/**
+ * Selects the ready endpoints of the cluster that this node should use: those with a hint for this node, else those
+ * with a hint for its zone, else all. Hints of one kind are used only if every ready endpoint has one and at least one
+ * is for this node (or zone). Incomplete or outdated hints must neither leave a node without endpoints nor direct its
+ * traffic to only a few.
+ */
+export function selectByHints(
+  ready: readonly Candidate[],
+  node: Pick<NodeContext, 'name' | 'zone'>,
+): EndpointSelection {
+  const ofNode = hinted(ready, node.name, ({ endpoint }) => endpoint.nodeHints)
+  if (typeof ofNode !== 'string') return { chosen: ofNode, by: 'nodeHints', ignored: undefined }
+  const ofZone = hinted(ready, node.zone, ({ endpoint }) => endpoint.zoneHints)
+  if (typeof ofZone !== 'string') return { chosen: ofZone, by: 'zoneHints', ignored: undefined }
+  return { chosen: ready, by: undefined, ignored: ofZone }
+}
+
+function hinted(
+  ready: readonly Candidate[],
+  place: string | undefined,
+  hintsOf: (candidate: Candidate) => readonly string[] | undefined,
+): readonly Candidate[] | IgnoredHints {
+  if (place === undefined) return 'unknownPlace'
+  if (!ready.every((candidate) => (hintsOf(candidate)?.length ?? 0) > 0)) return 'incomplete'
+  const near = ready.filter((candidate) => hintsOf(candidate)?.includes(place))
+  return near.length > 0 ? near : 'noneHere'
 }

@@ -2,15 +2,15 @@ import { hostPort, type IpAddress } from '../lib/ip.ts'
 import type { Protocol, ServiceKey } from '../resources/types.ts'
 import { compareBackends } from './backends.ts'
 import { type ClaimKey, Claims, claimKey, type ServiceClaims } from './claims.ts'
-import { compareText } from './compare-text.ts'
-import type {
-  Backend,
-  DrainingBackend,
-  EntryId,
-  ForwardingEntry,
-  Frontend,
-  StaleFlows,
-  TableDelta,
+import {
+  type Backend,
+  compareText,
+  type DrainingBackend,
+  type EntryId,
+  type ForwardingEntry,
+  type Frontend,
+  type StaleFlows,
+  type TableDelta,
 } from './entry.ts'
 import { areSame, isSameEntry, isSameForwarding } from './equality.ts'
 import type { NodeContext } from './node-context.ts'

@@ -172,6 +172,23 @@ export interface BackendTraffic extends TrafficNumbers {
   readonly port: number
 }
 
+/** What backends received and sent, summed up by Service, entry and address. */
+export class BackendSums {
+  readonly #found = new Map<ServiceKey, Map<string, BackendTraffic>>()
+
+  add(service: ServiceKey, backend: BackendTraffic): void {
+    const { entry, ip, port, ...numbers } = backend
+    const name = `${entry} ${ip} ${port}`
+    const backends = this.#found.get(service) ?? new Map<string, BackendTraffic>()
+    this.#found.set(service, backends)
+    backends.set(name, { ...backend, ...addNumbers(backends.get(name), numbers) })
+  }
+
+  get byService(): TrafficReading['backends'] {
+    return new Map([...this.#found].map(([service, backends]) => [service, [...backends.values()]]))
+  }
+}
+
 /** What a mode counted, as of one moment. */
 export interface TrafficReading {
   /** By Service; a Service without any traffic may be absent. */

@@ -4,7 +4,7 @@ import { parseIp } from '../lib/ip.ts'
 import type { JsonObject } from '../lib/json.ts'
 import type { Protocol } from '../resources/types.ts'
 import { type ConnectionEnd, judgeConnection } from './judge-connection.ts'
-import { readPolicyPod } from './policy-pod.ts'
+import { readPolicyPod } from './network-policy.ts'
 import { readPolicy } from './read-policy.ts'
 import {
   allowedConnections,

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest'
 import { type IpAddress, parseIp } from '../lib/ip.ts'
 import type { JsonObject } from '../lib/json.ts'
 import { type ConnectionEnd, judgeConnection, type PolicyConnection } from './judge-connection.ts'
-import { readPolicyPod } from './policy-pod.ts'
+import { readPolicyPod } from './network-policy.ts'
 import { readPolicy } from './read-policy.ts'
 
 /** Two namespaces, and Pods: `shop/web` (a port `http` of 8080), `shop/cart`, `other/cart`; and an address outside. */

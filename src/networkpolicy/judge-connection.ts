@@ -6,10 +6,10 @@ import type {
   Direction,
   NetworkPolicy,
   PolicyPeer,
+  PolicyPod,
   PolicyPort,
   PolicyRule,
 } from './network-policy.ts'
-import type { PolicyPod } from './policy-pod.ts'
 
 /** One end of a connection, as the other end sees it. */
 export interface ConnectionEnd {

@@ -1,12 +1,10 @@
-import type { ClusterEvent } from '../cluster/cluster-event.ts'
-import type { ClusterStore } from '../cluster/cluster-store.ts'
+import type { ClusterEvent, ClusterStore } from '../cluster/cluster-store.ts'
 import type { EntryId } from '../forwarding/entry.ts'
 import type { NodeContext } from '../forwarding/node-context.ts'
 import { ForwardingTable } from '../forwarding/table.ts'
 import type { Digest, Mode, ObjectKey } from '../modes/mode.ts'
 import { DeltaTracker } from './delta-tracker.ts'
-import { NodeModel } from './node-model.ts'
-import { type Plan, planRun } from './plan.ts'
+import { NodeModel, type Plan, planRun } from './node-model.ts'
 
 /** What a dry run works with. */
 export interface DryRunParts {

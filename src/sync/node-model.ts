@@ -1,14 +1,14 @@
-import type { ClusterEvent } from '../cluster/cluster-event.ts'
-import type { ClusterStore } from '../cluster/cluster-store.ts'
+import type { ClusterEvent, ClusterStore } from '../cluster/cluster-store.ts'
+import { recompile } from '../forwarding/compile.ts'
 import type { ServiceKey, StaleFlows, TableDelta } from '../forwarding/entry.ts'
 import type { NodeContext } from '../forwarding/node-context.ts'
-import { recompile } from '../forwarding/recompile.ts'
 import type { ForwardingTable } from '../forwarding/table.ts'
-import type { Program } from '../modes/mode.ts'
+import type { Change, Program } from '../modes/mode.ts'
+import type { DeltaTracker } from './delta-tracker.ts'
 import { FlowQueue } from './flow-queue.ts'
 
 /** What a `NodeModel` works with. */
-export interface NodeModelParts {
+interface NodeModelParts {
   readonly store: ClusterStore
   readonly table: ForwardingTable
   /** The program of the first mode; `switchTo` replaces it. */
@@ -85,4 +85,31 @@ export class NodeModel {
     for (const entry of upserts) this.#program.replace(entry.id, entry)
     this.#staleFlows.add(staleFlows)
   }
+}
+
+/** What one run of the loop does. */
+export interface Plan {
+  /** The Services that were compiled for it. */
+  readonly services: readonly ServiceKey[]
+  /** What it writes. */
+  readonly change: Change
+  /** Frontends whose conntrack entries it deletes, except those to the backends that it names. */
+  readonly flows: readonly StaleFlows[]
+}
+
+/** The inputs of a plan. The tracker has seen what the kernel holds. */
+interface PlanParts {
+  readonly model: NodeModel
+  readonly tracker: DeltaTracker
+  readonly program: Pick<Program, 'takeChanges'>
+}
+
+/**
+ * Compiles what changed, and compares what is wanted with what the kernel holds. The loop uses this function for what
+ * it writes, and `node-proxy plan` for what it would write. `now`: milliseconds since the epoch.
+ */
+export function planRun({ model, tracker, program }: PlanParts, now: number): Plan {
+  const services = model.compile(now)
+  tracker.want(program.takeChanges())
+  return { services, change: tracker.pending(now), flows: model.takeStaleFlows() }
 }

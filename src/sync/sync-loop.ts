@@ -1,11 +1,10 @@
-import type { ClusterEvent } from '../cluster/cluster-event.ts'
+import type { ClusterEvent } from '../cluster/cluster-store.ts'
 import type { ServiceKey, StaleFlows } from '../forwarding/entry.ts'
 import type { Clock } from '../lib/clock.ts'
 import type { Change, ForeignChange, KernelError, Mode, ObjectKey } from '../modes/mode.ts'
 import type { DeltaTracker, Drift } from './delta-tracker.ts'
 import { FlowQueue } from './flow-queue.ts'
-import type { NodeModel } from './node-model.ts'
-import { planRun } from './plan.ts'
+import { type NodeModel, planRun } from './node-model.ts'
 
 /** A run that wrote, or had changes queued. */
 export interface AppliedRun {

@@ -7,7 +7,7 @@ import { createBackoff } from '../client/reflector/backoff.ts'
 import type { Reflector } from '../client/reflector/reflector.ts'
 import { DEFAULT_TIMING, type ReflectorTiming } from '../client/reflector/reflector-context.ts'
 import type { ReflectorState } from '../client/reflector/reflector-state.ts'
-import type { ClusterEvent } from '../cluster/cluster-event.ts'
+import type { ClusterEvent } from '../cluster/cluster-store.ts'
 import type { Clock } from '../lib/clock.ts'
 import type { Cidr } from '../lib/ip.ts'
 import type { Random } from '../lib/random.ts'
@@ -29,7 +29,7 @@ const DELETED = { kind: 'serviceCIDR', value: undefined } as const
 const NODE_TIMEOUT_MS = 30_000
 
 /** What a cluster watcher follows, and the callbacks that it calls. */
-export interface ClusterWatcherOptions {
+interface ClusterWatcherOptions {
   readonly client: ApiClient
   readonly clock: Clock
   readonly random: Pick<Random, 'below'>
@@ -153,7 +153,7 @@ async function runAll(parts: Running, signal: AbortSignal): Promise<void> {
 
 /**
  * The label selector only saves traffic. The other label of `NAMES` is read by the decoder, and
- * `src/forwarding/served.ts` decides which proxy serves a Service.
+ * `src/forwarding/node-context.ts` decides which proxy serves a Service.
  */
 function serviceFeed(
   context: FeedContext,
@@ -276,4 +276,21 @@ function feedOf(
       onSettled()
     },
   })
+}
+
+/** One followed resource, named as the API names it. */
+export interface WatchedResource {
+  readonly resource: 'services' | 'endpointslices' | 'endpoints' | 'nodes'
+  /** Undefined until discovery has found the API of endpoints. */
+  readonly state: ReflectorState | undefined
+}
+
+/** The followed resources under the names that metrics, `/readyz` and logs use. */
+export function watchedResources(watch: WatchState): readonly WatchedResource[] {
+  const endpoints = watch.endpointsApi === 'v1' ? 'endpoints' : 'endpointslices'
+  return [
+    { resource: 'services', state: watch.services },
+    { resource: endpoints, state: watch.endpoints },
+    { resource: 'nodes', state: watch.node },
+  ]
 }

@@ -122,7 +122,7 @@ export function moduleOf(path: string): string {
   const [, module = '', second = '', third = ''] = path.split('/')
   const part = `${module}/${second}`
   if (module !== 'modes') return Object.hasOwn(table, part) ? part : module
-  return third === 'driver' ? `modes/${second}/driver` : `modes/${second}`
+  return third === 'driver' || third === 'driver.ts' ? `modes/${second}/driver` : `modes/${second}`
 }
 
 function allowedFor(from: string): readonly string[] | undefined {

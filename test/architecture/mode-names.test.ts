@@ -21,7 +21,7 @@ const ALLOWED: ReadonlyMap<string, string> = new Map([
   ['src/modes/netfilter/policy-routes.ts', 'the priorities that the modes share out'],
   ['src/kernel/iptables/command-iptables.ts', 'the program iptables'],
   ['src/kernel/nftables/nftables-monitor.ts', 'the subsystem of netlink'],
-  ['src/kernel/nftables/codec/commands.ts', 'the subsystem of netlink'],
+  ['src/kernel/nftables/commands.ts', 'the subsystem of netlink'],
   ['src/kernel/nftables/list-tables.ts', 'the subsystem of netlink'],
   ['src/kernel/traces.ts', 'the subsystem of netlink'],
   ['src/nodeproxy/facts/daemon-knowledge.ts', 'fields of a configuration that is JSON'],

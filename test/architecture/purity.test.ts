@@ -19,7 +19,7 @@ const impure: readonly (readonly [path: string, text: string, fault: string])[] 
   ['src/modes/ipvs/render-pool.ts', "await import('node:fs')", 'node:fs'],
   ['src/modes/ipvs/plan.ts', 'export const now = Date.now', 'Date.now'],
   ['src/modes/ipvs/servers/server-commands.ts', 'export const now = Date.now', 'Date.now'],
-  ['src/modes/ipvs/scaffolding.ts', "import { hostname } from 'node:os'", 'hostname of node:os'],
+  ['src/modes/ipvs/base-rules.ts', "import { hostname } from 'node:os'", 'hostname of node:os'],
   ['src/modes/netfilter/chains/plan.ts', 'export const now = Date.now', 'Date.now'],
 ]
 

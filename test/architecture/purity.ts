@@ -4,7 +4,7 @@ import { nameOf, parse, type SyntaxNode, walk } from './syntax.ts'
 
 const pureModules = /^src\/(resources|cluster|forwarding|networkpolicy|affinity)\//
 const pureParts =
-  /^src\/modes\/(?:[^/]+\/)+(render|plan|program|scaffolding|server-commands|server-spec|short-circuit-mark)[^/]*\.ts$/
+  /^src\/modes\/(?:[^/]+\/)+(render|plan|program|base-|server-commands|server-spec|short-circuit-mark)[^/]*\.ts$/
 
 /** Packages and names of Node that compute and do nothing else. */
 const pureImports: Readonly<Record<string, readonly string[]>> = {

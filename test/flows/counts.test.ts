@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { compileService } from '../../src/forwarding/compile.ts'
 import { localReadyEndpoints } from '../../src/forwarding/health-check.ts'
-import { countNoLocalEndpoints } from '../../src/forwarding/no-local-endpoints.ts'
+import { countNoLocalEndpoints } from '../../src/forwarding/problems.ts'
 import {
   CLUSTER_IP,
   clusterOf,

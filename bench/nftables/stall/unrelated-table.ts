@@ -1,6 +1,6 @@
 import { encodeMessages, NLM_F_REQUEST } from '../../../src/kernel/netlink/message.ts'
 import { NFTA } from '../../../src/kernel/netlink/nfnetlink.ts'
-import { encodeCommand, message, writer } from '../../../src/kernel/nftables/codec/commands.ts'
+import { encodeCommand, message, writer } from '../../../src/kernel/nftables/commands.ts'
 import { batchOf } from '../../../src/kernel/nftables/netlink-nftables.ts'
 import type { Command } from '../../../src/kernel/nftables/objects.ts'
 import {

@@ -1,5 +1,4 @@
-import type { ClusterEvent } from '../../cluster/cluster-event.ts'
-import { ClusterStore } from '../../cluster/cluster-store.ts'
+import { type ClusterEvent, ClusterStore } from '../../cluster/cluster-store.ts'
 import { parseIp } from '../../lib/ip.ts'
 import { decodeEndpointSlice } from '../../resources/endpoint-slice.ts'
 import { decodeService } from '../../resources/service.ts'

@@ -7,8 +7,12 @@ import {
   valueAt,
 } from '../../lib/json.ts'
 import { isolating, matchesPort } from '../../networkpolicy/judge-connection.ts'
-import type { NetworkPolicy, PolicyRule } from '../../networkpolicy/network-policy.ts'
-import { type PolicyPod, readPolicyPod } from '../../networkpolicy/policy-pod.ts'
+import {
+  type NetworkPolicy,
+  type PolicyPod,
+  type PolicyRule,
+  readPolicyPod,
+} from '../../networkpolicy/network-policy.ts'
 import { readPolicy } from '../../networkpolicy/read-policy.ts'
 import type { Protocol } from '../../resources/types.ts'
 import type { ClusterEvidence } from '../evidence/cluster-evidence.ts'

@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, test } from 'vitest'
-import type { RuleChange } from '../rule-monitor.ts'
+import type { RuleChange } from '../nftables/rule-monitor.ts'
 import { digestEntries } from './table-reader.ts'
 import type { Xtables } from './xtables.ts'
 import { XtablesMonitor } from './xtables-monitor.ts'

@@ -1,6 +1,6 @@
 import type { Clock } from '../../lib/clock.ts'
 import type { Family } from '../../lib/ip.ts'
-import type { OwnWork, RuleChange, RuleMonitor } from '../rule-monitor.ts'
+import type { OwnWork, RuleChange, RuleMonitor } from '../nftables/rule-monitor.ts'
 import type { TableInfo } from './table-reader.ts'
 import type { Xtables } from './xtables.ts'
 

@@ -2,7 +2,7 @@ import { readlinkSync } from 'node:fs'
 import { attributeText, findAttribute } from '../netlink/attribute.ts'
 import { align, familyOfNumber } from '../netlink/message.ts'
 import { NFGENMSG, NFNL_SUBSYS, NFT_MSG, NFTA } from '../netlink/nfnetlink.ts'
-import type { TouchedChain } from '../rule-monitor.ts'
+import type { TouchedChain } from './rule-monitor.ts'
 
 /** Inode of the initial process namespace (PROC_PID_INIT_INO). */
 const INITIAL = 'pid:[4026531836]'

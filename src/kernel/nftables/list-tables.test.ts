@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import type { OutgoingMessage } from '../netlink/message.ts'
 import type { NetlinkSession } from '../netlink/session.ts'
-import { message, writer } from './codec/commands.ts'
+import { message, writer } from './commands.ts'
 import { countRules, listTables } from './list-tables.ts'
 
 const table = (family: 4 | 6, name: string) => message('newTable', writer(family).text(1, name))

@@ -10,7 +10,7 @@ import { NFNL_SUBSYS, NFTA } from '../netlink/nfnetlink.ts'
 import { rawTransport } from '../netlink/raw-transport.ts'
 import { NetlinkSession } from '../netlink/session.ts'
 import { NETLINK_NETFILTER, type OpenTransport } from '../netlink/transport.ts'
-import { CHAIN, ELEMENTS, RULE, SET, TABLE } from './codec/attributes.ts'
+import { CHAIN, ELEMENTS, RULE, SET, TABLE } from './attributes.ts'
 import {
   attributesOf,
   elementMessages,
@@ -21,11 +21,11 @@ import {
   readChain,
   readRule,
   writer,
-} from './codec/commands.ts'
-import { type ReadElement, readElements } from './codec/element-codec.ts'
-import { readSet } from './codec/set-codec.ts'
+} from './commands.ts'
+import { type ReadElement, readElements } from './element-codec.ts'
 import type { ChainContent, Nftables, TableContent, TransactionError } from './nftables.ts'
 import type { Command, Element, Rule, SetSpec, Table } from './objects.ts'
+import { readSet } from './set-codec.ts'
 
 /** linux/netfilter/nfnetlink.h: messages around those of one transaction, and the attribute of the first one. */
 const BATCH_BEGIN = 0x10

@@ -3,9 +3,9 @@ import { expect, test } from 'vitest'
 import type { Clock } from '../../lib/clock.ts'
 import { encodeAttribute } from '../netlink/attribute.ts'
 import { FakeTransport, incoming } from '../netlink/testing/fake-transport.ts'
-import type { RuleChange, TouchedChain } from '../rule-monitor.ts'
 import { ChainCollector, GenerationCollector } from './generation-collector.ts'
 import { NftablesMonitor, type NftablesMonitorOptions } from './nftables-monitor.ts'
+import type { RuleChange, TouchedChain } from './rule-monitor.ts'
 
 /** Captured: iptables creates table nat, chain NP-A and a rule, whose expressions are cut off. */
 const CAPTURED = [

@@ -2,12 +2,12 @@ import type { Clock } from '../../lib/clock.ts'
 import { encodeMessage, NLM_F_REQUEST } from '../netlink/message.ts'
 import { NFNLGRP_NFTABLES, NFT_MSG, nfMessageType } from '../netlink/nfnetlink.ts'
 import type { OpenTransport, Transport } from '../netlink/transport.ts'
-import type { HoldOptions, OwnWork, RuleChange, RuleMonitor } from '../rule-monitor.ts'
 import {
   type Generation,
   GenerationCollector,
   type TouchCollector,
 } from './generation-collector.ts'
+import type { HoldOptions, OwnWork, RuleChange, RuleMonitor } from './rule-monitor.ts'
 
 /** For a kernel without notifications: only verification finds foreign changes. */
 export const noopMonitor: RuleMonitor<never> = {

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { encodeMessage } from '../netlink/message.ts'
-import { encodeCommand } from './codec/commands.ts'
+import { encodeCommand } from './commands.ts'
 import { ObjectCollector } from './object-collector.ts'
 import type { Command, SetSpec, Table } from './objects.ts'
 

@@ -1,8 +1,8 @@
 import { attributeText, findAttribute } from '../netlink/attribute.ts'
 import { familyOfNumber } from '../netlink/message.ts'
 import { NFGENMSG, NFT_MSG } from '../netlink/nfnetlink.ts'
-import { CHAIN, ELEMENTS, RULE, SET, TABLE } from './codec/attributes.ts'
-import { readElements } from './codec/element-codec.ts'
+import { CHAIN, ELEMENTS, RULE, SET, TABLE } from './attributes.ts'
+import { readElements } from './element-codec.ts'
 import { NLMSG_HEADER, type TouchCollector } from './generation-collector.ts'
 import type { Element, Table } from './objects.ts'
 

@@ -1,4 +1,4 @@
-import type { HoldOptions, OwnWork, RuleChange, RuleMonitor } from '../rule-monitor.ts'
+import type { HoldOptions, OwnWork, RuleChange, RuleMonitor } from '../nftables/rule-monitor.ts'
 
 /** A monitor whose changes the test makes; they wait during holds as in the real one. */
 export class FakeMonitor implements RuleMonitor {

@@ -1,7 +1,6 @@
-import type { MissingRequirement, ObjectKey } from '../mode.ts'
+import type { MissingRequirement, Mode, ObjectKey } from '../mode.ts'
 import type { NetfilterConfiguration } from '../netfilter/settings/configuration.ts'
-import type { ModeInputs } from '../netfilter/settings/mode-inputs.ts'
-import type { ModeSpec } from './mode-spec.ts'
+import type { ModeInputs } from '../netfilter/settings/settings.ts'
 import type { ModeReview, ModeView } from './mode-view.ts'
 
 /** What a mode that does not forward any more may still have in the kernel; see `Mode.drainAndCleanup`. */
@@ -67,4 +66,18 @@ export interface ModeDriver<C = unknown> {
   readonly review?: ModeReview<C>
   /** Closes what `prepare` opened. */
   close(): Promise<void>
+}
+
+/** What one instance of a mode is built from. When it changes, the daemon replaces the instance. */
+export interface ModeSpec {
+  /** Name of the mode. */
+  readonly mode: string
+  /** Compared by value, so it must be plain data. */
+  readonly settings: unknown
+  /** Minimum time between two changes of the kernel, in milliseconds. */
+  readonly minPeriodMs: number
+  /** Milliseconds after which everything is read back and compared. */
+  readonly verifyPeriodMs: number
+  /** Not compared. */
+  build(): Mode
 }

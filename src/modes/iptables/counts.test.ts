@@ -63,7 +63,7 @@ function programOf(
   return program
 }
 
-/** `chains nat+filter, rules nat+filter, sets`, scaffolding included. */
+/** `chains nat+filter, rules nat+filter, sets`, base objects included. */
 function countsOf(program: IptablesProgram): string {
   const counts = { chains: { nat: 0, filter: 0 }, rules: { nat: 0, filter: 0 }, sets: 0 }
   for (const key of program.takeChanges().keys()) {

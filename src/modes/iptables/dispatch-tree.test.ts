@@ -1,8 +1,7 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { type IpAddress, parseIp } from '../../lib/ip.ts'
-import { dispatchKey, matchStep } from './dispatch-key.ts'
-import { DispatchTree } from './dispatch-tree.ts'
+import { DispatchTree, dispatchKey, matchStep } from './dispatch-tree.ts'
 
 const ip = (text: string) => parseIp(text) as IpAddress
 

@@ -4,6 +4,7 @@ import { type Family, hostPort } from '../../lib/ip.ts'
 import {
   type ApplyResult,
   addNumbers,
+  BackendSums,
   type BackendTraffic,
   type ObjectKey,
   type TrafficNumbers,
@@ -99,13 +100,12 @@ export class DnatCounters {
   }
 
   #backends(isWanted: (service: ServiceKey) => boolean): TrafficReading['backends'] {
-    const backends = new Map<ServiceKey, readonly BackendTraffic[]>()
+    const backends = new BackendSums()
     for (const entry of this.#parts.program.entries()) {
       if (!isWanted(entry.service)) continue
-      const before = backends.get(entry.service) ?? []
-      backends.set(entry.service, [...before, ...this.#backendsOf(entry)])
+      for (const backend of this.#backendsOf(entry)) backends.add(entry.service, backend)
     }
-    return backends
+    return backends.byService
   }
 
   #backendsOf(entry: ForwardingEntry): readonly BackendTraffic[] {

@@ -40,7 +40,7 @@ export function natRules(
 /**
  * The filter rules, which reject or drop packets that no nat rule translated. Source ranges are checked first. The nat
  * and filter tables change one after the other, so a packet to a frontend with backends may also arrive here
- * untranslated. Unless something else answers it (`isHeldElsewhere`), it is dropped; when its sender repeats it, it is
+ * untranslated. Unless something else answers it (`isAnsweredElsewhere`), it is dropped; when its sender repeats it, it is
  * translated or answered.
  */
 export function filterRules(
@@ -53,7 +53,7 @@ export function filterRules(
   const answer = entry.whenEmpty[frontend.pool] === 'reject' ? rejectWith(entry) : '-j DROP'
   if (frontend.sourceRanges === undefined) {
     if (empty) return [destination + answer]
-    return isHeldElsewhere(frontend, settings) ? [] : [`${destination}-j DROP`]
+    return isAnsweredElsewhere(frontend, settings) ? [] : [`${destination}-j DROP`]
   }
   const allowed = empty
     ? frontend.sourceRanges.map((range) => from(range) + destination + answer)
@@ -62,7 +62,7 @@ export function filterRules(
 }
 
 /** Whether something else answers packets that are not translated: a rule for a Service range, or this node itself. */
-function isHeldElsewhere({ ip }: Frontend, { serviceRanges = [] }: NetfilterSettings): boolean {
+function isAnsweredElsewhere({ ip }: Frontend, { serviceRanges = [] }: NetfilterSettings): boolean {
   return ip === 'node' || serviceRanges.some((range) => cidrContains(range, ip))
 }
 

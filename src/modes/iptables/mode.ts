@@ -1,6 +1,6 @@
 import type { SetCommand, Sets, SetType } from '../../kernel/ipset/sets.ts'
 import type { Iptables } from '../../kernel/iptables/iptables.ts'
-import type { RuleMonitor } from '../../kernel/rule-monitor.ts'
+import type { RuleMonitor } from '../../kernel/nftables/rule-monitor.ts'
 import type {
   ApplyResult,
   Change,

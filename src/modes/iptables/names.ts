@@ -55,7 +55,7 @@ export function affinitySet(family: 4 | 6, owner: string): string {
 /**
  * Each chain leads only to chains of a lower rank, so no packet ever meets half a
  * Service: pools, entries, firewalls; dispatch chains from the leaves up; their roots;
- * scaffolding.
+ * base rules.
  */
 export function rankOf(chain: string): number {
   if (ROOTS.has(chain)) return 100

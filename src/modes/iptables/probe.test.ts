@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { FakeIptables } from '../../kernel/iptables/testing/fake-iptables.ts'
-import { detectExtensions } from '../netfilter/detect-extensions.ts'
+import { detectExtensions } from '../netfilter/trial.ts'
 import { settings } from '../testing/mode-fixtures.ts'
 import { probeIptables } from './probe.ts'
 

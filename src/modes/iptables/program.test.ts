@@ -19,7 +19,7 @@ function wantedBy(program: IptablesProgram, known = new Map<ObjectKey, Digest>()
 
 const id = (name: string) => name as EntryId
 
-test('the scaffolding stands before the first Service, in every family that is served', () => {
+test('the base objects stand before the first Service, in every family that is served', () => {
   const wanted = wantedBy(new IptablesProgram(settings({ families: [4] })))
   expect([...wanted.keys()].filter((key) => key.startsWith('6/'))).toEqual([])
   expect(wanted.has('4/nat/PREROUTING>-j NPROXY-SERVICES' as ObjectKey)).toBe(true)

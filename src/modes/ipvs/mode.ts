@@ -1,4 +1,4 @@
-import type { EntryId, ForwardingEntry, ServiceKey } from '../../forwarding/entry.ts'
+import type { ForwardingEntry, ServiceKey } from '../../forwarding/entry.ts'
 import type {
   Ipvs,
   IpvsTimeouts,
@@ -11,6 +11,7 @@ import { Mutex } from '../../lib/mutex.ts'
 import {
   type ApplyResult,
   addNumbers,
+  BackendSums,
   type BackendTraffic,
   type Change,
   type Digest,
@@ -170,26 +171,21 @@ async function readBackends(
     const entry = program.entryOf(key)
     return entry !== undefined && isWanted(entry.service)
   })
-  const found = new Map<ServiceKey, Map<string, BackendTraffic>>()
+  const sums = new BackendSums()
   for (const [key, states] of await servers.states(wanted)) {
     const entry = program.entryOf(key)
-    if (entry === undefined) continue
-    const backends = found.get(entry.service) ?? new Map<string, BackendTraffic>()
-    found.set(entry.service, backends)
-    for (const state of states) addState(backends, entry.id, state)
+    if (entry !== undefined)
+      for (const state of states) sums.add(entry.service, trafficOf(entry, state))
   }
-  return new Map([...found].map(([service, backends]) => [service, [...backends.values()]]))
+  return sums.byService
 }
 
-function addState(
-  backends: Map<string, BackendTraffic>,
-  entry: EntryId,
+function trafficOf(
+  { id: entry }: ForwardingEntry,
   { ip, port, activeConnections, inactiveConnections, counters }: RealServerState,
-): void {
-  const name = `${entry} ${ip} ${port}`
+): BackendTraffic {
   const connectionsNow = activeConnections + inactiveConnections
-  const numbers = { ...trafficNumbers(counters), connectionsNow }
-  backends.set(name, { entry, ip, port, ...addNumbers(backends.get(name), numbers) })
+  return { entry, ip, port, ...trafficNumbers(counters), connectionsNow }
 }
 
 /** Finds the entry that an object is made for. */

@@ -11,9 +11,9 @@ import {
 import { NodeProxyError } from '../../lib/error.ts'
 import { chainsOf } from '../netfilter/chains/base-rules.ts'
 import { settings } from '../testing/mode-fixtures.ts'
+import { baseRules } from './base-rules.ts'
 import { markPattern } from './objects/short-circuit-mark.ts'
 import { probeIpvs, trials } from './probe.ts'
-import { baseRules } from './scaffolding.ts'
 
 const probe = (kernel: FakeKernel, given = ipvsSettings()) => probeIpvs(kernel, given)
 const NO_IPVS = new NodeProxyError('NP_KERNEL_IPVS_MISSING', 'this kernel has no ip_vs')

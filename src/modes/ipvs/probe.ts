@@ -69,7 +69,7 @@ async function tryIpvs(
   }
 }
 
-/** A rule for each extension that `scaffolding.ts` uses. */
+/** A rule for each extension that `base-rules.ts` uses. */
 export function trials(settings: NetfilterSettings, family: Family): readonly RuleTrial[] {
   const { isIn, isNotIn, name } = TRIED_SETS[family]
   return [

@@ -37,7 +37,7 @@ function textsOf(program: IpvsProgram, server: string): string | undefined {
   return spec && specText(spec)
 }
 
-test('the scaffolding stands before the first Service, in the families that are served', () => {
+test('the base objects stand before the first Service, in the families that are served', () => {
   const program = new IpvsProgram(ipvsSettings({ netfilter: settings({ families: [4] }) }))
   const wanted = wantedBy(program)
   expect([...wanted.keys()].filter((each) => /^6\/|[/-]6($|-)/.test(each))).toEqual([])

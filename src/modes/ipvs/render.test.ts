@@ -3,7 +3,7 @@ import { ipvsSettings } from '../../../test/support/modes/fake-ipvs-node.ts'
 import type { ForwardingEntry } from '../../forwarding/entry.ts'
 import type { NodePortScope } from '../netfilter/settings/node-port-scope.ts'
 import { backend, cidr, entry, frontend, ip, settings } from '../testing/mode-fixtures.ts'
-import { needsMark, render } from './render.ts'
+import { needsMark, persistenceOf, render } from './render.ts'
 import { digestText, specText } from './servers/server-spec.ts'
 import type { IpvsSettings } from './settings.ts'
 
@@ -247,4 +247,13 @@ test('an address of the node that one entry also names is the named one', () => 
   for (const [key, spec] of servers) {
     expect(named?.objects.get(key)).toBe(digestText(specText(spec)))
   }
+})
+
+test.each([
+  [4, 32],
+  [6, 128],
+] as const)('clients of IPv%i are single addresses', (family, prefix) => {
+  const entry = { family, affinity: { seconds: 300 } } as ForwardingEntry
+  expect(persistenceOf(entry)).toEqual({ seconds: 300, prefix })
+  expect(persistenceOf({ ...entry, affinity: undefined })).toBeUndefined()
 })

@@ -1,4 +1,3 @@
-import { persistenceOf } from '../../affinity/persistence.ts'
 import type { ForwardingEntry, Frontend, Masquerade, Pool } from '../../forwarding/entry.ts'
 import { type Cidr, cidrContains, familyOf, type IpAddress } from '../../lib/ip.ts'
 import type { Digest, ObjectKey } from '../mode.ts'
@@ -12,9 +11,8 @@ import {
 import { servesLoopback } from '../netfilter/node-ports.ts'
 import { PRESENT } from '../netfilter/object-key.ts'
 import type { PointClaim } from '../netfilter/wanted-objects.ts'
-import { type Point, pointText } from './objects/member.ts'
 import { SETS, type SetRole } from './objects/names.ts'
-import { relayKey, serverKey } from './objects/object.ts'
+import { type Point, pointText, relayKey, serverKey } from './objects/object.ts'
 import {
   digestText,
   flagsOf,
@@ -182,4 +180,17 @@ export function relayTarget(settings: IpvsSettings): IpAddress | undefined {
   return addressesOfFamily(settings.nodeAddresses, 4).find(
     (address) => !isExcluded(address, settings),
   )
+}
+
+/** Affinity as IPVS persistence: its timeout, and the prefix length that identifies a client. */
+export interface Persistence {
+  readonly seconds: number
+  readonly prefix: number
+}
+
+/**
+ * The prefix is the whole address, so that clients of one subnet do not share a template. Undefined without affinity.
+ */
+export function persistenceOf({ affinity, family }: ForwardingEntry): Persistence | undefined {
+  return affinity && { seconds: affinity.seconds, prefix: family === 4 ? 32 : 128 }
 }

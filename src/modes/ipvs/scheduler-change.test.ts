@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest'
 import type { ObjectKey } from '../mode.ts'
 import { ip } from '../testing/mode-fixtures.ts'
+import { whilePaused } from './apply.ts'
 import { serverKey } from './objects/object.ts'
-import { whilePaused } from './write-servers.ts'
 
 type State = Parameters<typeof whilePaused>[1]
 

@@ -2,7 +2,7 @@ import { constants } from 'node:os'
 import type { Nftables } from '../../kernel/nftables/nftables.ts'
 import type { TouchedObject } from '../../kernel/nftables/object-collector.ts'
 import type { Rule } from '../../kernel/nftables/objects.ts'
-import type { RuleChange, RuleMonitor } from '../../kernel/rule-monitor.ts'
+import type { RuleChange, RuleMonitor } from '../../kernel/nftables/rule-monitor.ts'
 import type { Family } from '../../lib/ip.ts'
 import { Mutex } from '../../lib/mutex.ts'
 import type {
@@ -19,9 +19,13 @@ import type {
 import type { NetfilterSettings } from '../netfilter/settings/settings.ts'
 import { GAPS } from './gaps.ts'
 import { FamilyWriter } from './kernel/family-writer.ts'
-import { cleanUp, createManagedState, type ManagedState } from './kernel/managed-state.ts'
+import {
+  cleanUp,
+  createManagedState,
+  type ManagedState,
+  type Suspects,
+} from './kernel/managed-state.ts'
 import { observe } from './kernel/observe.ts'
-import type { Suspects } from './kernel/suspects.ts'
 import { CHAIN, GUARD_TABLE, SET, tableOf } from './keys/names.ts'
 import { FRONTEND_SETS, keyOf, keyOfElement, objectOf } from './keys/object-key.ts'
 import { probeNftables } from './probe.ts'

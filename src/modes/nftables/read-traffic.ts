@@ -3,6 +3,7 @@ import type { Element } from '../../kernel/nftables/objects.ts'
 import type { Family } from '../../lib/ip.ts'
 import {
   addNumbers,
+  BackendSums,
   type BackendTraffic,
   type ObjectKey,
   type ReadTraffic,
@@ -14,7 +15,8 @@ import { backendData } from './keys/encode.ts'
 import { SET, TRAFFIC_SETS, tableOf } from './keys/names.ts'
 import { frontendOfElement, keyOfElement } from './keys/object-key.ts'
 
-const NONE: PacketNumbers = { packetsIn: 0, bytesIn: 0, packetsOut: 0, bytesOut: 0 }
+/** Packets and bytes are counted together. */
+const NONE = { packetsIn: 0, bytesIn: 0, packetsOut: 0, bytesOut: 0 }
 
 /**
  * Connections by Service and backend, packets and bytes by Service. Every Service has a total, because an element that
@@ -27,20 +29,18 @@ export async function readTraffic(
   const connections = await readConnections(state)
   const packets = await readPackets(state)
   const totals = new Map<ServiceKey, TrafficNumbers>()
-  const backends = new Map<ServiceKey, BackendTraffic[]>()
+  const backends = new BackendSums()
   for (const entry of state.program.entries()) {
     const { service } = entry
     const counts = connections.get(entry.id)
     totals.set(service, addNumbers(totals.get(service), { connections: sumOfBackends(counts) }))
     if (!isWanted?.(service)) continue
-    const known = backends.get(service) ?? []
-    known.push(...backendsOf(entry, counts))
-    backends.set(service, known)
+    for (const backend of backendsOf(entry, counts)) backends.add(service, backend)
   }
   for (const [service, numbers] of packets) {
     totals.set(service, { ...totals.get(service), ...numbers })
   }
-  return { totals, backends }
+  return { totals, backends: backends.byService }
 }
 
 /**
@@ -84,13 +84,10 @@ function backendsOf(
   return [...found.values()]
 }
 
-/** Packets and bytes are counted together. */
-type PacketNumbers = Required<Omit<TrafficNumbers, 'connections' | 'connectionsNow'>>
-
 /** The counters of all frontends, summed by their Services. */
 async function readPackets(state: ManagedState): Promise<ReadonlyMap<ServiceKey, TrafficNumbers>> {
   const { program, settings } = state
-  const found = new Map<ServiceKey, PacketNumbers>()
+  const found = new Map<ServiceKey, TrafficNumbers>()
   for (const family of settings.families) {
     for (const [direction, sets] of Object.entries(TRAFFIC_SETS)) {
       for (const set of sets) {
@@ -98,7 +95,8 @@ async function readPackets(state: ManagedState): Promise<ReadonlyMap<ServiceKey,
           const owner = keyOfElement(family, set, key)
           const service = owner && program.entryOf(owner)?.service
           if (service === undefined) continue
-          found.set(service, sum(found.get(service) ?? NONE, direction, counter))
+          const sum = addNumbers(found.get(service), numbersOf(direction, counter))
+          found.set(service, { ...NONE, ...found.get(service), ...sum })
         }
       }
     }
@@ -106,22 +104,10 @@ async function readPackets(state: ManagedState): Promise<ReadonlyMap<ServiceKey,
   return found
 }
 
-function sum(
-  traffic: PacketNumbers,
-  direction: string,
-  { packets, bytes }: CountedElement['counter'],
-): PacketNumbers {
+function numbersOf(direction: string, { packets, bytes }: CountedElement['counter']) {
   return direction === 'in'
-    ? {
-        ...traffic,
-        packetsIn: traffic.packetsIn + Number(packets),
-        bytesIn: traffic.bytesIn + Number(bytes),
-      }
-    : {
-        ...traffic,
-        packetsOut: traffic.packetsOut + Number(packets),
-        bytesOut: traffic.bytesOut + Number(bytes),
-      }
+    ? { packetsIn: Number(packets), bytesIn: Number(bytes) }
+    : { packetsOut: Number(packets), bytesOut: Number(bytes) }
 }
 
 type CountedElement = Element & Required<Pick<Element, 'counter'>>

@@ -1,7 +1,7 @@
 import type { ModeDriver } from '../definition/mode-driver.ts'
 import type { ModeReview } from '../definition/mode-view.ts'
 import type { MissingRequirement, Mode } from '../mode.ts'
-import type { ModeInputs } from '../netfilter/settings/mode-inputs.ts'
+import type { ModeInputs } from '../netfilter/settings/settings.ts'
 
 /** A driver whose answers a test sets. */
 export interface FakeDriver<C> extends ModeDriver<C> {

@@ -2,8 +2,8 @@ import { expect, test } from 'vitest'
 import { fakeUserspaceNode, redirected } from '../../../test/support/modes/fake-userspace-node.ts'
 import { chainsOf } from '../netfilter/chains/base-rules.ts'
 import { settings } from '../testing/mode-fixtures.ts'
+import { baseRules } from './base-rules.ts'
 import { trials } from './probe.ts'
-import { baseRules } from './scaffolding.ts'
 
 const FOUR = redirected({ netfilter: settings({ families: [4] }) })
 

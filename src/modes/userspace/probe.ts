@@ -49,7 +49,7 @@ function tryRedirect(
   )
 }
 
-/** A rule for each extension that `scaffolding.ts` uses. */
+/** A rule for each extension that `base-rules.ts` uses. */
 export function trials(settings: NetfilterSettings, family: Family): readonly RuleTrial[] {
   const { isIn, isNotIn } = TRIED_SETS[family]
   return [

@@ -32,7 +32,7 @@ function listenersOf(program: UserspaceProgram, name: string): readonly string[]
   return program.routeOf(key(`entry/${name}`))?.listeners.map(({ ip: at, port }) => `${at} ${port}`)
 }
 
-test('the scaffolding stands before the first Service, in the families that are served', () => {
+test('the base objects stand before the first Service, in the families that are served', () => {
   const program = made(redirected({ netfilter: settings({ families: [4] }) }))
   const wanted = wantedBy(program)
   expect([...wanted.keys()].filter((each) => /^6\/|[/-]6($|-)/.test(each))).toEqual([])

@@ -2,7 +2,7 @@ import type { EntryId, ForwardingEntry, ServiceKey } from '../../forwarding/entr
 import type { IpAddress } from '../../lib/ip.ts'
 import {
   addNumbers,
-  type BackendTraffic,
+  BackendSums,
   type ReadTraffic,
   type TrafficNumbers,
   type TrafficReading,
@@ -62,28 +62,19 @@ export function backendsOf(
   counted: readonly RouteTraffic[],
   entries: Iterable<ForwardingEntry>,
 ): TrafficReading['backends'] {
-  const found = new Map<ServiceKey, Map<string, BackendTraffic>>()
-  const add = (service: ServiceKey, backend: BackendTraffic): void => {
-    const { entry, ip, port, ...numbers } = backend
-    const backends = found.get(service) ?? new Map<string, BackendTraffic>()
-    const name = `${entry} ${ip} ${port}`
-    found.set(
-      service,
-      backends.set(name, { ...backend, ...addNumbers(backends.get(name), numbers) }),
-    )
-  }
+  const sums = new BackendSums()
   const wanted = new Set<string>()
   for (const { id: entry, service, pools } of entries) {
     wanted.add(entry)
     const all = new Map(
       [...pools.cluster, ...pools.local].map((one) => [`${one.ip} ${one.port}`, one]),
     )
-    for (const { ip, port } of all.values()) add(service, { entry, ip, port, ...NONE })
+    for (const { ip, port } of all.values()) sums.add(service, { entry, ip, port, ...NONE })
   }
   for (const { id: entry, service, backends } of counted) {
-    if (wanted.has(entry)) for (const backend of backends) add(service, { entry, ...backend })
+    if (wanted.has(entry)) for (const backend of backends) sums.add(service, { entry, ...backend })
   }
-  return new Map([...found].map(([service, backends]) => [service, [...backends.values()]]))
+  return sums.byService
 }
 
 /** What one backend of a route received and sent. */

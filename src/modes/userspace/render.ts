@@ -14,10 +14,14 @@ import {
 import { servesLoopback } from '../netfilter/node-ports.ts'
 import { nameOf, PRESENT } from '../netfilter/object-key.ts'
 import type { PointClaim } from '../netfilter/wanted-objects.ts'
-import { listeningOf } from './binding.ts'
 import { SETS } from './names.ts'
 import type { Balancing, Route, RouteListener, RouteProtocol } from './route.ts'
-import type { BoundListening, TransparentListening, UserspaceSettings } from './settings.ts'
+import {
+  type BoundListening,
+  listeningOf,
+  type TransparentListening,
+  type UserspaceSettings,
+} from './settings.ts'
 
 /** The data path always applies weights, so the weighted schedulers are the same as the plain ones. */
 const BALANCINGS: ReadonlyMap<string, Balancing> = new Map([

@@ -1,6 +1,6 @@
 import type { Cidr } from '../../lib/ip.ts'
 import { quote } from '../../lib/quote.ts'
-import { serviceRanges } from '../../modes/netfilter/settings/service-ranges.ts'
+import { serviceRanges } from '../../modes/netfilter/settings/netfilter-settings.ts'
 import type { Node } from '../../resources/types.ts'
 import type { Conditions } from '../../telemetry/health/conditions.ts'
 import type { NodeProxyConfiguration } from '../config/fields/configuration.ts'

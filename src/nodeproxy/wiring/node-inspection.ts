@@ -1,6 +1,11 @@
 import type { MessageInitShape } from '@bufbuild/protobuf'
-import { compareText } from '../../forwarding/compare-text.ts'
-import type { Backend, ForwardingEntry, Frontend, Protocol } from '../../forwarding/entry.ts'
+import {
+  type Backend,
+  compareText,
+  type ForwardingEntry,
+  type Frontend,
+  type Protocol,
+} from '../../forwarding/entry.ts'
 import { explainPool } from '../../forwarding/explain-pool.ts'
 import type { ClusterView } from '../../forwarding/node-context.ts'
 import type { ForwardingTable } from '../../forwarding/table.ts'

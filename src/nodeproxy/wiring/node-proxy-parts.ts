@@ -1,7 +1,7 @@
 import type { ApiClient } from '../../client/http/api-client.ts'
 import type { RequestReporter } from '../../client/http/api-failures.ts'
 import type { Clock } from '../../lib/clock.ts'
-import type { KernelFacts } from '../../modes/netfilter/settings/mode-inputs.ts'
+import type { KernelFacts } from '../../modes/netfilter/settings/settings.ts'
 import type { Conditions } from '../../telemetry/health/conditions.ts'
 import type { Logger } from '../../telemetry/logger.ts'
 import type { Metrics } from '../../telemetry/metrics/metrics.ts'

@@ -1,4 +1,4 @@
-import type { ClusterEvent } from '../../cluster/cluster-event.ts'
+import type { ClusterEvent } from '../../cluster/cluster-store.ts'
 import type { ClusterView } from '../../forwarding/node-context.ts'
 import type { ChangeHistory } from '../../inspection/change-history.ts'
 import type { Clock } from '../../lib/clock.ts'

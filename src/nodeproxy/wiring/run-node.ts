@@ -11,9 +11,12 @@ import { sampleEventLoopDelay } from '../../telemetry/event-loop-delay.ts'
 import type { Conditions } from '../../telemetry/health/conditions.ts'
 import { assessReadiness, type ReadinessFacts } from '../../telemetry/health/readiness.ts'
 import type { Metrics } from '../../telemetry/metrics/metrics.ts'
-import { createClusterWatcher, type WatchState } from '../../watch/cluster-watcher.ts'
+import {
+  createClusterWatcher,
+  type WatchState,
+  watchedResources,
+} from '../../watch/cluster-watcher.ts'
 import { PROBE } from '../../watch/server-probe.ts'
-import { watchedResources } from '../../watch/watched-resources.ts'
 import type { NodeProxyConfiguration } from '../config/fields/configuration.ts'
 import type { Launch } from '../config/launch.ts'
 import { watchProxies } from '../foreign-proxies/watch-proxies.ts'

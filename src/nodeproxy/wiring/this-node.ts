@@ -4,11 +4,11 @@ import type { Addresses } from '../../kernel/addresses.ts'
 import type { Sysctl } from '../../kernel/sysctl.ts'
 import { isDeepEqual } from '../../lib/equal.ts'
 import type { IpAddress } from '../../lib/ip.ts'
-import type { KernelFacts, ModeInputs } from '../../modes/netfilter/settings/mode-inputs.ts'
 import {
   type NodePortScope,
   nodePortScope,
 } from '../../modes/netfilter/settings/node-port-scope.ts'
+import type { KernelFacts, ModeInputs } from '../../modes/netfilter/settings/settings.ts'
 import type { Node } from '../../resources/types.ts'
 import type { Logger } from '../../telemetry/logger.ts'
 import type { NodeProxyConfiguration } from '../config/fields/configuration.ts'

@@ -1,5 +1,4 @@
-import type { ClusterEvent } from '../../cluster/cluster-event.ts'
-import { ClusterStore } from '../../cluster/cluster-store.ts'
+import { type ClusterEvent, ClusterStore } from '../../cluster/cluster-store.ts'
 import { addressOfReverseName } from '../../dns/zone/address-names.ts'
 import { Zone } from '../../dns/zone/zone.ts'
 import type { IpAddress } from '../../lib/ip.ts'

@@ -1,5 +1,4 @@
-import type { ClusterEvent } from '../../cluster/cluster-event.ts'
-import { ClusterStore } from '../../cluster/cluster-store.ts'
+import { type ClusterEvent, ClusterStore } from '../../cluster/cluster-store.ts'
 import type { StaleFlows } from '../../forwarding/entry.ts'
 import type { NodeContext } from '../../forwarding/node-context.ts'
 import { ForwardingTable } from '../../forwarding/table.ts'

@@ -4,7 +4,7 @@ import { rawTransport } from '../../../src/kernel/netlink/raw-transport.ts'
 import { NETLINK_NETFILTER } from '../../../src/kernel/netlink/transport.ts'
 import { authorship, ChainCollector } from '../../../src/kernel/nftables/generation-collector.ts'
 import { NftablesMonitor } from '../../../src/kernel/nftables/nftables-monitor.ts'
-import type { RuleChange } from '../../../src/kernel/rule-monitor.ts'
+import type { RuleChange } from '../../../src/kernel/nftables/rule-monitor.ts'
 import { Spawner } from '../../../src/kernel/spawner/spawner.ts'
 import { systemClock } from '../../../src/lib/clock.ts'
 

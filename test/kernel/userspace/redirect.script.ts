@@ -21,7 +21,7 @@ import { FakeForwarder } from '../../../src/modes/userspace/testing/fake-forward
 import { DeltaTracker } from '../../../src/sync/delta-tracker.ts'
 import { greetingWithMark, TransparentListener } from './transparent-listener.ts'
 
-/** The scaffolding on this kernel, a transparent listener for each side, and what clients meet. */
+/** The base rules on this kernel, a transparent listener for each side, and what clients meet. */
 const [, , backendName = '', pod = '', outside = ''] = process.argv
 const netfilter = settings({ localhostNodePorts: true })
 const CLIENT = fileURLToPath(new URL('client.script.ts', import.meta.url))

@@ -106,7 +106,7 @@ export const MUTATIONS: readonly Mutation[] = [
   },
   {
     fault: 'sticky clients are remembered for ever',
-    file: 'src/modes/iptables/affinity.ts',
+    file: 'src/modes/iptables/render.ts',
     from: '--timeout ${entry.affinity?.seconds ?? 0}',
     to: '--timeout 0',
     test: 'affinity',
@@ -114,7 +114,7 @@ export const MUTATIONS: readonly Mutation[] = [
   },
   {
     fault: 'only 100 clients are remembered, as by the recent match',
-    file: 'src/modes/iptables/affinity.ts',
+    file: 'src/modes/iptables/render.ts',
     from: 'CLIENTS_PER_BACKEND = 262_144',
     to: 'CLIENTS_PER_BACKEND = 100',
     test: 'affinity',
@@ -181,7 +181,7 @@ export const MUTATIONS: readonly Mutation[] = [
   },
   {
     fault: 'hints are ignored',
-    file: 'src/forwarding/topology.ts',
+    file: 'src/forwarding/pools.ts',
     from: "  if (place === undefined) return 'unknownPlace'\n",
     to: "  if (place !== null) return 'unknownPlace'\n",
     test: 'policy-flows',

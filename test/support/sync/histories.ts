@@ -1,7 +1,6 @@
 import { setImmediate } from 'node:timers/promises'
 import fc from 'fast-check'
-import type { ClusterEvent } from '../../../src/cluster/cluster-event.ts'
-import { ClusterStore } from '../../../src/cluster/cluster-store.ts'
+import { type ClusterEvent, ClusterStore } from '../../../src/cluster/cluster-store.ts'
 import type { NodeContext } from '../../../src/forwarding/node-context.ts'
 import { ForwardingTable } from '../../../src/forwarding/table.ts'
 import { FakeClock } from '../../../src/lib/testing/fake-clock.ts'

@@ -1,5 +1,5 @@
 import fc from 'fast-check'
-import type { ClusterEvent } from '../../../src/cluster/cluster-event.ts'
+import type { ClusterEvent } from '../../../src/cluster/cluster-store.ts'
 import { type IpAddress, parseIp } from '../../../src/lib/ip.ts'
 import type { Endpoint, Service, ServiceKey } from '../../../src/resources/types.ts'
 

@@ -1,7 +1,7 @@
 import { constants } from 'node:os'
-import { lengthOf } from '../codec/user-data.ts'
 import type { Verdict } from '../expression.ts'
 import type { Element, FieldType } from '../objects.ts'
+import { lengthOf } from '../user-data.ts'
 import { checkVerdict } from './check-rule.ts'
 import type { HeldElement } from './element-store.ts'
 import type { FakeSet } from './fake-set.ts'

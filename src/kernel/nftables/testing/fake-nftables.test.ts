@@ -2,9 +2,9 @@ import { constants } from 'node:os'
 import { expect, test } from 'vitest'
 import { NodeProxyError } from '../../../lib/error.ts'
 import { FakeClock } from '../../../lib/testing/fake-clock.ts'
-import type { RuleChange } from '../../rule-monitor.ts'
 import type { TouchedObject } from '../object-collector.ts'
 import type { Element } from '../objects.ts'
+import type { RuleChange } from '../rule-monitor.ts'
 import {
   ADDRESSES,
   add,

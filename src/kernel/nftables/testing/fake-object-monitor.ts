@@ -1,5 +1,5 @@
-import type { HoldOptions, OwnWork, RuleChange, RuleMonitor } from '../../rule-monitor.ts'
 import type { TouchedObject } from '../object-collector.ts'
+import type { HoldOptions, OwnWork, RuleChange, RuleMonitor } from '../rule-monitor.ts'
 import type { FakeNamespace } from './fake-namespace.ts'
 
 /** Which changes of a namespace are reported. */

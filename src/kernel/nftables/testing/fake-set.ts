@@ -1,6 +1,6 @@
 import { constants } from 'node:os'
-import { lengthOf } from '../codec/user-data.ts'
 import type { Element, SetSpec } from '../objects.ts'
+import { lengthOf } from '../user-data.ts'
 import { type ElementStore, type HeldElement, isExpired } from './element-store.ts'
 import { FieldRanges } from './field-ranges.ts'
 import { RangeBounds } from './range-bounds.ts'

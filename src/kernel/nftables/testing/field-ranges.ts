@@ -1,5 +1,5 @@
-import { fieldBytes } from '../codec/user-data.ts'
 import type { Element, FieldType } from '../objects.ts'
+import { fieldBytes } from '../user-data.ts'
 import { type ElementStore, type HeldElement, isExpired } from './element-store.ts'
 
 interface Field {

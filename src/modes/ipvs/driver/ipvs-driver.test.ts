@@ -9,7 +9,7 @@ import type { NodeProxyConfiguration } from '../../../nodeproxy/config/fields/co
 import { configuration, recordingLog } from '../../../nodeproxy/testing/wiring.ts'
 import { ScriptedMode } from '../../../sync/testing/scripted-mode.ts'
 import type { Missing } from '../../mode.ts'
-import type { ModeInputs } from '../../netfilter/settings/mode-inputs.ts'
+import type { ModeInputs } from '../../netfilter/settings/settings.ts'
 import type { IpvsSettings } from '../settings.ts'
 import { IpvsDriver } from './ipvs-driver.ts'
 import { ipvsModules } from './missing-modules.ts'

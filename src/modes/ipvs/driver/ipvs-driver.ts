@@ -7,17 +7,17 @@ import { networkDifference } from '../../../lib/ip-range.ts'
 import type { Logger } from '../../../telemetry/logger.ts'
 import type {
   ModeDriver,
+  ModeSpec,
   PendingCleanup,
   Periods,
   Readiness,
 } from '../../definition/mode-driver.ts'
-import type { ModeSpec } from '../../definition/mode-spec.ts'
 import type { ModeView } from '../../definition/mode-view.ts'
 import type { Missing, MissingRequirement, Mode } from '../../mode.ts'
-import { linuxVersion } from '../../netfilter/detect-extensions.ts'
 import type { NetfilterConfiguration } from '../../netfilter/settings/configuration.ts'
-import type { ModeInputs } from '../../netfilter/settings/mode-inputs.ts'
 import { netfilterSettings, nodeAddresses } from '../../netfilter/settings/netfilter-settings.ts'
+import type { ModeInputs } from '../../netfilter/settings/settings.ts'
+import { linuxVersion } from '../../netfilter/trial.ts'
 import { CHAIN } from '../objects/names.ts'
 import type { IpvsSettings } from '../settings.ts'
 import type { IpvsConfiguration } from './configuration.ts'

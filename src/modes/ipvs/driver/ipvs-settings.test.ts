@@ -3,8 +3,8 @@ import { cidr, ip } from '../../../forwarding/testing/fixtures.ts'
 import type { NodeProxyConfiguration } from '../../../nodeproxy/config/fields/configuration.ts'
 import { configuration } from '../../../nodeproxy/testing/wiring.ts'
 import type { Node } from '../../../resources/types.ts'
-import type { ModeInputs } from '../../netfilter/settings/mode-inputs.ts'
 import { netfilterSettings } from '../../netfilter/settings/netfilter-settings.ts'
+import type { ModeInputs } from '../../netfilter/settings/settings.ts'
 import { ipvsSettings } from './ipvs-driver.ts'
 
 const node: Node = {

@@ -10,19 +10,19 @@ import {
   type OpenTransport,
 } from '../../../kernel/netlink/transport.ts'
 import { noopMonitor } from '../../../kernel/nftables/nftables-monitor.ts'
+import type { RuleMonitor } from '../../../kernel/nftables/rule-monitor.ts'
 import { noRelays } from '../../../kernel/relay/relays.ts'
 import { SocketRelays } from '../../../kernel/relay/socket-relays.ts'
 import { NetlinkRoutes } from '../../../kernel/route/netlink-routes.ts'
 import { type Routes, readOnlyRoutes } from '../../../kernel/route/routes.ts'
-import type { RuleMonitor } from '../../../kernel/rule-monitor.ts'
 import type { Clock } from '../../../lib/clock.ts'
 import { NodeProxyError } from '../../../lib/error.ts'
 import type { Family } from '../../../lib/ip.ts'
 import type { ModeView } from '../../definition/mode-view.ts'
 import type { MissingRequirement, Mode, ObjectKey } from '../../mode.ts'
-import { HeldRules, wantedRules } from '../../netfilter/chains/held-rules.ts'
+import { openMonitor } from '../../netfilter/chains/foreign-change.ts'
 import { kindOf } from '../../netfilter/object-key.ts'
-import { openMonitor } from '../../netfilter/open-monitor.ts'
+import { RuleLines } from '../../netfilter/rule-lines.ts'
 import { createManagedState } from '../managed-state.ts'
 import { IpvsMode } from '../mode.ts'
 import { OWNED_CHAINS } from '../objects/names.ts'
@@ -124,7 +124,7 @@ export function viewIpvs(settings: IpvsSettings, kernel: IpvsViewKernel): ModeVi
     routes: readOnlyRoutes(routes),
   })
   const { program, servers } = state
-  const held = new HeldRules(iptables)
+  const rules = new RuleLines(program, iptables)
   return {
     program,
     ownPorts: new Set(),
@@ -133,14 +133,12 @@ export function viewIpvs(settings: IpvsSettings, kernel: IpvsViewKernel): ModeVi
     isInProcess: (key) => kindOf(key) === 'relay',
     observe: () => observeAll(state),
     wantedLines(key) {
-      if (kindOf(key) === 'rule') return wantedRules(key, program)
       const spec = kindOf(key) === 'vs' ? program.specOf(key) : undefined
-      return spec === undefined ? [] : serverLines(specText(spec))
+      return spec === undefined ? rules.wanted(key) : serverLines(specText(spec))
     },
     async heldLines(key: ObjectKey) {
-      if (kindOf(key) === 'rule') return held.of(key)
       const text = servers.texts.get(key)
-      return text === undefined ? [] : serverLines(text)
+      return text === undefined ? rules.held(key) : serverLines(text)
     },
     close: async () => {
       kernel.ipvs?.close()

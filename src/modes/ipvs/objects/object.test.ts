@@ -5,10 +5,16 @@ import type { ObjectKey } from '../../mode.ts'
 import { kindOf, memberOf, nameOf, ofKind } from '../../netfilter/object-key.ts'
 import { familyOfSet, parseMember } from '../../netfilter/role-sets.ts'
 import { ip } from '../../testing/mode-fixtures.ts'
-import { drainMillis } from '../drain-time.ts'
-import { leavingKey, pointText, serverOfMember, servicesKey } from './member.ts'
+import { drainMillis } from '../settings.ts'
 import { SETS } from './names.ts'
-import { serverIdOf, serverKey } from './object.ts'
+import {
+  leavingKey,
+  pointText,
+  serverIdOf,
+  serverKey,
+  serverOfMember,
+  servicesKey,
+} from './object.ts'
 import { markOf, markPattern } from './short-circuit-mark.ts'
 
 const points = [

@@ -3,8 +3,7 @@ import type { Clock } from '../../../lib/clock.ts'
 import { inGroups } from '../../../lib/groups.ts'
 import type { Digest, KernelError, ObjectKey } from '../../mode.ts'
 import { serverIdOf, serverKey } from '../objects/object.ts'
-import { FOREIGN, runPlans, type Step } from './run-plans.ts'
-import { planHold, planServer } from './server-commands.ts'
+import { planHold, planServer, type ServerPlan } from './server-commands.ts'
 import { bareText, digestText, type ServerSpec, scheduledBy } from './server-spec.ts'
 import type { VirtualServers } from './virtual-servers.ts'
 
@@ -12,7 +11,7 @@ import type { VirtualServers } from './virtual-servers.ts'
 const SLOW_MS_PER_COMMAND = 0.1
 
 /** What `ServerWriter` works with. */
-export interface ServerWriterParts {
+interface ServerWriterParts {
   readonly ipvs: Ipvs
   /** Records what was written. */
   readonly servers: VirtualServers
@@ -38,7 +37,7 @@ export interface WriteFailures {
 }
 
 /** The result of one `apply`. */
-export interface ServersResult {
+interface ServersResult {
   readonly failed: ReadonlyMap<ObjectKey, KernelError>
   /** The state in the kernel of what was refused. */
   readonly left: ReadonlyMap<ObjectKey, Digest>
@@ -211,4 +210,58 @@ function inOrderOfDeletion(
 ): readonly ObjectKey[] {
   const places = new Map(listed.map(({ id }, place) => [serverKey(id), place]))
   return keys.toSorted((a, b) => (places.get(b) ?? -1) - (places.get(a) ?? -1))
+}
+
+/** Code: another process has a virtual server there. */
+export const FOREIGN = 'NP_IPVS_FOREIGN'
+
+/** The commands for one virtual server. */
+interface Step {
+  readonly key: ObjectKey
+  readonly plan: ServerPlan
+}
+
+/** The first refusal of each step. */
+interface Refused {
+  /** Virtual servers that could not be created. */
+  readonly unmade: ReadonlyMap<ObjectKey, KernelError>
+  /** Virtual servers that exist, but not as planned. */
+  readonly incomplete: ReadonlyMap<ObjectKey, KernelError>
+}
+
+/**
+ * Sends the commands of all steps; a lost answer throws `NodeProxyError`. A virtual server that could not be created
+ * gets no real servers: it may be foreign.
+ */
+async function runPlans(ipvs: Pick<Ipvs, 'run'>, steps: readonly Step[]): Promise<Refused> {
+  const makes = (command: IpvsCommand) => command.do === 'addService'
+  const unmade = await run(ipvs, steps, makes)
+  const made = steps.filter(({ key }) => !unmade.has(key))
+  const incomplete = await run(ipvs, made, (command) => !makes(command))
+  return { unmade, incomplete }
+}
+
+async function run(
+  ipvs: Pick<Ipvs, 'run'>,
+  steps: readonly Step[],
+  isMeant: (command: IpvsCommand) => boolean,
+): Promise<ReadonlyMap<ObjectKey, KernelError>> {
+  const orders = steps.flatMap(({ key, plan }) =>
+    plan.commands.filter(isMeant).map((command) => ({ key, command })),
+  )
+  const refused = new Map<ObjectKey, KernelError>()
+  if (orders.length === 0) return refused
+  for (const { index, errno, message } of await ipvs.run(orders.map(({ command }) => command))) {
+    const order = orders[index]
+    if (order === undefined || refused.has(order.key)) continue
+    refused.set(order.key, { code: codeOf(order.command, errno), message })
+  }
+  return refused
+}
+
+function codeOf(command: IpvsCommand, errno: string): string {
+  const isService = command.do === 'addService' || command.do === 'setService'
+  if (isService && errno === 'ENOENT') return 'NP_IPVS_SCHEDULER'
+  if (command.do === 'addService' && errno === 'EEXIST') return FOREIGN
+  return 'NP_IPVS_REFUSED'
 }

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import type { TouchedChain } from '../../../kernel/rule-monitor.ts'
+import type { TouchedChain } from '../../../kernel/nftables/rule-monitor.ts'
 import type { ObjectKey } from '../../mode.ts'
 import { concerns, foreignChange } from './foreign-change.ts'
 import type { ChainLocation, Table } from './object.ts'

@@ -1,5 +1,5 @@
 import type { Iptables } from '../../../kernel/iptables/iptables.ts'
-import type { RuleMonitor } from '../../../kernel/rule-monitor.ts'
+import type { RuleMonitor } from '../../../kernel/nftables/rule-monitor.ts'
 import type { Family } from '../../../lib/ip.ts'
 import type { ObjectKey } from '../../mode.ts'
 import type { ChainLocation, Table } from './object.ts'

@@ -115,7 +115,7 @@ export class FamilyWriter {
       if (concernsAll(error) || count === MAX_REFUSALS) return this.#fail(keysOf(steps), error)
       const cause = stepAt(steps, error.command)
       if (cause === undefined) return this.#halve(steps, error)
-      if (error.errno === EEXIST && isScaffolding(cause.key)) return this.#rebuild()
+      if (error.errno === EEXIST && isBaseObject(cause.key)) return this.#rebuild()
       const faulty = steps.filter(({ key }) => key === cause.key)
       this.#fail([cause.key], error)
       steps = steps.filter((step) => !faulty.includes(step))
@@ -194,7 +194,7 @@ function concernsAll({ errno }: TransactionError): boolean {
   return errno === EPERM || errno === ENOMEM || errno === EMSGSIZE
 }
 
-function isScaffolding(key: ObjectKey): boolean {
+function isBaseObject(key: ObjectKey): boolean {
   const { kind } = objectOf(key)
   return kind === 'set' || kind === 'chain'
 }

@@ -3,7 +3,7 @@ import type { TouchedObject } from '../../../kernel/nftables/object-collector.ts
 import { SET, tableOf } from '../keys/names.ts'
 import { keyOf } from '../keys/object-key.ts'
 import { foreignChange } from '../mode.ts'
-import { Suspects } from './suspects.ts'
+import { Suspects } from './managed-state.ts'
 
 const table = tableOf(4)
 const by = { pid: 7, process: 'nft' }

@@ -14,9 +14,8 @@ import {
 import { isFilledByPackets, TABLE, tableOf } from '../keys/names.ts'
 import { isPlaced, keyOf, keyOfElement, objectOf, ownerLength } from '../keys/object-key.ts'
 import type { Content } from '../program/content.ts'
-import type { Holding } from './kernel-record.ts'
+import { type Holding, recordedElements } from './kernel-record.ts'
 import type { ManagedState } from './managed-state.ts'
-import { recordedElements } from './recorded-elements.ts'
 
 const FAMILIES: readonly Family[] = [4, 6]
 /** Up to this number, frontends are read one by one; for more, the maps are read as a whole. */

@@ -4,9 +4,8 @@ import type { Change, ObjectKey } from '../../mode.ts'
 import type { PlacedElement } from '../keys/digest.ts'
 import { clientMapOf, isBackendSet, isFilledByPackets, portMapOf, tableOf } from '../keys/names.ts'
 import { FRONTEND_SETS, isPlaced, keyOfElement, objectOf } from '../keys/object-key.ts'
-import { staleClients } from '../program/stale-clients.ts'
+import { recordedElements } from './kernel-record.ts'
 import type { ManagedState } from './managed-state.ts'
-import { recordedElements } from './recorded-elements.ts'
 import type { PresentElements } from './steps.ts'
 
 /** The maximum number of times that the clients of one pool are listed. */
@@ -139,4 +138,36 @@ async function readElements(
 
 function idOf({ key, keyEnd }: Element): string {
   return `${key.toString('latin1')} ${keyEnd?.toString('latin1') ?? ''}`
+}
+
+/** Elements to delete from each of the two maps. */
+interface StaleClients {
+  readonly clients: readonly Element[]
+  /** Elements of the map of ports; empty if the map of clients contains the ports. */
+  readonly ports: readonly Element[]
+}
+
+/**
+ * The clients that are remembered with a backend that is not in `backends` (address . port, as the keys of their set).
+ * `clients` and, if there is a separate map, `ports` are the contents of the maps. A client with an address and no
+ * port, or the reverse, is stale as well.
+ */
+export function staleClients(
+  backends: Iterable<Buffer>,
+  clients: readonly Element[],
+  ports?: readonly Element[],
+): StaleClients {
+  const present = new Set(Iterator.from(backends).map(textOf))
+  const portOf = new Map(ports?.map(({ key, data }) => [textOf(key), textOf(data)]))
+  const good = new Set<string>()
+  for (const { key, data } of clients) {
+    const port = ports === undefined ? '' : portOf.get(textOf(key))
+    if (port !== undefined && present.has(textOf(data) + port)) good.add(textOf(key))
+  }
+  const isStale = ({ key }: Element) => !good.has(textOf(key))
+  return { clients: clients.filter(isStale), ports: ports?.filter(isStale) ?? [] }
+}
+
+function textOf(bytes: Element['data']): string {
+  return Buffer.isBuffer(bytes) ? bytes.toString('latin1') : ''
 }

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { cidr, settings } from '../../testing/mode-fixtures.ts'
-import { baseSets } from '../scaffolding/sets.ts'
 import { RuleText } from '../testing/show-rule.ts'
+import { baseSets } from './base-sets.ts'
 import { choiceChain, choiceRules, type MapPrefix, type MarkClass } from './choice-chain.ts'
 
 function rulesOf(

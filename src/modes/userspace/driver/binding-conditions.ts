@@ -1,4 +1,4 @@
-import { isServed } from '../../../forwarding/served.ts'
+import { isServed } from '../../../forwarding/node-context.ts'
 import { familyOf } from '../../../lib/ip.ts'
 import type { Service, ServiceKey } from '../../../resources/types.ts'
 import type { ConditionSink, ModeReview } from '../../definition/mode-view.ts'

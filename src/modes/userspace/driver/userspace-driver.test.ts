@@ -8,13 +8,12 @@ import { NO_RULES } from '../../../nodeproxy/wiring/kernel/rights.ts'
 import { ScriptedMode } from '../../../sync/testing/scripted-mode.ts'
 import type { Missing } from '../../mode.ts'
 import type { NetfilterAccess } from '../../netfilter/access.ts'
-import type { ModeInputs } from '../../netfilter/settings/mode-inputs.ts'
+import type { ModeInputs } from '../../netfilter/settings/settings.ts'
 import type { UserspaceSettings } from '../settings.ts'
 import { FakeForwarder } from '../testing/fake-forwarder.ts'
 import { bindMap } from './bind-map.ts'
-import { DrainingForwarder } from './draining-forwarder.ts'
 import { UserspaceDriver } from './userspace-driver.ts'
-import type { UserspaceRuntime } from './userspace-runtime.ts'
+import { DrainingForwarder, type UserspaceRuntime } from './userspace-runtime.ts'
 
 const ROOT = { ok: true } as NetfilterAccess
 const USER: NetfilterAccess = { ok: false, missing: NO_RULES }

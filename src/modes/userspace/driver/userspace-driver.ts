@@ -9,19 +9,19 @@ import { NodeProxyError } from '../../../lib/error.ts'
 import type { Logger } from '../../../telemetry/logger.ts'
 import type {
   ModeDriver,
+  ModeSpec,
   PendingCleanup,
   Periods,
   Readiness,
 } from '../../definition/mode-driver.ts'
-import type { ModeSpec } from '../../definition/mode-spec.ts'
 import type { ModeReview, ModeView } from '../../definition/mode-view.ts'
 import type { Missing, MissingRequirement, Probe } from '../../mode.ts'
 import type { NetfilterAccess } from '../../netfilter/access.ts'
-import { HeldRules, wantedRules } from '../../netfilter/chains/held-rules.ts'
 import { ownMark } from '../../netfilter/mark.ts'
 import { kindOf } from '../../netfilter/object-key.ts'
+import { RuleLines } from '../../netfilter/rule-lines.ts'
 import type { NetfilterConfiguration } from '../../netfilter/settings/configuration.ts'
-import type { ModeInputs } from '../../netfilter/settings/mode-inputs.ts'
+import type { ModeInputs } from '../../netfilter/settings/settings.ts'
 import type { PortsByFamily } from '../forwarder.ts'
 import {
   createManagedState,
@@ -237,8 +237,7 @@ export async function viewUserspace(
       }),
   })
   const { program } = state
-  const held = iptables && new HeldRules(iptables)
-  const isRule = (key: Parameters<typeof kindOf>[0]) => kindOf(key) === 'rule'
+  const rules = new RuleLines(program, iptables)
   return {
     program,
     caveats: [],
@@ -246,8 +245,8 @@ export async function viewUserspace(
     ownPorts: new Set([...ports.values()].flatMap(({ pods, others }) => [pods, others])),
     isInProcess: (key) => kindOf(key) === 'entry',
     observe: () => observe(state, undefined),
-    wantedLines: (key) => (isRule(key) ? wantedRules(key, program) : []),
-    heldLines: async (key) => (held && isRule(key) ? held.of(key) : []),
+    wantedLines: (key) => rules.wanted(key),
+    heldLines: (key) => rules.held(key),
     close: async () => kernel?.routes.close(),
   }
 }

@@ -1,8 +1,8 @@
 import type { Mode } from '../../mode.ts'
 import type { NetfilterConfiguration } from '../../netfilter/settings/configuration.ts'
+import type { Forwarder } from '../forwarder.ts'
 import type { UserspaceSettings } from '../settings.ts'
 import type { UserspaceConfiguration } from './configuration.ts'
-import type { DrainingForwarder } from './draining-forwarder.ts'
 
 /** How long a closing runtime may go on. */
 export interface Ending {
@@ -23,4 +23,69 @@ export interface UserspaceRuntime {
   build(settings: UserspaceSettings): Mode
   /** Serves until `serving` ends, then accepts no new connections, and closes the remaining ones at the end. */
   close(ending: Ending): Promise<void>
+}
+
+/**
+ * A forwarder that remembers whether it drains, that is, has stopped listening. Clients of its predecessor (`former`)
+ * need the same rules as its own, so it counts as drained only when both are.
+ */
+export class DrainingForwarder implements Forwarder {
+  readonly #forwarder: Forwarder
+  readonly #former: DrainingForwarder | undefined
+  #isDraining = false
+  #closed: Promise<void> | undefined
+
+  constructor(forwarder: Forwarder, former?: DrainingForwarder) {
+    this.#forwarder = forwarder
+    this.#former = former
+  }
+
+  get isDraining(): boolean {
+    return this.#isDraining
+  }
+
+  get dataPath() {
+    return this.#forwarder.dataPath
+  }
+
+  get workers() {
+    return this.#forwarder.workers
+  }
+
+  get ownPorts(): ReadonlySet<number> {
+    if (this.#closed) return new Set()
+    return new Set([...this.#forwarder.ownPorts, ...(this.#former?.ownPorts ?? [])])
+  }
+
+  get ports() {
+    return this.#forwarder.ports
+  }
+
+  apply(changes: Parameters<Forwarder['apply']>[0]) {
+    return this.#forwarder.apply(changes)
+  }
+
+  counts() {
+    return this.#forwarder.counts()
+  }
+
+  routeTraffic(withBackends: boolean) {
+    return this.#forwarder.routeTraffic(withBackends)
+  }
+
+  untilIdle(signal: AbortSignal): Promise<void> {
+    return this.#forwarder.untilIdle(signal)
+  }
+
+  async drain(signal: AbortSignal): Promise<void> {
+    this.#isDraining = true
+    if (this.#closed) return
+    await Promise.all([this.#forwarder.drain(signal), this.#former?.drain(signal)])
+    if (!signal.aborted) await this.#former?.close()
+  }
+
+  close(): Promise<void> {
+    this.#closed ??= this.#forwarder.close()
+    return this.#closed
+  }
 }

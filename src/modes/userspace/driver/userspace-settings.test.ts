@@ -2,7 +2,7 @@ import { expect, test } from 'vitest'
 import { ip } from '../../../forwarding/testing/fixtures.ts'
 import type { NodeProxyConfiguration } from '../../../nodeproxy/config/fields/configuration.ts'
 import { configuration } from '../../../nodeproxy/testing/wiring.ts'
-import type { ModeInputs } from '../../netfilter/settings/mode-inputs.ts'
+import type { ModeInputs } from '../../netfilter/settings/settings.ts'
 import { bindMap } from './bind-map.ts'
 import { userspaceSettings } from './userspace-settings.ts'
 

@@ -1,7 +1,6 @@
-import type { ModeInputs } from '../../netfilter/settings/mode-inputs.ts'
 import { netfilterSettings, nodeAddresses } from '../../netfilter/settings/netfilter-settings.ts'
-import { bindingKey } from '../binding.ts'
-import type { BindAddress, UserspaceSettings } from '../settings.ts'
+import type { ModeInputs } from '../../netfilter/settings/settings.ts'
+import { type BindAddress, bindingKey, type UserspaceSettings } from '../settings.ts'
 import type { Binding, UserspaceConfiguration } from './configuration.ts'
 import type { UserspaceRuntime } from './userspace-runtime.ts'
 

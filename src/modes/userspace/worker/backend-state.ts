@@ -2,7 +2,7 @@ import { tokenOf } from '../../../affinity/sticky-choice.ts'
 import type { Backend } from '../../../forwarding/entry.ts'
 import { type SocketAddress, socketAddress } from '../../../kernel/sockets/socket-address.ts'
 import { hostPort } from '../../../lib/ip.ts'
-import type { Session } from './session.ts'
+import type { Session } from './session-table.ts'
 
 /** Milliseconds that a backend is set aside after its first failure; doubled with each further one. */
 const FIRST_PAUSE_MS = 1_000

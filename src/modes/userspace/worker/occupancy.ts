@@ -1,6 +1,6 @@
 import { halfSipHash } from '../../../affinity/half-sip-hash.ts'
 import type { Random } from '../../../lib/random.ts'
-import type { Session } from './session.ts'
+import type { RouteProtocol } from '../route.ts'
 
 /** Session counters that all workers share; `Occupancy` reads and writes them. */
 export type OccupancyMemory = SharedArrayBuffer
@@ -8,6 +8,12 @@ export type OccupancyMemory = SharedArrayBuffer
 const AT = { TCP: 0, UDP: 1, key: 2, clients: 4 } as const
 const CLIENT_BITS = 16
 const CLIENTS = 1 << CLIENT_BITS
+
+/** What a session is counted by; see `Session`. */
+interface Occupant {
+  readonly protocol: RouteProtocol
+  readonly client: string
+}
 
 /** Counters at zero, with a random key for the hash of clients. */
 export function createOccupancy(random: Pick<Random, 'below'>): OccupancyMemory {
@@ -33,7 +39,7 @@ export class Occupancy {
     this.#key = [this.#numbers[AT.key] ?? 0, this.#numbers[AT.key + 1] ?? 0]
   }
 
-  of(protocol: Session['protocol']): number {
+  of(protocol: RouteProtocol): number {
     return Atomics.load(this.#numbers, AT[protocol])
   }
 
@@ -41,7 +47,7 @@ export class Occupancy {
     return Atomics.load(this.#numbers, this.#indexOf(client))
   }
 
-  add({ protocol, client }: Pick<Session, 'protocol' | 'client'>, amount: 1 | -1): void {
+  add({ protocol, client }: Occupant, amount: 1 | -1): void {
     Atomics.add(this.#numbers, AT[protocol], amount)
     Atomics.add(this.#numbers, this.#indexOf(client), amount)
   }

@@ -9,7 +9,7 @@ import type { RouteTraffic, Tally } from '../read-traffic.ts'
 import type { Route, RouteListener, RouteProtocol } from '../route.ts'
 import type { BackendState, RunningTally } from './backend-state.ts'
 import { type RouteEnvironment, ServedRoute } from './served-route.ts'
-import type { Session } from './session.ts'
+import type { Session } from './session-table.ts'
 
 /** Where to listen. */
 export interface ListenerAddress {

@@ -1,7 +1,20 @@
 import type { ForwarderLimits } from '../forwarder.ts'
 import type { Counters } from './counters.ts'
 import type { Occupancy } from './occupancy.ts'
-import type { Session } from './session.ts'
+
+/** One client's connection or flow, as the code that may have to end it sees it. */
+export interface Session {
+  readonly protocol: 'TCP' | 'UDP'
+  /** The client that it belongs to: the same for all sessions of one host (`hostKey`). */
+  readonly client: string
+  /** When its last byte was moved, or else when it began: milliseconds since the epoch. */
+  readonly lastActive: number
+  /** Payload bytes that it moved from the client, and to it. */
+  readonly bytesIn: number
+  readonly bytesOut: number
+  /** Ends it at once: a reset for TCP, silence for UDP. */
+  abort(): void
+}
 
 /** A session that has been idle for so long may be evicted for a new one at the limit. */
 const IDLE_ENOUGH_MS = 30_000
@@ -15,7 +28,7 @@ const EVER = { TCP: 'connections', UDP: 'udpFlows' } as const
 const UDP_SHARE = 0.25
 
 /** Counters and limits that the table applies; times are milliseconds. */
-export interface SessionTableParts {
+interface SessionTableParts {
   readonly counters: Counters
   /** Shared by all workers. */
   readonly occupancy: Occupancy

@@ -1,5 +1,4 @@
-import type { ClusterEvent } from '../../../cluster/cluster-event.ts'
-import type { ClusterStore } from '../../../cluster/cluster-store.ts'
+import type { ClusterEvent, ClusterStore } from '../../../cluster/cluster-store.ts'
 import { isDeepEqual } from '../../../lib/equal.ts'
 import {
   arrayAt,

@@ -1,6 +1,6 @@
 import type { Command } from 'commander'
 import { printable } from '../../../client/printable.ts'
-import type { ClusterEvent } from '../../../cluster/cluster-event.ts'
+import type { ClusterEvent } from '../../../cluster/cluster-store.ts'
 import { NodeProxyError } from '../../../lib/error.ts'
 import { quote } from '../../../lib/quote.ts'
 import { readManifests } from '../../../manifests/manifests.ts'

@@ -1,6 +1,5 @@
 import { expect, test } from 'vitest'
-import type { ClusterEvent } from '../../../cluster/cluster-event.ts'
-import { ClusterStore } from '../../../cluster/cluster-store.ts'
+import { type ClusterEvent, ClusterStore } from '../../../cluster/cluster-store.ts'
 import type { StaleFlows } from '../../../forwarding/entry.ts'
 import { nodeContext } from '../../../forwarding/testing/fixtures.ts'
 import { FakeClock } from '../../../lib/testing/fake-clock.ts'

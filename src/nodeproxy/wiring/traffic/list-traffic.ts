@@ -1,5 +1,5 @@
 import type { MessageInitShape } from '@bufbuild/protobuf'
-import { compareText } from '../../../forwarding/compare-text.ts'
+import { compareText } from '../../../forwarding/entry.ts'
 import type {
   BackendTrafficSchema,
   ServiceTrafficSchema,

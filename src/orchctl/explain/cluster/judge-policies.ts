@@ -5,8 +5,7 @@ import {
   type EndJudgement,
   judgeEnd,
 } from '../../../networkpolicy/judge-connection.ts'
-import type { NetworkPolicy } from '../../../networkpolicy/network-policy.ts'
-import { readPolicyPod } from '../../../networkpolicy/policy-pod.ts'
+import { type NetworkPolicy, readPolicyPod } from '../../../networkpolicy/network-policy.ts'
 import type { Protocol } from '../../../resources/types.ts'
 import { nodeAddresses } from '../../nodes/node-inspection.ts'
 

@@ -17,7 +17,7 @@ import type { Answer, ListenerOrder, Order, WorkerSetup } from '../messages.ts'
 import { proxyHeader } from '../proxy-header.ts'
 import { type ListenerAddress, listenerKey } from '../route-table.ts'
 import type { Selection } from '../selection.ts'
-import type { Session } from '../session.ts'
+import type { Session } from '../session-table.ts'
 import { BufferPool, ReadBuffer } from './read-buffer.ts'
 import {
   type ListenerParts,

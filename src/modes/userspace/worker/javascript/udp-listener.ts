@@ -12,7 +12,7 @@ import { type AdmissionParts, admit } from '../admission.ts'
 import type { BackendState } from '../backend-state.ts'
 import type { ListenerAddress } from '../route-table.ts'
 import type { Selection } from '../selection.ts'
-import type { Session } from '../session.ts'
+import type { Session } from '../session-table.ts'
 import type { BufferPool } from './read-buffer.ts'
 
 /** An address at which this worker listens. */

@@ -4,7 +4,7 @@ import { hostKey, type SocketAddress } from '../../../../kernel/sockets/socket-a
 import type { BackendState } from '../backend-state.ts'
 import type { Counters } from '../counters.ts'
 import type { ConnectionRequest, Selection } from '../selection.ts'
-import type { Session } from '../session.ts'
+import type { Session } from '../session-table.ts'
 import type { EventLoop, Handler } from './event-loop.ts'
 
 /** The errors of a datagram that is too long or meets a full send buffer: it is lost, as on any network. */

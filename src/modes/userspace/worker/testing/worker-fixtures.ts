@@ -6,7 +6,7 @@ import { type IpAddress, parseIp } from '../../../../lib/ip.ts'
 import type { Route } from '../../route.ts'
 import { Counters, createCounterMemory } from '../counters.ts'
 import { ServedRoute } from '../served-route.ts'
-import type { Session } from '../session.ts'
+import type { Session } from '../session-table.ts'
 
 /** For the tests of this folder. */
 

@@ -1,0 +1,180 @@
+import type { FieldType, SetSpec } from './objects.ts'
+
+/**
+ * For each field type, the number of the data type by which nft prints keys (enum datatypes of nft's datatype.h; the
+ * kernel only stores it), and the bytes of a value without padding.
+ */
+const TYPES: Readonly<Record<FieldType, { readonly number: number; readonly bytes: number }>> = {
+  ipv4_addr: { number: 7, bytes: 4 },
+  ipv6_addr: { number: 8, bytes: 16 },
+  inet_proto: { number: 12, bytes: 1 },
+  inet_service: { number: 13, bytes: 2 },
+  mark: { number: 19, bytes: 4 },
+  ifname: { number: 41, bytes: 16 },
+  index: { number: 4, bytes: 4 },
+}
+
+const BY_NUMBER = new Map(
+  Object.entries(TYPES).map(([type, { number }]) => [number, type as FieldType]),
+)
+
+/** Each type of a concatenation takes six bits. */
+const TYPE_BITS = 6
+
+/**
+ * Data that the kernel stores for `nft` without reading it, each with type, length (a byte each) and value (libnftnl's
+ * udata.h): comments, and the expressions by which a set was declared (`typeof`).
+ */
+const RULE_COMMENT = 0
+const ELEMENT_COMMENT = 0
+const SET = { keyByteOrder: 0, dataByteOrder: 1, keyTypeof: 3, dataTypeof: 4, comment: 7 } as const
+const TYPEOF = { expression: 0, data: 1 } as const
+
+/** enum byteorder of nft. */
+const HOST_ORDER = 1
+const NETWORK_ORDER = 2
+
+/** enum expr_types of nft. */
+const KIND = { payload: 7, meta: 9, concatenation: 13, random: 23 } as const
+
+/** enum proto_desc_id of nft, and numbers of header fields. */
+const HEADER = { transport: 11, ip: 12, ip6: 13 } as const
+const DESTINATION = { transport: 2, ip: 12, ip6: 9 } as const
+const META_L4PROTO = 16
+/** The modulus of the expression that declares an index; its value has no meaning. */
+const ANY_MODULUS = 2
+
+const MAX_COMMENT = 127
+
+export function ruleUserData(comment: string): Buffer {
+  return text(RULE_COMMENT, comment)
+}
+
+export function elementUserData(comment: string): Buffer {
+  return text(ELEMENT_COMMENT, comment)
+}
+
+/** The comment in user data; undefined if there is no comment. */
+export function commentOf(userData: Buffer | undefined, type = RULE_COMMENT): string | undefined {
+  const value = userData && find(userData, type)
+  if (value === undefined) return undefined
+  const end = value.indexOf(0)
+  return value.toString('latin1', 0, end < 0 ? value.length : end)
+}
+
+export function setComment(userData: Buffer | undefined): string | undefined {
+  return commentOf(userData, SET.comment)
+}
+
+/** An index has no data type with a name, so sets with an index are declared by expressions. */
+export function setUserData({ key, data, comment }: SetSpec): Buffer {
+  const fields = data === undefined || data === 'verdict' ? undefined : data
+  const parts = [
+    word(SET.keyByteOrder, isHostOrder(key) ? HOST_ORDER : key.length > 1 ? 0 : NETWORK_ORDER),
+  ]
+  if (data !== undefined) parts.push(word(SET.dataByteOrder, 0))
+  if (key.includes('index')) {
+    parts.push(nested(SET.keyTypeof, ...declaration(key)))
+    if (fields) parts.push(nested(SET.dataTypeof, ...declaration(fields)))
+  }
+  if (comment !== undefined) parts.push(text(SET.comment, comment))
+  return Buffer.concat(parts)
+}
+
+function declaration(fields: readonly FieldType[]): readonly Buffer[] {
+  const [only] = fields
+  if (fields.length === 1 && only) return expression(only)
+  return [
+    word(TYPEOF.expression, KIND.concatenation),
+    nested(TYPEOF.data, ...fields.map((field, index) => nested(index, ...expression(field)))),
+  ]
+}
+
+/** The expression that loads a field of this type. */
+function expression(field: FieldType): readonly Buffer[] {
+  switch (field) {
+    case 'ipv4_addr':
+      return payload('ip')
+    case 'ipv6_addr':
+      return payload('ip6')
+    case 'inet_service':
+      return payload('transport')
+    case 'index':
+      return [
+        word(TYPEOF.expression, KIND.random),
+        nested(TYPEOF.data, word(0, 0), word(1, ANY_MODULUS), word(2, 0)),
+      ]
+    case 'inet_proto':
+      return [word(TYPEOF.expression, KIND.meta), nested(TYPEOF.data, word(0, META_L4PROTO))]
+    case 'ifname':
+    case 'mark':
+      throw new TypeError(`no expression declares a field of type ${field}`)
+  }
+}
+
+function payload(header: keyof typeof HEADER): readonly Buffer[] {
+  return [
+    word(TYPEOF.expression, KIND.payload),
+    nested(TYPEOF.data, word(0, HEADER[header]), word(1, DESTINATION[header])),
+  ]
+}
+
+function word(type: number, value: number): Buffer {
+  const bytes = Buffer.from([type, 4, 0, 0, 0, 0])
+  bytes.writeUInt32LE(value, 2)
+  return bytes
+}
+
+function nested(type: number, ...inner: readonly Buffer[]): Buffer {
+  const value = Buffer.concat(inner)
+  return Buffer.concat([Buffer.from([type, value.length]), value])
+}
+
+function text(type: number, value: string): Buffer {
+  const bytes = Buffer.from(value, 'latin1')
+  if (bytes.length > MAX_COMMENT) {
+    throw new TypeError(`a comment of ${bytes.length} bytes: at most ${MAX_COMMENT} are possible`)
+  }
+  return nested(type, bytes, Buffer.from([0]))
+}
+
+function find(bytes: Buffer, wanted: number): Buffer | undefined {
+  for (let at = 0; at + 2 <= bytes.length; ) {
+    const [type = 0, length = 0] = bytes.subarray(at, at + 2)
+    const end = at + 2 + length
+    if (end > bytes.length) return undefined
+    if (type === wanted) return bytes.subarray(at + 2, end)
+    at = end
+  }
+  return undefined
+}
+
+export function typeNumber(fields: readonly FieldType[]): number {
+  return fields.reduce((number, field) => (number << TYPE_BITS) | TYPES[field].number, 0) >>> 0
+}
+
+/** The inverse of `typeNumber`; a type that this code does not write is left out. */
+export function typesOfNumber(number: number): readonly FieldType[] {
+  const types: FieldType[] = []
+  for (let rest = number; rest > 0; rest >>>= TYPE_BITS) {
+    const type = BY_NUMBER.get(rest & ((1 << TYPE_BITS) - 1))
+    if (type !== undefined) types.unshift(type)
+  }
+  return types
+}
+
+/** Bytes of a value without padding, which is the length of the field in the kernel. */
+export function fieldBytes(field: FieldType): number {
+  return TYPES[field].bytes
+}
+
+/** Bytes of a key or of data: a single field is not padded, several are each padded to 4. */
+export function lengthOf(fields: readonly FieldType[]): number {
+  if (fields.length === 1) return fieldBytes(fields[0]!)
+  return fields.reduce((sum, field) => sum + ((fieldBytes(field) + 3) & ~3), 0)
+}
+
+/** Whether values are numbers in the host's byte order, which `nft` must know to print them. */
+function isHostOrder(fields: readonly FieldType[]): boolean {
+  return fields.length === 1 && (fields[0] === 'mark' || fields[0] === 'index')
+}
