@@ -1,6 +1,5 @@
 import type { AnyField } from './field.ts'
-import type { ForeignKind } from './file-kind.ts'
-import type { SettingsTable } from './table.ts'
+import type { ForeignKind, SettingsTable } from './table.ts'
 
 /** The text of a program's document beyond its table, in Markdown. */
 export interface Prose {

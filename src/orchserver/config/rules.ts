@@ -1,5 +1,5 @@
 import { rangeProblem } from '../../apiserver/kinds/service/allocation/range-problem.ts'
-import type { Rule } from '../../settings/rules.ts'
+import type { Rule } from '../../settings/table.ts'
 import type { OrchServerConfiguration } from './configuration.ts'
 import { isRotationSet } from './log-rotation.ts'
 

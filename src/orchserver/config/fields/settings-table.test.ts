@@ -4,7 +4,7 @@ import { defaultLimits } from '../../../apiserver/context/limits.ts'
 import { describeFault } from '../../../lib/yaml/located.ts'
 import { parseFlags } from '../../../settings/flags.ts'
 import { loadConfiguration } from '../../../settings/load.ts'
-import { configurationYaml } from '../../../settings/render.ts'
+import { configurationYaml } from '../../../settings/settings.ts'
 import { SETTINGS_TABLE } from './settings-table.ts'
 
 const HEAD = 'apiVersion: server.config.orch.io/v1alpha1\nkind: OrchServerConfiguration\n'

@@ -3,8 +3,8 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, it } from 'vitest'
 import { systemClock } from '../lib/clock.ts'
+import { type ConfigWatch, watchConfig } from './configuration-file.ts'
 import { SERVER_TABLE } from './testing/server.ts'
-import { type ConfigWatch, watchConfig } from './watch-config.ts'
 
 let folder: string
 let watched: ConfigWatch | undefined

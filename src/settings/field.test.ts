@@ -1,8 +1,7 @@
 import { expectTypeOf, test } from 'vitest'
 import type { Cidr } from '../lib/ip.ts'
-import type { CommandValues } from './command-line.ts'
-import type { FieldsOf, PathsUnder } from './field.ts'
-import type { FieldPath, ValueAt } from './field-path.ts'
+import type { FieldPath, FieldsOf, PathsUnder, ValueAt } from './field.ts'
+import type { CommandValues } from './flags.ts'
 import type { SocketAddress } from './network-types.ts'
 import type { SERVER_FLAGS, ServerConfiguration } from './testing/server.ts'
 
