@@ -13,7 +13,7 @@ import { helpText } from '../../settings/help.ts'
 import { loadSettings } from '../../settings/load.ts'
 import type { Logger } from '../../telemetry/logger.ts'
 import type { OrchServerConfiguration } from '../config/configuration.ts'
-import { SETTINGS_TABLE } from '../config/fields/settings-table.ts'
+import { SETTINGS_TABLE } from '../config/settings-table.ts'
 
 /** The part of the program that is loaded only to serve. */
 export interface Server {

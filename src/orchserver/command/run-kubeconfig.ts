@@ -22,6 +22,7 @@ import { type CommandValues, flagProblem, parseFlags } from '../../settings/flag
 import { helpText } from '../../settings/help.ts'
 import { loadSettings } from '../../settings/load.ts'
 import { type CommandFlags, type SettingsTable, settingsTable } from '../../settings/table.ts'
+import { userCertificate } from '../access/issued-certificate.ts'
 import {
   KUBECONFIG_COMMAND,
   type Kubeconfig,
@@ -31,10 +32,9 @@ import {
   readOwnKubeconfig,
   writeKubeconfig,
 } from '../access/kubeconfig.ts'
-import { userCertificate } from '../access/user-certificate.ts'
 import { readAuthority } from '../certificates/authority.ts'
 import { COMMAND_FLAGS, type OrchServerConfiguration } from '../config/configuration.ts'
-import { SETTINGS_TABLE } from '../config/fields/settings-table.ts'
+import { SETTINGS_TABLE } from '../config/settings-table.ts'
 
 const KUBECONFIG_FLAGS = {
   user: {

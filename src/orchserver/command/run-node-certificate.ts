@@ -16,10 +16,10 @@ import { type CommandValues, flagProblem, parseFlags } from '../../settings/flag
 import { helpText } from '../../settings/help.ts'
 import { loadSettings } from '../../settings/load.ts'
 import { type CommandFlags, type SettingsTable, settingsTable } from '../../settings/table.ts'
-import { nodeCertificate } from '../access/node-certificate.ts'
+import { nodeCertificate } from '../access/issued-certificate.ts'
 import { readAuthority } from '../certificates/authority.ts'
 import { COMMAND_FLAGS, type OrchServerConfiguration } from '../config/configuration.ts'
-import { SETTINGS_TABLE } from '../config/fields/settings-table.ts'
+import { SETTINGS_TABLE } from '../config/settings-table.ts'
 import { writePrivateFile } from '../system/private-file.ts'
 
 const NODE_CERTIFICATE_FLAGS = {

@@ -1,7 +1,7 @@
 import { rangeProblem } from '../../apiserver/kinds/service/allocation/range-problem.ts'
 import type { Rule } from '../../settings/table.ts'
 import type { OrchServerConfiguration } from './configuration.ts'
-import { isRotationSet } from './log-rotation.ts'
+import { isRotationSet } from './limit-fields.ts'
 
 /**
  * Settings of the audit log that contradict each other. A policy without an output, or an output without a

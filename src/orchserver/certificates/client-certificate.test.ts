@@ -3,7 +3,7 @@ import { readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { newFolder } from '../testing/new-folder.ts'
-import { adminCertificate } from './admin-certificate.ts'
+import { adminCertificate } from './client-certificate.ts'
 import { issueClient } from './issue.ts'
 import { newKey } from './pem.ts'
 

@@ -1,14 +1,11 @@
-import { DNS_FIELDS } from '../../../dns/dns-fields.ts'
-import { settingsTable } from '../../../settings/table.ts'
-import { COMMAND_FLAGS, type OrchServerConfiguration } from '../configuration.ts'
-import { RULES } from '../rules.ts'
-import { AUDIT_FIELDS } from './audit.ts'
-import { AUTHENTICATION_FIELDS } from './authentication.ts'
-import { CONTROLLER_FIELDS, SANDBOX_NODE_FIELDS } from './background.ts'
-import { LIMIT_FIELDS } from './limits.ts'
-import { SERVICE_ACCOUNT_FIELDS } from './service-accounts.ts'
-import { SERVING_FIELDS } from './serving.ts'
-import { ENCRYPTION_FIELDS, STORAGE_FIELDS } from './storage.ts'
+import { DNS_FIELDS } from '../../dns/dns-fields.ts'
+import { settingsTable } from '../../settings/table.ts'
+import { CONTROLLER_FIELDS, SANDBOX_NODE_FIELDS } from './background-fields.ts'
+import { COMMAND_FLAGS, type OrchServerConfiguration } from './configuration.ts'
+import { AUTHENTICATION_FIELDS, SERVICE_ACCOUNT_FIELDS } from './identity-fields.ts'
+import { AUDIT_FIELDS, LIMIT_FIELDS } from './limit-fields.ts'
+import { RULES } from './rules.ts'
+import { ENCRYPTION_FIELDS, SERVING_FIELDS, STORAGE_FIELDS } from './serving-fields.ts'
 
 /** The table of orch-server's settings, from which everything about them is derived. */
 export const SETTINGS_TABLE = settingsTable<OrchServerConfiguration, typeof COMMAND_FLAGS>({

@@ -2,20 +2,16 @@ import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { Writable } from 'node:stream'
 import { expect, onTestFinished, test } from 'vitest'
-import type { AuditSink } from '../../apiserver/audit/sinks/audit-sink.ts'
-import { webhookSink } from '../../apiserver/audit/sinks/webhook-sink.ts'
-import { type Observed, sinkContext, sum } from '../../apiserver/audit/testing/sink-context.ts'
-import { loadKubeconfig } from '../../client/connection/kubeconfig.ts'
-import {
-  type Arrival,
-  answerJson,
-  startScriptedServer,
-} from '../../client/testing/scripted-server.ts'
-import { base64, certificates } from '../../client/testing/test-certificates.ts'
-import { systemClock } from '../../lib/clock.ts'
-import type { JsonObject } from '../../lib/json.ts'
-import { newFolder } from '../testing/new-folder.ts'
-import { type AuditOutputs, createEventsPoster, openAuditSinks } from './open-sinks.ts'
+import type { AuditSink } from '../apiserver/audit/sinks/audit-sink.ts'
+import { webhookSink } from '../apiserver/audit/sinks/webhook-sink.ts'
+import { type Observed, sinkContext, sum } from '../apiserver/audit/testing/sink-context.ts'
+import { loadKubeconfig } from '../client/connection/kubeconfig.ts'
+import { type Arrival, answerJson, startScriptedServer } from '../client/testing/scripted-server.ts'
+import { base64, certificates } from '../client/testing/test-certificates.ts'
+import { systemClock } from '../lib/clock.ts'
+import type { JsonObject } from '../lib/json.ts'
+import { type AuditOutputs, createEventsPoster, openAuditSinks } from './open-audit.ts'
+import { newFolder } from './testing/new-folder.ts'
 
 const NOWHERE: AuditOutputs = {
   logPath: '',

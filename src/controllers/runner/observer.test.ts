@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
+import { documentSection } from '../../telemetry/metrics/document.ts'
 import { createRecordingObserver } from '../testing/recording-observer.ts'
-import { runnerMetricsDocument } from './document.ts'
-import { countRunner, createRunnerMetrics, RUNNER_METRICS } from './runner-metrics.ts'
+import { countRunner, createRunnerMetrics, RUNNER_METRICS, RUNNER_PREFIX } from './observer.ts'
 
 test('reports of the runner are counted and passed on', async () => {
   const metrics = createRunnerMetrics()
@@ -45,3 +45,17 @@ test('nothing is exported but what the table names', async () => {
 test('docs/controller-metrics.md matches the table', async () => {
   await expect(runnerMetricsDocument()).toMatchFileSnapshot('../../../docs/controller-metrics.md')
 })
+
+/** The text of docs/controller-metrics.md. */
+function runnerMetricsDocument(): string {
+  return `${INTRODUCTION}\n${documentSection('Queues and writes', RUNNER_PREFIX, RUNNER_METRICS)}`
+}
+
+const INTRODUCTION = `# Metrics of the controllers
+
+<!-- Generated from src/controllers/runner/observer.ts; \`npx vitest run src/controllers/runner/observer --update\` writes it anew. -->
+
+Served by orch-server under \`/metrics\`, beside those of the API server. \`controller\` is the name of
+a controller, \`verb\` is create, patch, delete or record (an Event); \`result\` is done, conflict or
+failed.
+`

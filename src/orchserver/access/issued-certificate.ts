@@ -4,6 +4,7 @@ import type { IpAddress } from '../../lib/ip.ts'
 import { quote } from '../../lib/quote.ts'
 import { timestamp } from '../../lib/timestamp.ts'
 import type { InstalledAuthority } from '../certificates/authority.ts'
+import type { ClientCertificate } from '../certificates/client-certificate.ts'
 import { newKey } from '../certificates/pem.ts'
 
 const HOUR = 3_600_000
@@ -55,4 +56,26 @@ export function requireLife(
     `--valid-for=${formatDuration(life)}: the certificate of ${quote(name)} would end on ${timestamp(now + life)}, after its authority, which ends on ${timestamp(end)}`,
     { hint: hours < 1 ? renewal : `write at most --valid-for=${hours}h; ${renewal}` },
   )
+}
+
+export interface UserCertificateRequest {
+  readonly user: string
+  readonly groups: readonly string[]
+  /** Milliseconds. */
+  readonly life: number
+}
+
+/**
+ * A client certificate for a user. It is not stored by this server.
+ * @throws NP_ORCHSERVER_FLAG when it would outlive the authority
+ */
+export async function userCertificate(
+  issuer: InstalledAuthority,
+  request: UserCertificateRequest,
+  now: number,
+): Promise<ClientCertificate> {
+  requireLife(issuer, { name: request.user, life: request.life }, now)
+  const { issueClient } = await import('../certificates/issue.ts')
+  const key = newKey()
+  return { key, cert: await issueClient({ ...request, issuer, key }, now) }
 }

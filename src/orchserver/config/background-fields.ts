@@ -1,8 +1,8 @@
-import type { Cidr } from '../../../lib/ip.ts'
-import type { FieldsOf, PathsUnder } from '../../../settings/field.ts'
-import { boolean, text } from '../../../settings/scalar-types.ts'
-import type { OrchServerConfiguration } from '../configuration.ts'
-import { CONTROLLER_NAMES, fieldTypes } from '../field-types.ts'
+import type { Cidr } from '../../lib/ip.ts'
+import type { FieldsOf, PathsUnder } from '../../settings/field.ts'
+import { boolean, text } from '../../settings/scalar-types.ts'
+import type { OrchServerConfiguration } from './configuration.ts'
+import { CONTROLLER_NAMES, fieldTypes } from './field-types.ts'
 
 /** What the cluster does by itself. */
 export const CONTROLLER_FIELDS: FieldsOf<OrchServerConfiguration, Controlling> = {

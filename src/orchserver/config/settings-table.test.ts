@@ -1,10 +1,10 @@
 import { readFile } from 'node:fs/promises'
 import { describe, expect, it } from 'vitest'
-import { defaultLimits } from '../../../apiserver/context/limits.ts'
-import { describeFault } from '../../../lib/yaml/located.ts'
-import { parseFlags } from '../../../settings/flags.ts'
-import { loadConfiguration } from '../../../settings/load.ts'
-import { configurationYaml } from '../../../settings/settings.ts'
+import { defaultLimits } from '../../apiserver/context/limits.ts'
+import { describeFault } from '../../lib/yaml/located.ts'
+import { parseFlags } from '../../settings/flags.ts'
+import { loadConfiguration } from '../../settings/load.ts'
+import { configurationYaml } from '../../settings/settings.ts'
 import { SETTINGS_TABLE } from './settings-table.ts'
 
 const HEAD = 'apiVersion: server.config.orch.io/v1alpha1\nkind: OrchServerConfiguration\n'
@@ -198,7 +198,7 @@ limits: {watchDuration: 5m, bookmarkPeriod: 2s}\n`
 })
 
 it('is documented: each field with flag and default', async () => {
-  const page = new URL('../../../../docs/operate/orch-server.md', import.meta.url)
+  const page = new URL('../../../docs/operate/orch-server.md', import.meta.url)
   const rows = (await readFile(page, 'utf8')).split('\n')
   for (const [path, field] of SETTINGS_TABLE.entries) {
     const flag = field.flag === 'v' ? '`-v`' : `\`--${field.flag}\``
