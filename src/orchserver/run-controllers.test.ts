@@ -1,6 +1,6 @@
 import { expect, test, vi } from 'vitest'
 import type { ApiClient } from '../client/http/api-client.ts'
-import { endpointsController } from '../controllers/endpoints-controller.ts'
+import { endpointsController } from '../controllers/endpoints/endpoints-controller.ts'
 import { createRunnerMetrics } from '../controllers/runner/observer.ts'
 import { NodeProxyError } from '../lib/error.ts'
 import { FakeClock } from '../lib/testing/fake-clock.ts'

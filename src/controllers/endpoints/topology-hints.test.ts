@@ -1,8 +1,6 @@
 import { expect, test } from 'vitest'
-import { arrayAt, type JsonObject, objectAt, scalarText, stringAt } from '../lib/json.ts'
-import { endpointSlicesController as controller } from './endpointslices-controller.ts'
-import { mirroringController } from './mirroring-controller.ts'
-import { createFakeCluster, type FakeCluster } from './testing/fake-cluster.ts'
+import { arrayAt, type JsonObject, objectAt, scalarText, stringAt } from '../../lib/json.ts'
+import { createFakeCluster, type FakeCluster } from '../testing/fake-cluster.ts'
 import {
   LEAVING,
   NOT_READY,
@@ -13,9 +11,11 @@ import {
   rawService,
   readyNode,
   relabelled,
-} from './testing/fixtures.ts'
-import { reconcile } from './testing/reconcile.ts'
-import { runControllers } from './testing/run-controllers.ts'
+} from '../testing/fixtures.ts'
+import { reconcile } from '../testing/reconcile.ts'
+import { runControllers } from '../testing/run-controllers.ts'
+import { endpointSlicesController as controller } from './endpointslices-controller.ts'
+import { mirroringController } from './mirroring-controller.ts'
 
 const AUTO = { annotations: { 'service.orch.io/topology-aware-hints': 'auto' } }
 const ZONES = ['a', 'b', 'c']

@@ -1,5 +1,5 @@
-import { contentHash } from '../lib/hash.ts'
-import type { ZoneCapacity } from './cache/zone-capacity.ts'
+import { contentHash } from '../../lib/hash.ts'
+import type { ZoneCapacity } from '../cache/collections.ts'
 
 /** An endpoint may get at most 6/5 of the load that each would get without hints. */
 const OVERLOAD = { numerator: 6, denominator: 5 }

@@ -1,6 +1,13 @@
-import { type Family, familyOf } from '../lib/ip.ts'
-import { arrayAt, isJsonObject, type JsonObject, objectAt, stringAt, without } from '../lib/json.ts'
-import { parseLegacyIp } from '../lib/legacy-address.ts'
+import { type Family, familyOf } from '../../lib/ip.ts'
+import {
+  arrayAt,
+  isJsonObject,
+  type JsonObject,
+  objectAt,
+  stringAt,
+  without,
+} from '../../lib/json.ts'
+import { parseLegacyIp } from '../../lib/legacy-address.ts'
 import {
   ENDPOINTS_MANAGED_BY,
   LAST_APPLIED,
@@ -9,13 +16,13 @@ import {
   SKIP_MIRROR,
   SLICE_MANAGED_BY,
   TRIGGER_TIME,
-} from '../resources/label-names.ts'
-import { portsKey, sortPorts } from './backends/endpoint-ports.ts'
-import type { View } from './cache/object-cache.ts'
-import { type EndpointsObject, isElectionLock } from './objects/endpoints-object.ts'
-import { type StringMap, withoutKeys } from './objects/string-map.ts'
-import type { Controller, Reconciliation } from './runner/controller.ts'
-import { objectNamed } from './runner/write.ts'
+} from '../../resources/label-names.ts'
+import type { View } from '../cache/object-cache.ts'
+import { type StringMap, withoutKeys } from '../objects/object-meta.ts'
+import { type EndpointsObject, isElectionLock } from '../objects/plain-objects.ts'
+import type { Controller, Reconciliation } from '../runner/controller.ts'
+import { objectNamed } from '../runner/write.ts'
+import { portsKey, sortPorts } from './candidate.ts'
 import { endpointId, isReady, type WantedEndpoint, type WantedGroup } from './slice-packing.ts'
 import {
   ADDRESS_TYPES,

@@ -1,20 +1,20 @@
-import { isDeepEqual } from '../lib/equal.ts'
-import type { Family } from '../lib/ip.ts'
-import type { JsonObject } from '../lib/json.ts'
-import { SERVICE_NAME, SLICE_MANAGED_BY, TRIGGER_TIME } from '../resources/label-names.ts'
-import { triggerTime } from './backends/trigger-time.ts'
-import type { View } from './cache/object-cache.ts'
-import type { Affects } from './cache/selection.ts'
-import type { ObjectMeta } from './objects/object-meta.ts'
-import type { SliceObject } from './objects/slice-object.ts'
+import { isDeepEqual } from '../../lib/equal.ts'
+import type { Family } from '../../lib/ip.ts'
+import type { JsonObject } from '../../lib/json.ts'
+import { SERVICE_NAME, SLICE_MANAGED_BY, TRIGGER_TIME } from '../../resources/label-names.ts'
+import type { View } from '../cache/object-cache.ts'
+import type { Affects } from '../cache/selection.ts'
 import {
   isEmpty,
   keysPatch,
+  type ObjectMeta,
   replacementPatch,
   type StringMap,
   type WantedKeys,
-} from './objects/string-map.ts'
-import type { ObjectIdentity, Write } from './runner/write.ts'
+} from '../objects/object-meta.ts'
+import type { SliceObject } from '../objects/plain-objects.ts'
+import type { ObjectIdentity, Write } from '../runner/write.ts'
+import { triggerTime } from './candidate.ts'
 import {
   endpointId,
   type PackedSlice,

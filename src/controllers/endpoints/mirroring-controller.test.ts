@@ -1,10 +1,10 @@
 import { expect, test } from 'vitest'
-import { arrayAt, type JsonObject, objectAt, scalarText } from '../lib/json.ts'
+import { arrayAt, type JsonObject, objectAt, scalarText } from '../../lib/json.ts'
+import { clusterWith } from '../testing/cluster-with.ts'
+import type { FakeCluster } from '../testing/fake-cluster.ts'
+import { LEAVING, rawEndpoints, rawService } from '../testing/fixtures.ts'
+import { reconcile } from '../testing/reconcile.ts'
 import { mirroringController as controller } from './mirroring-controller.ts'
-import { clusterWith } from './testing/cluster-with.ts'
-import type { FakeCluster } from './testing/fake-cluster.ts'
-import { LEAVING, rawEndpoints, rawService } from './testing/fixtures.ts'
-import { reconcile } from './testing/reconcile.ts'
 
 const PORTS = [{ name: 'http', protocol: 'TCP', port: 80 }]
 const ONE = { addresses: [{ ip: '192.0.2.1' }], ports: PORTS }

@@ -1,17 +1,19 @@
 import { expect, test } from 'vitest'
-import { arrayAt, type JsonObject, stringAt } from '../../lib/json.ts'
-import { FakeClock } from '../../lib/testing/fake-clock.ts'
-import { endpointsController } from '../endpoints-controller.ts'
-import type { Controller } from '../runner/controller.ts'
-import { alone } from '../runner/runner.ts'
-import { electable } from '../testing/electable.ts'
-import { createFakeCluster, type FakeCluster } from '../testing/fake-cluster.ts'
-import { conditionOf, NOT_READY, rawPod, rawService } from '../testing/fixtures.ts'
-import { reconcile } from '../testing/reconcile.ts'
-import { runControllers } from '../testing/run-controllers.ts'
-import { nodeOfLease } from './heartbeat.ts'
-import { nodeLifecycleController } from './nodelifecycle-controller.ts'
-import { podReadinessController } from './podreadiness-controller.ts'
+import { arrayAt, type JsonObject, stringAt } from '../lib/json.ts'
+import { FakeClock } from '../lib/testing/fake-clock.ts'
+import { endpointsController } from './endpoints/endpoints-controller.ts'
+import {
+  nodeLifecycleController,
+  nodeOfLease,
+  podReadinessController,
+} from './nodelifecycle-controller.ts'
+import type { Controller } from './runner/controller.ts'
+import { alone } from './runner/runner.ts'
+import { electable } from './testing/electable.ts'
+import { createFakeCluster, type FakeCluster } from './testing/fake-cluster.ts'
+import { conditionOf, NOT_READY, rawPod, rawService } from './testing/fixtures.ts'
+import { reconcile } from './testing/reconcile.ts'
+import { runControllers } from './testing/run-controllers.ts'
 
 const T0 = new FakeClock().now()
 const HOUR = 3_600_000

@@ -1,4 +1,4 @@
-import { isDeepEqual } from '../lib/equal.ts'
+import { isDeepEqual } from '../../lib/equal.ts'
 import {
   arrayAt,
   isJsonObject,
@@ -7,26 +7,25 @@ import {
   objectAt,
   stringAt,
   without,
-} from '../lib/json.ts'
-import { ENDPOINTS_MANAGED_BY, OVER_CAPACITY, TRIGGER_TIME } from '../resources/label-names.ts'
+} from '../../lib/json.ts'
+import { ENDPOINTS_MANAGED_BY, OVER_CAPACITY, TRIGGER_TIME } from '../../resources/label-names.ts'
+import type { View } from '../cache/object-cache.ts'
+import { podsOf, servicesOfPodChange } from '../cache/selection.ts'
+import { isEmpty, keysPatch, replacementPatch } from '../objects/object-meta.ts'
+import { type EndpointsObject, isElectionLock } from '../objects/plain-objects.ts'
+import type { PodObject } from '../objects/pod-object.ts'
+import type { ServiceObject } from '../objects/service-object.ts'
+import { type Controller, type Reconciliation, SETTLED } from '../runner/controller.ts'
+import { type ObjectIdentity, objectNamed, type Write } from '../runner/write.ts'
 import {
   type Candidate,
   candidatesOf,
-  hostnameOf,
+  hostOf,
+  portsKey,
   serviceLabels,
   targetRefOf,
-} from './backends/candidate.ts'
-import { portsKey } from './backends/endpoint-ports.ts'
-import { servicesOfPodChange } from './backends/services-of-pod-change.ts'
-import { triggerTime } from './backends/trigger-time.ts'
-import type { View } from './cache/object-cache.ts'
-import { podsOf } from './cache/selection.ts'
-import { type EndpointsObject, isElectionLock } from './objects/endpoints-object.ts'
-import type { PodObject } from './objects/pod-object.ts'
-import type { ServiceObject } from './objects/service-object.ts'
-import { isEmpty, keysPatch, replacementPatch } from './objects/string-map.ts'
-import { type Controller, type Reconciliation, SETTLED } from './runner/controller.ts'
-import { type ObjectIdentity, objectNamed, type Write } from './runner/write.ts'
+  triggerTime,
+} from './candidate.ts'
 
 /** Addresses in all subsets of one Endpoints object together, as in Kubernetes. */
 const MAX_ADDRESSES = 1000
@@ -193,7 +192,7 @@ function endpointAddresses(
   return candidatesOf(service, pods, family)
     .filter(({ pod }) => service.publishNotReadyAddresses || !pod.meta.terminating)
     .map((one) => ({ ...one, ready: service.publishNotReadyAddresses || one.pod.ready }))
-    .toSorted(byReadinessAndAddress)
+    .toSorted((a, b) => Number(b.ready) - Number(a.ready))
 }
 
 /** One subset for each set of ports, sorted by `portsKey`. */
@@ -216,21 +215,9 @@ function subsetOf(service: ServiceObject, group: readonly EndpointAddress[]): Js
 }
 
 function addressOf(service: ServiceObject, { pod, ip }: EndpointAddress): JsonObject {
-  const hostname = hostnameOf(pod, service)
-  return {
-    ip,
-    ...(hostname === '' ? {} : { hostname }),
-    ...(pod.nodeName === '' ? {} : { nodeName: pod.nodeName }),
-    targetRef: targetRefOf(pod),
-  }
+  return { ip, ...hostOf(pod, service), targetRef: targetRefOf(pod) }
 }
 
 function withoutEmptyName({ name, ...port }: JsonObject): JsonObject {
   return name === undefined || name === '' ? port : { name, ...port }
-}
-
-function byReadinessAndAddress(a: EndpointAddress, b: EndpointAddress): number {
-  if (a.ready !== b.ready) return a.ready ? -1 : 1
-  if (a.ip !== b.ip) return a.ip < b.ip ? -1 : 1
-  return a.pod.meta.uid < b.pod.meta.uid ? -1 : 1
 }

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { readTrafficDistribution } from './traffic-distribution.ts'
+import { readTrafficDistribution } from './service-object.ts'
 
 const ORCH_HINTS = 'service.orch.io/topology-aware-hints'
 const HINTS = 'service.kubernetes.io/topology-aware-hints'

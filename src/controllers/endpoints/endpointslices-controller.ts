@@ -1,32 +1,33 @@
-import { isDeepEqual } from '../lib/equal.ts'
-import { type JsonObject, stringAt } from '../lib/json.ts'
-import { TOPOLOGY_CONDITION } from '../resources/condition-names.ts'
-import { SERVICE_NAME, SLICE_MANAGED_BY } from '../resources/label-names.ts'
+import { isDeepEqual } from '../../lib/equal.ts'
+import { type JsonObject, stringAt } from '../../lib/json.ts'
+import { TOPOLOGY_CONDITION } from '../../resources/condition-names.ts'
+import { SERVICE_NAME, SLICE_MANAGED_BY } from '../../resources/label-names.ts'
 import {
   conditionMatches,
   setCondition,
   type WantedCondition,
-} from '../resources/status-condition.ts'
+} from '../../resources/status-condition.ts'
 import {
-  type Candidate,
-  candidatesOf,
-  hostnameOf,
-  serviceLabels,
-  targetRefOf,
-} from './backends/candidate.ts'
-import { portsKey } from './backends/endpoint-ports.ts'
-import { servicesOfPodChange } from './backends/services-of-pod-change.ts'
-import { AUTO_HINTS_GROUP } from './cache/collections.ts'
-import type { ObjectChange, View } from './cache/object-cache.ts'
-import { podsOf, servicesOnNode } from './cache/selection.ts'
-import { capacityOf, readCapacity, type ZoneCapacity } from './cache/zone-capacity.ts'
-import type { NodeObject } from './objects/node-object.ts'
-import type { PodObject } from './objects/pod-object.ts'
-import type { ServiceObject } from './objects/service-object.ts'
-import type { TrafficDistribution } from './objects/traffic-distribution.ts'
-import type { Controller, Reconciliation } from './runner/controller.ts'
-import { type EventContent, eventWrite } from './runner/event-write.ts'
-import { objectNamed, type Write } from './runner/write.ts'
+  AUTO_HINTS_GROUP,
+  capacityOf,
+  readCapacity,
+  type ZoneCapacity,
+} from '../cache/collections.ts'
+import type { ObjectChange, View } from '../cache/object-cache.ts'
+import { podsOf, servicesOfPodChange, servicesOnNode } from '../cache/selection.ts'
+import type { NodeObject } from '../objects/node-object.ts'
+import type { PodObject } from '../objects/pod-object.ts'
+import type { ServiceObject, TrafficDistribution } from '../objects/service-object.ts'
+import type { Controller, Reconciliation } from '../runner/controller.ts'
+import {
+  type EventContent,
+  eventWrite,
+  objectNamed,
+  statusPatch,
+  type Write,
+} from '../runner/write.ts'
+import { type Candidate, candidatesOf,
+  hostOf, portsKey, serviceLabels, targetRefOf } from './candidate.ts'
 import { endpointId, isReady, type WantedEndpoint, type WantedGroup } from './slice-packing.ts'
 import {
   ADDRESS_TYPES,
@@ -145,13 +146,12 @@ function hintsReport(
   const { meta, topologyCondition: known } = service
   const wanted = wantedCondition(service, problem)
   if (wanted === undefined || conditionMatches(known, wanted)) return []
-  const status = { conditions: [setCondition(known, wanted, now)] }
-  const patch = { verb: 'patch', collection: 'services', meta, subresource: 'status' } as const
+  const patch = statusPatch('services', meta, { conditions: [setCondition(known, wanted, now)] })
   const report = reportOf(service, wanted, problem)
-  if (report === undefined) return [{ ...patch, body: { status } }]
+  if (report === undefined) return [patch]
   const subject = { apiVersion: 'v1', kind: 'Service', meta }
   const content = { controller: 'endpointslices', ...report }
-  return [{ ...patch, body: { status } }, eventWrite(subject, content, now)]
+  return [patch, eventWrite(subject, content, now)]
 }
 
 /** Undefined: the Service has no condition and needs none, because it never requested hints. */
@@ -218,8 +218,7 @@ function serviceSlices(
   { zoneOf, capacity }: Placement,
 ): ServiceSlices {
   const families = service.families.map((family) => {
-    const candidates = candidatesOf(service, pods, family).toSorted(byAddress)
-    const found = candidates.map((candidate): PortedEndpoint => {
+    const found = candidatesOf(service, pods, family).map((candidate): PortedEndpoint => {
       const body = endpointOf(candidate, service, zoneOf)
       return { id: endpointId(body), body, changedAt: candidate.changedAt, ports: candidate.ports }
     })
@@ -245,22 +244,15 @@ function groupOf(endpoints: readonly PortedEndpoint[]): WantedGroup {
 function endpointOf({ pod, ip }: Candidate, service: ServiceObject, zoneOf: ZoneOf): JsonObject {
   const { ready: serving, nodeName } = pod
   const { terminating } = pod.meta
-  const hostname = hostnameOf(pod, service)
   const zone = zoneOf(nodeName)
   const ready = service.publishNotReadyAddresses || (serving && !terminating)
   return {
     addresses: [ip],
     conditions: { ready, serving, terminating },
-    ...(hostname === '' ? {} : { hostname }),
-    ...(nodeName === '' ? {} : { nodeName }),
+    ...hostOf(pod, service),
     ...(zone === '' ? {} : { zone }),
     targetRef: targetRefOf(pod),
   }
-}
-
-function byAddress(a: Candidate, b: Candidate): number {
-  if (a.ip !== b.ip) return a.ip < b.ip ? -1 : 1
-  return a.pod.meta.uid < b.pod.meta.uid ? -1 : 1
 }
 
 /** The part of an endpoint on which hints depend. */

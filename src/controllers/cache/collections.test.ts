@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest'
 import type { JsonObject } from '../../lib/json.ts'
 import { readNode } from '../objects/node-object.ts'
-import { Tally } from './totals.ts'
-import { capacityOf, readCapacity } from './zone-capacity.ts'
+import { capacityOf, readCapacity } from './collections.ts'
+import { Tally } from './object-cache.ts'
 
 interface NodeParts {
   readonly labels?: JsonObject

@@ -1,7 +1,6 @@
 import { expect, test } from 'vitest'
-import { arrayAt, type JsonObject, objectAt, scalarText, stringAt } from '../lib/json.ts'
-import { endpointsController as controller } from './endpoints-controller.ts'
-import { createFakeCluster, type FakeCluster } from './testing/fake-cluster.ts'
+import { arrayAt, type JsonObject, objectAt, scalarText, stringAt } from '../../lib/json.ts'
+import { createFakeCluster, type FakeCluster } from '../testing/fake-cluster.ts'
 import {
   BORN,
   LEAVING,
@@ -12,8 +11,9 @@ import {
   rawPod,
   rawService,
   readyCondition,
-} from './testing/fixtures.ts'
-import { reconcile } from './testing/reconcile.ts'
+} from '../testing/fixtures.ts'
+import { reconcile } from '../testing/reconcile.ts'
+import { endpointsController as controller } from './endpoints-controller.ts'
 
 const MANAGED = { 'endpoints.kubernetes.io/managed-by': 'endpoint-controller' }
 

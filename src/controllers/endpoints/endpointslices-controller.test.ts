@@ -1,7 +1,6 @@
 import { expect, test } from 'vitest'
-import { arrayAt, type JsonObject, objectAt, stringAt } from '../lib/json.ts'
-import { endpointSlicesController as controller } from './endpointslices-controller.ts'
-import { createFakeCluster, type FakeCluster } from './testing/fake-cluster.ts'
+import { arrayAt, type JsonObject, objectAt, stringAt } from '../../lib/json.ts'
+import { createFakeCluster, type FakeCluster } from '../testing/fake-cluster.ts'
 import {
   BORN,
   LEAVING,
@@ -13,8 +12,9 @@ import {
   rawService,
   readyCondition,
   relabelled,
-} from './testing/fixtures.ts'
-import { reconcile } from './testing/reconcile.ts'
+} from '../testing/fixtures.ts'
+import { reconcile } from '../testing/reconcile.ts'
+import { endpointSlicesController as controller } from './endpointslices-controller.ts'
 
 async function settled(service: JsonObject, ...pods: readonly JsonObject[]): Promise<FakeCluster> {
   const cluster = createFakeCluster()

@@ -1,9 +1,7 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { arrayAt, type JsonObject, objectAt, scalarText, stringAt } from '../lib/json.ts'
-import { endpointsController } from './endpoints-controller.ts'
-import { endpointSlicesController } from './endpointslices-controller.ts'
-import { createFakeCluster, type FakeCluster } from './testing/fake-cluster.ts'
+import { arrayAt, type JsonObject, objectAt, scalarText, stringAt } from '../../lib/json.ts'
+import { createFakeCluster, type FakeCluster } from '../testing/fake-cluster.ts'
 import {
   namedPorts,
   type PodParts,
@@ -12,8 +10,10 @@ import {
   rawService,
   readyCondition,
   readyNode,
-} from './testing/fixtures.ts'
-import { reconcile } from './testing/reconcile.ts'
+} from '../testing/fixtures.ts'
+import { reconcile } from '../testing/reconcile.ts'
+import { endpointsController } from './endpoints-controller.ts'
+import { endpointSlicesController } from './endpointslices-controller.ts'
 
 const CONTROLLERS = [endpointsController, endpointSlicesController]
 const SPEC = { ports: [{ name: 'http', port: 80, targetPort: 'web' }] }

@@ -1,6 +1,5 @@
 import { expect, test } from 'vitest'
-import { byAge } from './by-age.ts'
-import type { ObjectMeta } from './object-meta.ts'
+import { byAge, type ObjectMeta } from './object-meta.ts'
 
 function object(createdAt: string, key: string) {
   return { meta: { createdAt, key } as ObjectMeta }

@@ -1,7 +1,7 @@
-import { isDeepEqual } from '../lib/equal.ts'
-import { arrayAt, type JsonObject, objectAt, scalarText, stringAt } from '../lib/json.ts'
-import { portsKey } from './backends/endpoint-ports.ts'
-import type { SliceObject } from './objects/slice-object.ts'
+import { isDeepEqual } from '../../lib/equal.ts'
+import { arrayAt, type JsonObject, objectAt, scalarText, stringAt } from '../../lib/json.ts'
+import type { SliceObject } from '../objects/plain-objects.ts'
+import { portsKey } from './candidate.ts'
 
 /** An endpoint that a slice is to hold. */
 export interface WantedEndpoint {
