@@ -1,6 +1,6 @@
 import { readlink, stat } from 'node:fs/promises'
 import { join } from 'node:path'
-import { runCommand } from '../system/run-command.ts'
+import { runCommand } from './run-command.ts'
 
 /** The folder in which `ip netns` keeps named network namespaces. */
 export const NAMESPACE_FOLDER = '/run/netns'

@@ -1,9 +1,8 @@
-import { type FileHandle, open, rename, rm } from 'node:fs/promises'
+import { type FileHandle, open, rename, rm, stat } from 'node:fs/promises'
 import { dirname } from 'node:path'
 import { Writable } from 'node:stream'
 import type { Clock } from '../../lib/clock.ts'
 import { makeFolder } from '../../lib/files.ts'
-import { logTime, writeEntry } from './log-entry.ts'
 
 const LARGEST_BYTES = 10 * 1024 * 1024
 
@@ -179,4 +178,107 @@ export async function openRotatingLog(
     await file?.close()
   }
   return { stream, close }
+}
+
+const CHUNK_BYTES = 64 << 10
+/** Longer than any line that is written; a file with a longer line is not a log. */
+const MAX_LINE_BYTES = 64 << 10
+
+/** Reads the entries of one log file, in order, up to its current end. */
+export class LogCursor {
+  readonly #file: FileHandle
+  readonly #inode: number
+  #position = 0
+  #rest: Buffer = Buffer.alloc(0)
+
+  private constructor(file: FileHandle, inode: number) {
+    this.#file = file
+    this.#inode = inode
+  }
+
+  /** Undefined: the file does not exist. */
+  static async open(path: string): Promise<LogCursor | undefined> {
+    const file = await open(path).catch(() => undefined)
+    return file && new LogCursor(file, (await file.stat()).ino)
+  }
+
+  /** The next entries; empty: there are no more yet. */
+  async read(): Promise<readonly LogEntry[]> {
+    for (;;) {
+      const buffer = Buffer.allocUnsafe(CHUNK_BYTES)
+      const { bytesRead } = await this.#file.read(buffer, 0, CHUNK_BYTES, this.#position)
+      if (bytesRead === 0) return []
+      this.#position += bytesRead
+      const entries = this.#entries(buffer.subarray(0, bytesRead))
+      if (entries.length > 0) return entries
+    }
+  }
+
+  /** Begins again at the first entry. */
+  rewind(): void {
+    this.#position = 0
+    this.#rest = Buffer.alloc(0)
+  }
+
+  /** Whether the path now leads to another file. */
+  async isRotated(path: string): Promise<boolean> {
+    const found = await stat(path).catch(() => undefined)
+    return found !== undefined && found.ino !== this.#inode
+  }
+
+  async close(): Promise<void> {
+    await this.#file.close()
+  }
+
+  #entries(chunk: Buffer): readonly LogEntry[] {
+    const bytes = Buffer.concat([this.#rest, chunk])
+    const entries: LogEntry[] = []
+    let from = 0
+    for (let end = bytes.indexOf(NEWLINE); end >= 0; end = bytes.indexOf(NEWLINE, from)) {
+      const entry = readEntry(bytes.subarray(from, end))
+      if (entry !== undefined) entries.push(entry)
+      from = end + 1
+    }
+    this.#rest = bytes.subarray(from).subarray(0, MAX_LINE_BYTES)
+    return entries
+  }
+}
+
+/**
+ * One line of a log file, as container runtimes write it (CRI): a time, the stream, whether the line
+ * of the container ends here, and its text.
+ */
+export interface LogEntry {
+  /** RFC 3339 in UTC with milliseconds, so that texts sort like the times. */
+  readonly time: string
+  /** Whether the line is complete; if not, the next entry of the stream continues it. */
+  readonly isWhole: boolean
+  readonly text: Buffer
+}
+
+const SPACE = 0x20
+const WHOLE = 'F'
+const PART = 'P'
+
+/** `now`: milliseconds since the epoch. */
+export function logTime(now: number): string {
+  return new Date(now).toISOString()
+}
+
+/** The line of a file, with its end. */
+function writeEntry({ time, isWhole, text }: LogEntry, stream: 'stdout' | 'stderr'): Buffer {
+  const head = Buffer.from(`${time} ${stream} ${isWhole ? WHOLE : PART} `)
+  return Buffer.concat([head, text, Buffer.from('\n')])
+}
+
+/** Reads a line without its end; undefined: it is malformed, or was cut off by a crash. */
+export function readEntry(line: Buffer): LogEntry | undefined {
+  const first = line.indexOf(SPACE)
+  const second = line.indexOf(SPACE, first + 1)
+  const third = line.indexOf(SPACE, second + 1)
+  if (first < 0 || second < 0 || third < 0) return undefined
+  const kind = line.toString('latin1', second + 1, third)
+  if (kind !== WHOLE && kind !== PART) return undefined
+  const time = line.toString('latin1', 0, first)
+  return { time, isWhole: kind === WHOLE, text: line.subarray(third + 1) }
 }

@@ -2,10 +2,8 @@ import { once } from 'node:events'
 import { createServer as createHttpServer } from 'node:http'
 import { type AddressInfo, createServer, type Server } from 'node:net'
 import { expect, onTestFinished, test } from 'vitest'
-import { namespaceNamed } from '../network/namespace.ts'
-import { Prober } from './prober.ts'
-import type { ProbeTarget } from './protocol.ts'
-import { runProbe } from './run-probe.ts'
+import { namespaceNamed } from '../system/namespace.ts'
+import { Prober, type ProbeTarget, runProbe } from './prober.ts'
 
 async function listening(server: Server): Promise<number> {
   server.listen(0, '127.0.0.1')

@@ -1,6 +1,5 @@
 import { createInterface } from 'node:readline'
-import type { ProbeRequest } from './protocol.ts'
-import { runProbe } from './run-probe.ts'
+import { type ProbeRequest, runProbe } from './prober.ts'
 
 /**
  * Runs probes from inside the node's network namespace, one JSON line per
