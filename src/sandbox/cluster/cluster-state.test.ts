@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { readExamples } from './cluster.ts'
-import { readSlice } from './slice-state.ts'
+import { readSlice } from './cluster-state.ts'
 
 test('backends are named by pod, else by address and node', async () => {
   const slice = {

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { fit, type Section } from './screen.ts'
-import type { Line } from './style.ts'
+import type { Line } from './view.ts'
 
 const lines = (...texts: readonly string[]): readonly Line[] => texts.map((text) => [{ text }])
 const texts = (shown: readonly Line[]): string => shown.map(([span]) => span?.text ?? '_').join('')

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { isApplied, sumOf } from './samples.ts'
+import { isApplied, sumOf } from './daemon.ts'
 
 const text = `# HELP nodeproxy_applied_resource_version Revision.
 # TYPE nodeproxy_applied_resource_version gauge

@@ -1,9 +1,9 @@
 import { stripVTControlCharacters } from 'node:util'
 import { expect, test } from 'vitest'
-import { absentPod } from '../../cluster/pod-state.ts'
-import { REQUESTS } from '../../environment/requests.ts'
-import type { SentRequest, View } from './by-hand-lines.ts'
+import { absentPod } from '../cluster/cluster-state.ts'
+import { REQUESTS } from '../environment/request.ts'
 import { renderScreen } from './screen.ts'
+import type { SentRequest, View } from './view.ts'
 
 const sent = (second: number, reply: SentRequest['reply']): SentRequest => ({
   at: Date.UTC(2026, 0, 1, 12, 0, second),

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { counterIn, readSynCounters, repeatsBetween } from './syn-counters.ts'
+import { counterIn, readSynCounters, repeatsBetween } from './send-request.ts'
 
 test('finds a counter by protocol and name', () => {
   const text = 'TcpExt: A TCPSynRetrans B\nTcpExt: 1 42 3\nIpExt: TCPSynRetrans\nIpExt: 7\n'

@@ -1,7 +1,6 @@
-import type { SliceState } from '../../cluster/slice-state.ts'
-import type { Reply } from '../../environment/request.ts'
-import { byHand, type SentRequest, type View } from './by-hand-lines.ts'
-import { cell, type Line, paint, type Span } from './style.ts'
+import type { SliceState } from '../cluster/cluster-state.ts'
+import type { Reply } from '../environment/request.ts'
+import { byHand, cell, type Line, paint, type SentRequest, type Span, type View } from './view.ts'
 
 /** A part of the screen. If there is no space for all of its lines, its last lines are left out. */
 export interface Section {
