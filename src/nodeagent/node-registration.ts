@@ -1,21 +1,17 @@
-import { arch, availableParallelism, release, totalmem } from 'node:os'
 import type { ApiClient } from '../client/http/api-client.ts'
 import type { RequestReporter } from '../client/http/api-failures.ts'
 import type { ApiResult } from '../client/http/failure.ts'
 import type { Clock } from '../lib/clock.ts'
-import type { Cidr, IpAddress } from '../lib/ip.ts'
 import { isJsonObject, type JsonObject } from '../lib/json.ts'
-import { packageVersion } from '../lib/package-version.ts'
 import { sleep } from '../lib/sleep.ts'
-import { timestamp } from '../lib/timestamp.ts'
 import { READY } from '../resources/condition-names.ts'
-import { ARCHITECTURE, HOSTNAME, OPERATING_SYSTEM } from '../resources/label-names.ts'
 import { NODE_LEASES } from '../resources/names.ts'
 import { readCondition, setCondition, type WantedCondition } from '../resources/status-condition.ts'
+import { type NodeIdentity, nodeObject, nodeStatus } from './node-object.ts'
 
 const DURATION_SECONDS = 40
 
-interface RegistrationOptions {
+export interface RegistrationOptions {
   readonly client: Pick<ApiClient, 'create' | 'get' | 'patch'>
   readonly clock: Clock
   readonly node: NodeIdentity
@@ -157,67 +153,3 @@ function renewal(nodeName: string, now: number): JsonObject {
     spec: { holderIdentity: nodeName, leaseDurationSeconds: DURATION_SECONDS, renewTime },
   }
 }
-
-/** What a node reports about itself. */
-export interface NodeIdentity {
-  readonly nodeName: string
-  readonly addresses: readonly IpAddress[]
-  readonly podCIDRs: readonly Cidr[]
-  readonly labels: Readonly<Record<string, string>>
-  /** The maximum number of Pods that run at the same time. */
-  readonly maxPods: number
-}
-
-/** The Node as it is registered. */
-export function nodeObject(node: NodeIdentity): JsonObject {
-  const [podCIDR] = node.podCIDRs
-  return {
-    apiVersion: 'v1',
-    kind: 'Node',
-    metadata: { name: node.nodeName, labels: nodeLabels(node) },
-    spec: podCIDR === undefined ? {} : { podCIDR, podCIDRs: [...node.podCIDRs] },
-  }
-}
-
-/** The usual labels of a node, and its own. */
-export function nodeLabels({ nodeName, labels }: NodeIdentity): Record<string, string> {
-  return {
-    [HOSTNAME]: nodeName,
-    [OPERATING_SYSTEM]: 'linux',
-    [ARCHITECTURE]: ARCHITECTURES.get(arch()) ?? arch(),
-    ...labels,
-  }
-}
-
-/** `status` of the Node; `now` is its heartbeat. */
-export function nodeStatus(node: NodeIdentity, ready: JsonObject, now: number): JsonObject {
-  const architecture = ARCHITECTURES.get(arch()) ?? arch()
-  const resources = {
-    cpu: String(availableParallelism()),
-    memory: `${Math.floor(totalmem() / 1024)}Ki`,
-    pods: String(node.maxPods),
-  }
-  return {
-    addresses: [
-      ...node.addresses.map((address) => ({ type: 'InternalIP', address })),
-      { type: 'Hostname', address: node.nodeName },
-    ],
-    capacity: resources,
-    allocatable: resources,
-    conditions: [{ ...ready, lastHeartbeatTime: timestamp(now) }],
-    nodeInfo: {
-      architecture,
-      operatingSystem: 'linux',
-      kernelVersion: release(),
-      osImage: '',
-      containerRuntimeVersion: 'process://1',
-      kubeletVersion: `v${packageVersion()}`,
-    },
-  }
-}
-
-/** The names of processor architectures in Kubernetes, by those of Node. */
-const ARCHITECTURES: ReadonlyMap<string, string> = new Map([
-  ['x64', 'amd64'],
-  ['ia32', '386'],
-])

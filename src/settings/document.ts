@@ -66,7 +66,7 @@ function fieldRow(path: string, field: AnyField): string {
     flag,
     field.type.name,
     `\`${fallback}\`${note}`,
-    field.reload,
+    field.reload ?? 'restart',
     field.doc,
   ]
   return `| ${cells.map((cell) => cell.replaceAll('|', '\\|')).join(' | ')} |`

@@ -55,7 +55,7 @@ export function compareConfigurations<C>(
     ([path]) => !isDeepEqual(valueAt(running, path), valueAt(next, path)),
   )
   const of = (reload: 'live' | 'restart') =>
-    changed.filter(([, field]) => field.reload === reload).map(([path]) => path)
+    changed.filter(([, field]) => (field.reload ?? 'restart') === reload).map(([path]) => path)
   return { live: of('live'), restart: of('restart') }
 }
 

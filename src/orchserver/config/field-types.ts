@@ -5,6 +5,7 @@ import { NodeProxyError } from '../../lib/error.ts'
 import { type Cidr, type IpAddress, networkAddress, parseIp } from '../../lib/ip.ts'
 import { networkRange } from '../../lib/ip-range.ts'
 import type { PortRange } from '../../lib/port-range.ts'
+import type { Field } from '../../settings/field.ts'
 import { cidrPair, portRange, splitCommas } from '../../settings/network-types.ts'
 import { listOf, text } from '../../settings/scalar-types.ts'
 import {
@@ -22,6 +23,11 @@ export const CONTROLLER_NAMES: readonly string[] = knownControllers([]).map(({ n
 
 const DNS_NAME =
   /^(?:\*\.)?[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?(?:\.[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?)*$/i
+
+/** A text that is empty unless it is set, such as the path of a file. */
+export function optionalText(flag: string, doc: string): Field<string> {
+  return { flag, type: text(), fallback: '', doc }
+}
 
 /** Value types of settings that only orch-server has. */
 export const fieldTypes = {

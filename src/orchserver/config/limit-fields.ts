@@ -1,7 +1,8 @@
 import { defaultLimits } from '../../apiserver/context/limits.ts'
 import type { Field, FieldsOf, PathsUnder } from '../../settings/field.ts'
-import { duration, integer, text } from '../../settings/scalar-types.ts'
+import { duration, integer } from '../../settings/scalar-types.ts'
 import type { AuditConfiguration, OrchServerConfiguration } from './configuration.ts'
+import { optionalText } from './field-types.ts'
 
 /** How the file of the audit log is rotated. */
 export type LogRotation = Pick<
@@ -27,48 +28,36 @@ export const AUDIT_FIELDS: FieldsOf<
   OrchServerConfiguration,
   PathsUnder<OrchServerConfiguration, 'audit'>
 > = {
-  'audit.policyFile': {
-    flag: 'audit-policy-file',
-    type: text(),
-    fallback: '',
-    doc: 'Policy that says which requests are recorded, and how much of each. Empty: none is recorded.',
-    reload: 'restart',
-  },
-  'audit.logPath': {
-    flag: 'audit-log-path',
-    type: text(),
-    fallback: '',
-    doc: 'File that audit events are written to, one JSON object a line; - is standard output, between the records of the log.',
-    reload: 'restart',
-  },
+  'audit.policyFile': optionalText(
+    'audit-policy-file',
+    'Policy that says which requests are recorded, and how much of each. Empty: none is recorded.',
+  ),
+  'audit.logPath': optionalText(
+    'audit-log-path',
+    'File that audit events are written to, one JSON object a line; - is standard output, between the records of the log.',
+  ),
   'audit.logMaxMegabytes': {
     flag: 'audit-log-maxsize',
     type: integer(1, 1_048_576),
     fallback: DEFAULT_ROTATION.logMaxMegabytes,
     doc: 'MiB at which that file is put aside and a new one begins.',
-    reload: 'restart',
   },
   'audit.logMaxBackups': {
     flag: 'audit-log-maxbackup',
     type: integer(0, 1_000_000),
     fallback: DEFAULT_ROTATION.logMaxBackups,
     doc: 'Files that were put aside and are kept, the newest ones. 0: all.',
-    reload: 'restart',
   },
   'audit.logMaxAgeDays': {
     flag: 'audit-log-maxage',
     type: integer(0, 36_500),
     fallback: DEFAULT_ROTATION.logMaxAgeDays,
     doc: 'Days for which files that were put aside are kept. 0: for ever.',
-    reload: 'restart',
   },
-  'audit.webhookConfigFile': {
-    flag: 'audit-webhook-config-file',
-    type: text(),
-    fallback: '',
-    doc: 'Kubeconfig of a server that audit events are posted to, in batches; its URL is the whole address. No request waits for it.',
-    reload: 'restart',
-  },
+  'audit.webhookConfigFile': optionalText(
+    'audit-webhook-config-file',
+    'Kubeconfig of a server that audit events are posted to, in batches; its URL is the whole address. No request waits for it.',
+  ),
 }
 
 const MAX_BYTES = 2 ** 30
@@ -162,13 +151,13 @@ export const LIMIT_FIELDS: FieldsOf<
 }
 
 function bytes(flag: string, fallback: number, doc: string): Field<number> {
-  return { flag, type: integer(1024, MAX_BYTES), fallback, doc, reload: 'restart' }
+  return { flag, type: integer(1024, MAX_BYTES), fallback, doc }
 }
 
 function count(flag: string, fallback: number, doc: string): Field<number> {
-  return { flag, type: integer(1, 1_000_000), fallback, doc, reload: 'restart' }
+  return { flag, type: integer(1, 1_000_000), fallback, doc }
 }
 
 function time(flag: string, fallback: number, doc: string): Field<number> {
-  return { flag, type: duration(1000), fallback, doc, reload: 'restart' }
+  return { flag, type: duration(1000), fallback, doc }
 }
