@@ -26,8 +26,14 @@ import {
   statusPatch,
   type Write,
 } from '../runner/write.ts'
-import { type Candidate, candidatesOf,
-  hostOf, portsKey, serviceLabels, targetRefOf } from './candidate.ts'
+import {
+  type Candidate,
+  candidatesOf,
+  hostOf,
+  portsKey,
+  serviceLabels,
+  targetRefOf,
+} from './candidate.ts'
 import { endpointId, isReady, type WantedEndpoint, type WantedGroup } from './slice-packing.ts'
 import {
   ADDRESS_TYPES,

@@ -16,7 +16,6 @@ import {
   type ValueType,
 } from '../../settings/value-type.ts'
 import { parseEndpoints } from '../../storage/etcd/endpoint.ts'
-import { unknownNames } from './rules.ts'
 
 /** The names that `--controllers` accepts. */
 export const CONTROLLER_NAMES: readonly string[] = knownControllers([]).map(({ name }) => name)
@@ -176,4 +175,13 @@ function isHttps(value: string): boolean {
   if (!URL.canParse(value)) return false
   const { protocol, search, hash, username } = new URL(value)
   return protocol === 'https:' && search + hash + username === '' && !/[?#\s]/u.test(value)
+}
+
+/** Names of a selection that no controller has. */
+export function unknownNames(
+  selection: readonly string[],
+  known: readonly string[],
+): readonly string[] {
+  const isKnown = (one: string): boolean => one === '*' || known.includes(one.replace(/^-/, ''))
+  return selection.filter((one) => !isKnown(one))
 }
