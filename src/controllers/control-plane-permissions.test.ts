@@ -12,9 +12,11 @@ import {
 import { sign } from '../auth/tokens/token-issuer.ts'
 import { arrayAt, type JsonObject, stringAt, valueAt } from '../lib/json.ts'
 import { createFastClock } from '../lib/testing/fast-clock.ts'
-import { COLLECTION_ROUTES } from './cache/collection-route.ts'
-import type { CollectionName } from './cache/collections.ts'
-import { COLLECTION_NAMES } from './cache/per-collection.ts'
+import {
+  COLLECTION_NAMES,
+  COLLECTION_ROUTES,
+  type CollectionName,
+} from './cache/collection-route.ts'
 import { knownControllers, READER_ACCOUNT } from './known-controllers.ts'
 import type { ObjectWriter } from './runner/object-writer.ts'
 import { controlPlaneAccounts, startControlPlane } from './testing/control-plane.ts'

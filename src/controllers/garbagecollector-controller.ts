@@ -2,15 +2,18 @@ import { isDeepEqual } from '../lib/equal.ts'
 import type { JsonObject } from '../lib/json.ts'
 import { canonicalGroup } from '../resources/api-groups.ts'
 import { FOREGROUND, ORPHAN } from '../resources/finalizers.ts'
-import { COLLECTION_ROUTES } from './cache/collection-route.ts'
-import { type CollectionName, ownerGroup } from './cache/collections.ts'
+import {
+  COLLECTION_NAMES,
+  COLLECTION_ROUTES,
+  type CollectionName,
+  perCollection,
+} from './cache/collection-route.ts'
+import { ownerGroup } from './cache/collections.ts'
 import type { ObjectChange, View } from './cache/object-cache.ts'
-import { COLLECTION_NAMES, perCollection } from './cache/per-collection.ts'
 import type { Affects } from './cache/selection.ts'
 import { keyOf, type ObjectMeta, type OwnerReference } from './objects/object-meta.ts'
 import { type Controller, type Reconciliation, SETTLED } from './runner/controller.ts'
-import { eventWrite } from './runner/event-write.ts'
-import type { EventWrite, ObjectIdentity, Patch } from './runner/write.ts'
+import { type EventWrite, eventWrite, type ObjectIdentity, type Patch } from './runner/write.ts'
 
 const NAME = 'garbagecollector'
 

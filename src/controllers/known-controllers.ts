@@ -1,20 +1,20 @@
 import { parseAddressPool } from './address-pool.ts'
 import { clusterRoleAggregationController } from './clusterroleaggregation-controller.ts'
-import { endpointsController } from './endpoints-controller.ts'
-import { endpointSlicesController } from './endpointslices-controller.ts'
-import { createFinishedPodsController } from './finishedpods-controller.ts'
+import { endpointsController } from './endpoints/endpoints-controller.ts'
+import { endpointSlicesController } from './endpoints/endpointslices-controller.ts'
+import { mirroringController } from './endpoints/mirroring-controller.ts'
 import { garbageCollector } from './garbagecollector-controller.ts'
 import { createLoadBalancerController } from './loadbalancer-controller.ts'
-import { mirroringController } from './mirroring-controller.ts'
 import { namespaceLifecycleController } from './namespacelifecycle-controller.ts'
-import { nodeLifecycleController } from './nodelifecycle/nodelifecycle-controller.ts'
-import { podReadinessController } from './nodelifecycle/podreadiness-controller.ts'
-import { podCollector } from './podcollector-controller.ts'
+import { nodeLifecycleController, podReadinessController } from './nodelifecycle-controller.ts'
+import { createFinishedPodsController, podCollector } from './podcollector-controller.ts'
 import { createRootCaController } from './rootca-controller.ts'
 import type { Controller } from './runner/controller.ts'
-import { serviceAccountsController } from './serviceaccounts-controller.ts'
-import { createServiceAccountTokensController } from './serviceaccounttokens-controller.ts'
-import type { TokenContents } from './token-secret-writes.ts'
+import {
+  createServiceAccountTokensController,
+  serviceAccountsController,
+  type TokenContents,
+} from './serviceaccounts-controller.ts'
 
 /** The account in kube-system that watches the objects for all controllers. */
 export const READER_ACCOUNT = 'controllers-reader'

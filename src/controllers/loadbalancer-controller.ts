@@ -10,11 +10,10 @@ import {
 import { type AddressPool, isInPools } from './address-pool.ts'
 import { ingressGroup, WAITING_GROUP } from './cache/collections.ts'
 import type { ObjectChange, View } from './cache/object-cache.ts'
-import { byAge } from './objects/by-age.ts'
+import { byAge } from './objects/object-meta.ts'
 import type { ServiceObject } from './objects/service-object.ts'
 import { type Controller, type Reconciliation, SETTLED } from './runner/controller.ts'
-import { eventWrite } from './runner/event-write.ts'
-import type { Patch } from './runner/write.ts'
+import { eventWrite, type Patch, statusPatch } from './runner/write.ts'
 
 /** `spec.loadBalancerClass` of Services that get addresses of the pools, as those without a class do. */
 const ADDRESS_POOL_CLASS = 'orch.io/address-pool'
@@ -84,7 +83,7 @@ function writeAssignment(
   const isSettled =
     isDeepEqual(addresses, service.loadBalancer.ingress) && conditionMatches(condition, wanted)
   if (isSettled) return SETTLED
-  const patch = statusPatch(service, addresses, { wanted, now })
+  const patch = addressesPatch(service, addresses, { wanted, now })
   if (problem === undefined || problem.reason === condition.reason) return { writes: [patch] }
   const subject = { apiVersion: 'v1', kind: 'Service', meta: service.meta }
   const content = { controller: NAME, type: 'Warning', ...problem } as const
@@ -107,18 +106,17 @@ function removeAssignment(
   })
   const isReported = condition.status === 'True' || condition.status === 'False'
   if (!hasAddress && !isReported) return SETTLED
-  return { writes: [statusPatch(service, [], { wanted: NOT_WANTED, now })] }
+  return { writes: [addressesPatch(service, [], { wanted: NOT_WANTED, now })] }
 }
 
-function statusPatch(
+function addressesPatch(
   { meta, loadBalancer }: ServiceObject,
   addresses: readonly string[],
   { wanted, now }: { readonly wanted: WantedCondition; readonly now: number },
 ): Patch {
   const condition = setCondition(loadBalancer.condition, wanted, now)
   const ingress = addresses.length === 0 ? null : addresses.map((ip) => ({ ip }))
-  const status = { loadBalancer: { ingress }, conditions: [condition] }
-  return { verb: 'patch', collection: 'services', meta, subresource: 'status', body: { status } }
+  return statusPatch('services', meta, { loadBalancer: { ingress }, conditions: [condition] })
 }
 
 /** The addresses that a Service is to have. `problem`: why it does not get everything that it requests. */

@@ -5,14 +5,18 @@ import {
   setCondition,
   type WantedCondition,
 } from '../resources/status-condition.ts'
-import { COLLECTION_ROUTES } from './cache/collection-route.ts'
-import { type CollectionName, namespaceGroup } from './cache/collections.ts'
+import {
+  COLLECTION_NAMES,
+  COLLECTION_ROUTES,
+  type CollectionName,
+  perCollection,
+} from './cache/collection-route.ts'
+import { namespaceGroup } from './cache/collections.ts'
 import type { ObjectChange, View } from './cache/object-cache.ts'
-import { COLLECTION_NAMES, perCollection } from './cache/per-collection.ts'
-import type { NamespaceObject } from './objects/namespace-object.ts'
 import type { ObjectMeta } from './objects/object-meta.ts'
+import type { NamespaceObject } from './objects/plain-objects.ts'
 import { type Controller, type Reconciliation, SETTLED } from './runner/controller.ts'
-import type { Deletion, Patch } from './runner/write.ts'
+import { type Deletion, type Patch, statusPatch } from './runner/write.ts'
 
 /**
  * Conditions that are always False here: all kinds are known without discovery, and the runner retries and
@@ -106,8 +110,7 @@ function reported(
     return conditionMatches(known, wanted) ? [] : [setCondition(known, wanted, now)]
   })
   if (changed.length === 0) return []
-  const body = { status: { conditions: changed } }
-  return [{ verb: 'patch', collection: 'namespaces', meta, subresource: 'status', body }]
+  return [statusPatch('namespaces', meta, { conditions: changed })]
 }
 
 /** The conditions of Kubernetes that report what is left in a namespace whose contents are all being deleted. */

@@ -1,11 +1,12 @@
 import { DISRUPTION, NODE_GONE } from '../resources/condition-names.ts'
 import { setCondition, type WantedCondition } from '../resources/status-condition.ts'
+import { FINISHED_GROUP } from './cache/collections.ts'
 import type { View } from './cache/object-cache.ts'
 import { podsOfNode } from './cache/selection.ts'
+import { byAge } from './objects/object-meta.ts'
 import type { PodObject } from './objects/pod-object.ts'
-import type { Controller, Reconciliation } from './runner/controller.ts'
-import { SETTLED } from './runner/controller.ts'
-import type { Deletion, Patch } from './runner/write.ts'
+import { type Controller, type Reconciliation, SETTLED } from './runner/controller.ts'
+import { type Deletion, type Patch, statusPatch } from './runner/write.ts'
 
 /** How long a Node must be gone before its Pods are deleted, because it may be created again. */
 const NODE_GONE_MS = 40_000
@@ -81,6 +82,32 @@ function announcement(pod: PodObject, isNodeMissing: boolean, now: number): read
   if (isNodeMissing === isAnnounced) return []
   const known = isAnnounced ? pod.disruption : { ...pod.disruption, status: '' }
   const conditions = [setCondition(known, isNodeMissing ? GONE : RETURNED, now)]
-  const body = { status: { conditions } }
-  return [{ verb: 'patch', collection: 'pods', meta: pod.meta, subresource: 'status', body }]
+  return [statusPatch('pods', pod.meta, { conditions })]
+}
+
+/** `--terminated-pod-gc-threshold` of kube-controller-manager. */
+const MAX_FINISHED = 12_500
+
+/** The only key of the controller: all finished Pods are reconciled together. */
+const FINISHED_KEY = 'finished'
+
+/** Keeps at most `maxPods` Pods that have succeeded or failed, and deletes the oldest ones. */
+export function createFinishedPodsController(maxPods: number = MAX_FINISHED): Controller {
+  return {
+    name: 'finishedpods',
+    account: 'pod-garbage-collector',
+    watches: {
+      pods: ({ after }) => (after?.finished === true ? [FINISHED_KEY] : []),
+    },
+    reconcile: (_, view) => reconcileFinished(view, maxPods),
+  }
+}
+
+function reconcileFinished(view: View, maxPods: number): Reconciliation {
+  if (view.pods.groupSize(FINISHED_GROUP) <= maxPods) return SETTLED
+  const kept = [...view.pods.group(FINISHED_GROUP)].filter(({ meta }) => !meta.terminating)
+  const surplus = kept.toSorted(byAge).slice(0, Math.max(0, kept.length - maxPods))
+  return {
+    writes: surplus.map(({ meta }) => ({ verb: 'delete', collection: 'pods', meta })),
+  }
 }

@@ -1,7 +1,6 @@
 import { expect, test } from 'vitest'
 import { type JsonObject, stringAt } from '../lib/json.ts'
-import { createFinishedPodsController } from './finishedpods-controller.ts'
-import { podCollector } from './podcollector-controller.ts'
+import { createFinishedPodsController, podCollector } from './podcollector-controller.ts'
 import { all, clusterWith } from './testing/cluster-with.ts'
 import { createFakeCluster, type FakeCluster } from './testing/fake-cluster.ts'
 import { conditionOf, type PodParts, rawPod } from './testing/fixtures.ts'

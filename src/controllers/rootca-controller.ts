@@ -1,8 +1,7 @@
 import { CA_KEY, ROOT_CA_CONFIG_MAP } from '../resources/names.ts'
 import type { View } from './cache/object-cache.ts'
-import { isEmpty, replacementPatch } from './objects/string-map.ts'
-import type { Controller, Reconciliation } from './runner/controller.ts'
-import { SETTLED } from './runner/controller.ts'
+import { isEmpty, replacementPatch } from './objects/object-meta.ts'
+import { type Controller, type Reconciliation, SETTLED } from './runner/controller.ts'
 import type { Write } from './runner/write.ts'
 
 const COLLECTION = 'configmaps'

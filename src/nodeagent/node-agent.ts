@@ -21,19 +21,19 @@ import {
   StreamRefusal,
 } from '../streams/node-streams.ts'
 import type { Logger } from '../telemetry/logger.ts'
-import { namespaceNamed } from './network/namespace.ts'
 import { PodAddresses } from './network/pod-addresses.ts'
 import { PodNetwork } from './network/pod-network.ts'
+import { Prober } from './network/prober.ts'
 import { type NodeIdentity, nodeLabels } from './node-object.ts'
 import { Registration } from './node-registration.ts'
 import type { PodPlan } from './plan/pod-plan.ts'
 import type { NodeTools, Variable } from './pods/node-tools.ts'
 import { podPath } from './pods/pod-access.ts'
 import { PodFleet } from './pods/pod-fleet.ts'
-import { Prober } from './probing/prober.ts'
 import { hasMark } from './process/launch.ts'
 import { requireProgram } from './system/find-program.ts'
-import { killProcess } from './system/kill-process.ts'
+import { namespaceNamed } from './system/namespace.ts'
+import { killProcess } from './system/run-command.ts'
 import { openVolumeFolders } from './volumes/volume-folders.ts'
 
 const PAUSE_MS = 10

@@ -9,7 +9,7 @@ import {
   type Output,
   type Terminal,
 } from '../settings/answers.ts'
-import type { ConfigurationFile } from '../settings/read-file.ts'
+import type { ConfigurationFile } from '../settings/configuration-file.ts'
 import type { CommandLine } from './config/command-line.ts'
 import { parseFlags } from './config/flags.ts'
 import type { Launch } from './config/launch.ts'
@@ -99,12 +99,12 @@ async function readFileOf(
   table: NodeProxyTable,
 ): Promise<ConfigurationFile | undefined> {
   if (line.config === undefined) return undefined
-  const { readConfigurationFile } = await import('../settings/read-file.ts')
+  const { readConfigurationFile } = await import('../settings/configuration-file.ts')
   return readConfigurationFile(line.config, table.codes)
 }
 
 async function writeConfig(host: Host, path: string, { config }: LoadedConfiguration) {
-  const { configurationYaml } = await import('../settings/render.ts')
+  const { configurationYaml } = await import('../settings/settings.ts')
   try {
     await writeFile(path, await configurationYaml(tableOf(host), config))
   } catch (cause) {

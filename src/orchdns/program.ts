@@ -1,5 +1,4 @@
 import { DNS_FIELDS } from '../dns/dns-fields.ts'
-import { NodeProxyError } from '../lib/error.ts'
 import type { IpAddress } from '../lib/ip.ts'
 import {
   asProblem,
@@ -8,14 +7,12 @@ import {
   type Output,
   type Terminal,
 } from '../settings/answers.ts'
-import type { CommandFlags } from '../settings/command-line.ts'
 import { parseFlags } from '../settings/flags.ts'
 import { helpText } from '../settings/help.ts'
-import { loadConfiguration } from '../settings/load.ts'
+import { loadSettings } from '../settings/load.ts'
 import { socketAddress } from '../settings/network-types.ts'
-import { readConfigurationFile } from '../settings/read-file.ts'
 import { duration, integer, text } from '../settings/scalar-types.ts'
-import { settingsTable } from '../settings/table.ts'
+import { type CommandFlags, settingsTable } from '../settings/table.ts'
 import type { Logger } from '../telemetry/logger.ts'
 import type { OrchDnsConfiguration } from './configuration.ts'
 
@@ -114,15 +111,10 @@ export async function runProgram(args: readonly string[], host: Host): Promise<E
   if (commands.help) return answers.print(helpText(SETTINGS_TABLE))
   if (commands.version) return answers.print(`orch-dns ${host.version}\n`)
   try {
-    const file =
-      commands.config === undefined
-        ? undefined
-        : await readConfigurationFile(commands.config, SETTINGS_TABLE.codes)
-    const loaded = await loadConfiguration(SETTINGS_TABLE, file, parsed.line)
+    const loaded = await loadSettings(SETTINGS_TABLE, parsed.line)
     if (!loaded.ok) return answers.refuse(loaded.problems)
     return await serve(loaded.config, host)
   } catch (error) {
-    if (!(error instanceof NodeProxyError)) throw error
     return answers.refuse([asProblem(error)])
   }
 }

@@ -11,7 +11,7 @@ process.exitCode = await runProgram(process.argv.slice(2), {
 
 /** If NODE_COMPILE_CACHE is set, the next start skips compilation and type stripping. */
 async function loadServer() {
-  const { checkStart } = await import('./command/check-start.ts')
+  const { checkStart } = await import('./check-start.ts')
   const { runServer } = await import('./server.ts')
   flushCompileCache()
   return { checkStart, runServer }

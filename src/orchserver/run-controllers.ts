@@ -3,11 +3,14 @@ import { hostname } from 'node:os'
 import type { ApiClient } from '../client/http/api-client.ts'
 import { ApiFailures } from '../client/http/api-failures.ts'
 import { READER_ACCOUNT } from '../controllers/known-controllers.ts'
-import { countRunner, type RunnerMetrics } from '../controllers/metrics/runner-metrics.ts'
 import type { Controller } from '../controllers/runner/controller.ts'
 import { createObjectFollower } from '../controllers/runner/object-follower.ts'
 import { createObjectWriter } from '../controllers/runner/object-writer.ts'
-import type { RunnerObserver } from '../controllers/runner/observer.ts'
+import {
+  countRunner,
+  type RunnerMetrics,
+  type RunnerObserver,
+} from '../controllers/runner/observer.ts'
 import { type Leadership, Runner } from '../controllers/runner/runner.ts'
 import type { Clock } from '../lib/clock.ts'
 import { systemRandom } from '../lib/random.ts'

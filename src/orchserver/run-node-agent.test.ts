@@ -3,8 +3,8 @@ import type { ApiClient } from '../client/http/api-client.ts'
 import type { Cidr } from '../lib/ip.ts'
 import { FakeClock } from '../lib/testing/fake-clock.ts'
 import type { OrchServerConfiguration } from './config/configuration.ts'
-import { createProcessMetrics } from './metrics/process-metrics.ts'
 import { runNodeAgent } from './run-node-agent.ts'
+import { createProcessMetrics } from './system/process-metrics.ts'
 
 it('a machine without an address is no node, and nothing else ends', async () => {
   const metrics = createProcessMetrics()

@@ -14,9 +14,9 @@ import type { NodeStreams } from '../streams/node-streams.ts'
 import type { Logger } from '../telemetry/logger.ts'
 import { controllerUser, nodeAgentUser } from './access/component-tokens.ts'
 import type { OrchServerConfiguration } from './config/configuration.ts'
-import type { ProcessMetrics } from './metrics/process-metrics.ts'
 import { createFailureLog } from './system/failure-log.ts'
 import { type Interfaces, machineAddresses } from './system/machine-addresses.ts'
+import type { ProcessMetrics } from './system/process-metrics.ts'
 
 /** The port of every name server in a resolv.conf. */
 const DNS_PORT = 53

@@ -5,7 +5,7 @@ import { createAddressRange } from '../apiserver/allocation/address-range.ts'
 import { type ApiServerOptions, createApiServer } from '../apiserver/api-server.ts'
 import { apiServicesOf } from '../apiserver/background/api-services/api-services.ts'
 import { NODE_CLIENT } from '../auth/user.ts'
-import { createRunnerMetrics } from '../controllers/metrics/runner-metrics.ts'
+import { createRunnerMetrics } from '../controllers/runner/observer.ts'
 import { type Clock, systemClock } from '../lib/clock.ts'
 import { familyOf, type IpAddress, parseIp } from '../lib/ip.ts'
 import { openFilesLimit } from '../lib/open-files-limit.ts'
@@ -15,28 +15,31 @@ import { createComponentTokens } from './access/component-tokens.ts'
 import { kubeconfigPath } from './access/kubeconfig.ts'
 import { openOwnSocket } from './access/own-socket.ts'
 import { openSecureFront } from './access/secure-front.ts'
-import { openServerAudit } from './audit/open-server-audit.ts'
 import { startBackgroundServices } from './background-services.ts'
-import { adminCertificate } from './certificates/admin-certificate.ts'
 import { certificateNames } from './certificates/certificate-names.ts'
 import {
+  adminCertificate,
   type ClientCertificateOptions,
   type ClientCertificateSource,
   clientCertificate,
 } from './certificates/client-certificate.ts'
-import { givenCertificate } from './certificates/given-certificate.ts'
 import type { KeptCertificate } from './certificates/kept-certificate.ts'
-import { type CertificateSource, madeCertificate } from './certificates/made-certificate.ts'
+import {
+  type CertificateSource,
+  givenCertificate,
+  madeCertificate,
+} from './certificates/serving-certificate.ts'
 import type { OrchServerConfiguration } from './config/configuration.ts'
 import { rangeWarnings } from './config/range-warnings.ts'
 import { type EncryptionParts, openEncryption } from './encryption/open-encryption.ts'
 import { type Followed, followFiles } from './identity/followed-files.ts'
 import { openIdentity } from './identity/open-identity.ts'
-import { createProcessMetrics, type ProcessMetrics } from './metrics/process-metrics.ts'
+import { openServerAudit } from './open-audit.ts'
 import { servePage } from './serve-page.ts'
 import { type OpenedStore, openStore, type StoreParts } from './storage/open-store.ts'
 import { apiServerFailure, createFailureLog } from './system/failure-log.ts'
 import { firstMachineAddress, type Interfaces } from './system/machine-addresses.ts'
+import { createProcessMetrics, type ProcessMetrics } from './system/process-metrics.ts'
 import { waitBriefly } from './system/wait-briefly.ts'
 
 const REPEAT_MS = 600_000

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { absentPod, type PodState } from './cluster/pod-state.ts'
+import { absentPod, type PodState } from './cluster/cluster-state.ts'
 import { REVIVAL_MS, Revival } from './run-live.ts'
 
 function pod(name: string, ready: boolean): PodState {

@@ -2,13 +2,19 @@ import { spawn, spawnSync } from 'node:child_process'
 import { mkdtempSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { LEAVE } from './live/screen/terminal.ts'
 import { addNamespace } from './network/namespace.ts'
 import { CONTROL } from './network/topology.ts'
 import type { SandboxOptions } from './run/arguments.ts'
 import { namespacesOf, type Removed, removeDeadRuns, removeRun } from './run/leftovers.ts'
-import { type Orders, writeOrders } from './run/orders.ts'
-import { codeOfInterruption, namespaceOf, type Run, runName } from './run/run.ts'
+import {
+  codeOfInterruption,
+  namespaceOf,
+  type Orders,
+  type Run,
+  runName,
+  writeOrders,
+} from './run/run.ts'
+import { LEAVE } from './screen/terminal.ts'
 
 const PROGRAM = new URL('./inside-main.ts', import.meta.url).pathname
 /** How many milliseconds the process inside may take to end after a signal. */

@@ -1,6 +1,5 @@
-import type { NodeProxyError } from '../lib/error.ts'
-import { describeFault } from '../lib/yaml/located.ts'
-import type { Problem } from './problem.ts'
+import { NodeProxyError } from '../lib/error.ts'
+import { describeFault, type FieldFault } from '../lib/yaml/located.ts'
 
 /** 0 done, or stopped by a signal; 1 failure while running; 2 wrong flags or configuration. */
 export type ExitCode = 0 | 1 | 2
@@ -25,8 +24,8 @@ export interface Answers {
   print(text: string): ExitCode
   /** Prints wrong flags or configuration to stderr, one line each; 2. */
   refuse(problems: readonly Problem[]): ExitCode
-  /** Prints an error to stderr; 1. */
-  fail(error: NodeProxyError): ExitCode
+  /** Prints a `NodeProxyError` to stderr; 1. @throws any other error */
+  fail(error: unknown): ExitCode
 }
 
 /** Creates the answers of a program. Write errors, as in `--help | head`, are ignored. */
@@ -49,8 +48,14 @@ export function createAnswers(program: string, { stdout, stderr }: Terminal): An
   }
 }
 
-/** An error as a problem without a position or field. */
-export function asProblem(error: NodeProxyError): Problem {
+/** A `NodeProxyError` as a problem without a position or field. @throws any other error */
+export function asProblem(error: unknown): Problem {
+  if (!(error instanceof NodeProxyError)) throw error
   const message = error.hint === undefined ? error.message : `${error.message}; ${error.hint}`
   return { code: error.code, at: undefined, field: '', value: undefined, message }
+}
+
+/** One thing that is wrong with the configuration (`server.port`) or the command line (`--server-port`). */
+export interface Problem extends FieldFault {
+  readonly code: string
 }

@@ -1,18 +1,15 @@
 import { nearest } from '../lib/nearest.ts'
 import { quote } from '../lib/quote.ts'
-import { type Located, locateYaml, unknownField } from '../lib/yaml/located.ts'
-import type { Fault } from '../lib/yaml/parse-yaml.ts'
-import type { AnyField } from './field.ts'
-import type { FieldPath } from './field-path.ts'
-import { type ForeignKind, type ImpliedValue, readKind } from './file-kind.ts'
-import type { Problem } from './problem.ts'
-import type { ConfigurationFile } from './read-file.ts'
-import type { Setting, Settings } from './settings.ts'
-import type { SettingsTable } from './table.ts'
+import { type Fields, type Located, locateYaml, unknownField } from '../lib/yaml/located.ts'
+import type { Fault, Position } from '../lib/yaml/parse-yaml.ts'
+import type { Problem } from './answers.ts'
+import type { ConfigurationFile } from './configuration-file.ts'
+import type { AnyField, FieldPath, Setting, Settings } from './field.ts'
+import type { FileKind, ForeignKind, ImpliedValue, SettingsTable } from './table.ts'
 import { type Raw, rawOf } from './value-type.ts'
 
 /** The decoded settings of a file. */
-export interface FileResult<C> {
+interface FileResult<C> {
   readonly settings: Settings<C>
   readonly problems: readonly Problem[]
   /** Accepted fields without effect, and values that should be written otherwise. */
@@ -156,4 +153,33 @@ function isEmpty({ value }: Located): boolean {
   return (
     raw.value === null || isZero(raw.value) || (Array.isArray(raw.value) && raw.value.length === 0)
   )
+}
+
+/** Which of the accepted kinds a file is of; its fields begin at `start`. */
+function readKind<C>(
+  { kind: own, foreignKinds, codes }: SettingsTable<C>,
+  fields: Fields,
+  start: Position,
+): FileKind | Problem {
+  const accepted: readonly FileKind[] = [own, ...foreignKinds]
+  const text = (name: string): Raw | undefined => {
+    const found = fields.get(name)
+    const raw = found && rawOf(found.value)
+    return raw?.ok ? raw.value : undefined
+  }
+  const versions = accepted.filter(({ apiVersion }) => apiVersion === text('apiVersion'))
+  const found = versions.find(({ kind }) => kind === text('kind'))
+  if (found !== undefined) return found
+  const field = versions.length > 0 ? 'kind' : 'apiVersion'
+  return {
+    code: codes.kind,
+    at: fields.get(field)?.at ?? start,
+    field,
+    value: fields.get(field) && quote(text(field) ?? null),
+    message: `write ${accepted.map(describeKind).join(', or ')}`,
+  }
+}
+
+function describeKind({ apiVersion, kind }: FileKind): string {
+  return `apiVersion: ${apiVersion} with kind: ${kind}`
 }

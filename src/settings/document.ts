@@ -1,6 +1,5 @@
 import type { AnyField } from './field.ts'
-import type { ForeignKind } from './file-kind.ts'
-import type { SettingsTable } from './table.ts'
+import type { ForeignKind, SettingsTable } from './table.ts'
 
 /** The text of a program's document beyond its table, in Markdown. */
 export interface Prose {
@@ -67,7 +66,7 @@ function fieldRow(path: string, field: AnyField): string {
     flag,
     field.type.name,
     `\`${fallback}\`${note}`,
-    field.reload,
+    field.reload ?? 'restart',
     field.doc,
   ]
   return `| ${cells.map((cell) => cell.replaceAll('|', '\\|')).join(' | ')} |`

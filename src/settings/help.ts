@@ -1,6 +1,5 @@
-import type { CommandFlag } from './command-line.ts'
 import type { AnyField } from './field.ts'
-import type { SettingsTable } from './table.ts'
+import type { CommandFlag, SettingsTable } from './table.ts'
 
 const WIDTH = 100
 const INDENT = ' '.repeat(6)

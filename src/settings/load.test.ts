@@ -1,10 +1,14 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { describeFault } from '../lib/yaml/located.ts'
-import { compareConfigurations } from './compare.ts'
 import { parseFlags } from './flags.ts'
 import { loadConfiguration } from './load.ts'
-import { configurationObject, configurationYaml, configzBody } from './render.ts'
+import {
+  compareConfigurations,
+  configurationObject,
+  configurationYaml,
+  configzBody,
+} from './settings.ts'
 import { SERVER_TABLE } from './testing/server.ts'
 
 const HEAD = 'apiVersion: server.example/v1\nkind: ServerConfiguration\n'

@@ -1,30 +1,9 @@
-import type { Position } from '../lib/yaml/parse-yaml.ts'
-import type { AnyField } from './field.ts'
-import type { FieldPath } from './field-path.ts'
-
-/** Where a value comes from. */
-export type Origin =
-  | { readonly from: 'default' }
-  | { readonly from: 'file'; readonly at: Position }
-  | { readonly from: 'flag'; readonly flag: string }
-
-/** One value of a file or flag, checked by its field. */
-export interface Setting {
-  readonly value: unknown
-  readonly origin: Origin
-}
-
-/** The values that a file or flags set, by field. */
-export type Settings<C> = ReadonlyMap<FieldPath<C>, Setting>
-
-/** The fields of a configuration in order, and the defaults that depend on other values. */
-export interface FieldList<C> {
-  readonly entries: readonly (readonly [path: FieldPath<C>, field: AnyField])[]
-  readonly derive?: (config: C, settings: Settings<C>) => C
-}
+import { isDeepEqual } from '../lib/equal.ts'
+import type { FieldPath, Origin, Settings } from './field.ts'
+import type { SettingsTable } from './table.ts'
 
 /** The whole configuration: the given settings, and defaults for the rest. */
-export function completeConfiguration<C>(table: FieldList<C>, settings: Settings<C>): C {
+export function completeConfiguration<C>(table: SettingsTable<C>, settings: Settings<C>): C {
   const tree: Record<string, unknown> = {}
   for (const [path, field] of table.entries) {
     const setting = settings.get(path)
@@ -56,4 +35,61 @@ export function put(tree: Record<string, unknown>, path: string, value: unknown)
   const below = { ...(tree[section] as Record<string, unknown> | undefined) }
   put(below, rest.join('.'), value)
   tree[section] = below
+}
+
+/** The fields that differ between two configurations. */
+export interface ConfigurationChange<C> {
+  /** Changed fields that a running program applies. */
+  readonly live: readonly FieldPath<C>[]
+  /** Changed fields that need a restart; one of them makes the program refuse the whole change. */
+  readonly restart: readonly FieldPath<C>[]
+}
+
+/** Compares a new configuration with the running one. */
+export function compareConfigurations<C>(
+  table: SettingsTable<C>,
+  running: C,
+  next: C,
+): ConfigurationChange<C> {
+  const changed = table.entries.filter(
+    ([path]) => !isDeepEqual(valueAt(running, path), valueAt(next, path)),
+  )
+  const of = (reload: 'live' | 'restart') =>
+    changed.filter(([, field]) => (field.reload ?? 'restart') === reload).map(([path]) => path)
+  return { live: of('live'), restart: of('restart') }
+}
+
+/** The whole configuration as the object that a file would hold. It has no secrets. */
+export function configurationObject<C>(
+  table: SettingsTable<C>,
+  config: C,
+): Record<string, unknown> {
+  const { apiVersion, kind } = table.kind
+  const tree: Record<string, unknown> = { apiVersion, kind }
+  for (const [path, field] of table.entries)
+    put(tree, path, field.type.encode(valueAt(config, path)))
+  return tree
+}
+
+/** The body of /configz: the effective configuration and who set each field. */
+export function configzBody<C>(table: SettingsTable<C>, config: C, settings: Settings<C>): string {
+  const origins: Record<string, string> = {}
+  for (const [path] of table.entries) origins[path] = describeOrigin(settings, path)
+  return `${JSON.stringify({ config: configurationObject(table, config), origins }, undefined, 2)}\n`
+}
+
+/** The configuration as a file that reads back as itself. */
+export async function configurationYaml<C>(table: SettingsTable<C>, config: C): Promise<string> {
+  const { stringify } = await import('yaml')
+  return stringify(configurationObject(table, config), {
+    defaultStringType: 'QUOTE_DOUBLE',
+    defaultKeyType: 'PLAIN',
+  })
+}
+
+function describeOrigin<C>(settings: Settings<C>, path: FieldPath<C>): string {
+  const origin = originOf(settings, path)
+  if (origin.from === 'default') return 'default'
+  if (origin.from === 'flag') return `flag --${origin.flag}`
+  return `file ${origin.at.file}:${origin.at.line}:${origin.at.column}`
 }

@@ -1,7 +1,8 @@
+import { connect } from 'node:net'
 import { parseArgs } from 'node:util'
 import { NodeProxyError } from '../lib/error.ts'
-import { enter, findShellSockets } from './enter.ts'
 import type { KernelRun } from './kernel-run.ts'
+import { findShellSockets } from './scratch.ts'
 import { bootKernel } from './start-kernel.ts'
 
 const USAGE = `Usage: npm run --silent uml -- [--memory=MIB] [--without=MODULE,…] COMMAND [ARGUMENT…]
@@ -65,5 +66,33 @@ function read(args: readonly string[]): KernelRun | undefined {
     terminal: process.stdin.isTTY && process.stdout.isTTY,
     shell: true,
     onOutput: (text) => void process.stdout.write(text),
+  }
+}
+
+/** Ctrl-], as in telnet. */
+const LEAVE = '\u001d'
+
+/** Connects this terminal with the shell behind a socket until Ctrl-], or until the kernel ends. */
+async function enter(path: string): Promise<void> {
+  const { stdin, stdout } = process
+  const connection = connect(path)
+  const left = new Promise<void>((resolve, reject) => {
+    connection.once('close', () => resolve())
+    connection.once('error', reject)
+  })
+  connection.on('data', (text) => stdout.write(text))
+  if (stdin.isTTY) {
+    stdin.setRawMode(true)
+    connection.write(` stty rows ${stdout.rows} columns ${stdout.columns}\r`)
+  }
+  stdin.on('data', (typed: Buffer) => {
+    if (typed.includes(LEAVE)) connection.destroy()
+    else connection.write(typed)
+  })
+  try {
+    await left
+  } finally {
+    if (stdin.isTTY) stdin.setRawMode(false)
+    stdin.destroy()
   }
 }

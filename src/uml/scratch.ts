@@ -1,10 +1,11 @@
+import { existsSync, readdirSync } from 'node:fs'
 import { mkdtemp, readFile, statfs } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { NodeProxyError } from '../lib/error.ts'
 
 const MIB = 1024 * 1024
-export const SCRATCH_PREFIX = 'np-uml-'
+const SCRATCH_PREFIX = 'np-uml-'
 /** The name of the shell socket in the scratch folder of a kernel with a shell. */
 export const SHELL_SOCKET = 'shell'
 
@@ -29,6 +30,15 @@ export async function findMemoryFolder(mebibytes: number): Promise<string> {
     `no space for the ${mebibytes} MiB of a kernel in ${candidates.join(', ')}`,
     { hint: 'set TMPDIR to a folder with enough space, on a file system not mounted noexec' },
   )
+}
+
+/** The shell sockets of the running kernels: of all, or of those that one process started. */
+export function findShellSockets(booter?: number): readonly string[] {
+  const prefix = booter === undefined ? SCRATCH_PREFIX : `${SCRATCH_PREFIX}${booter}-`
+  return readdirSync(tmpdir())
+    .filter((name) => name.startsWith(prefix))
+    .map((name) => join(tmpdir(), name, SHELL_SOCKET))
+    .filter((path) => existsSync(path))
 }
 
 /** Whether the file system that holds `folder` was mounted noexec, by the text of /proc/mounts. */

@@ -31,7 +31,7 @@ const SCRIPT = 'read -r word; [ "$word" = gone ] || kill -s KILL -- "-$1"; rm -r
 /** How many of the last lines of the console an error shows. */
 const SHOWN = 40
 /** Milliseconds for a kernel that panicked to print its stack and end by itself. */
-const LAST_WORDS_MS = 2000
+const PANIC_OUTPUT_MS = 2000
 
 /** The default memory of a kernel in MiB. */
 const MEMORY = 1024
@@ -106,8 +106,8 @@ function bootArguments(memory: number, scratch: string, init: string): readonly 
 
 /** The streams of the kernel's process: 0 and 1 console, 2 its own errors, 3 channel, 4 report, 5 shell. */
 function stdio(terminal: boolean): StdioOptions {
-  const mouth = terminal ? 'inherit' : 'pipe'
-  return [terminal ? 'inherit' : 'ignore', mouth, 'pipe', 'pipe', 'pipe', 'pipe']
+  const output = terminal ? 'inherit' : 'pipe'
+  return [terminal ? 'inherit' : 'ignore', output, 'pipe', 'pipe', 'pipe', 'pipe']
 }
 
 /**
@@ -115,13 +115,13 @@ function stdio(terminal: boolean): StdioOptions {
  * the kernel.
  */
 function openShellSocket(path: string, line: Socket): Server {
-  const server = createServer((visitor) => {
-    visitor.on('error', () => undefined)
-    visitor.on('data', (typed) => line.write(typed))
-    const show = (text: Buffer): void => void visitor.write(text)
+  const server = createServer((client) => {
+    client.on('error', () => undefined)
+    client.on('data', (typed) => line.write(typed))
+    const show = (text: Buffer): void => void client.write(text)
     line.on('data', show)
-    visitor.once('close', () => line.off('data', show))
-    line.once('close', () => visitor.destroy())
+    client.once('close', () => line.off('data', show))
+    line.once('close', () => client.destroy())
   })
   server.maxConnections = 1
   server.once('close', () => rmSync(path, { force: true }))
@@ -182,10 +182,10 @@ class RunningKernel implements Kernel {
     const guard = new Guard(child.pid ?? 0, scratch)
     this.channel = lineOf(child, 3)
     this.channel.on('error', () => undefined)
-    this.#watchdog = new Watchdog(run, (code) => this.#bark(code))
-    const hears = [child.stdout, child.stderr].filter((stream) => stream !== null)
-    for (const stream of hears)
-      stream.setEncoding('utf8').on('data', (text: string) => this.#hear(text))
+    this.#watchdog = new Watchdog(run, (code) => this.#limitReached(code))
+    const outputs = [child.stdout, child.stderr].filter((stream) => stream !== null)
+    for (const stream of outputs)
+      stream.setEncoding('utf8').on('data', (text: string) => this.#onConsole(text))
     const report = lineOf(child, 4)
     report.on('data', (line: Buffer) => this.#report(line.toString()))
     this.ended = this.#outcome(guard)
@@ -196,13 +196,13 @@ class RunningKernel implements Kernel {
     this.#end('NP_UML_ENDED')
   }
 
-  #hear(text: string): void {
-    this.#watchdog.heard()
+  #onConsole(text: string): void {
+    this.#watchdog.reset()
     const plain = this.#console.add(text)
     this.#run.onOutput?.(plain)
     if (this.#console.panic !== undefined && this.#reason === undefined) {
       this.#reason = 'NP_UML_PANIC'
-      setTimeout(() => this.#end('NP_UML_PANIC'), LAST_WORDS_MS).unref()
+      setTimeout(() => this.#end('NP_UML_PANIC'), PANIC_OUTPUT_MS).unref()
     }
   }
 
@@ -210,9 +210,9 @@ class RunningKernel implements Kernel {
    * Ends the kernel. If only its console was silent, it goes on: bytes on the channel count, too. They are counted but
    * not read, because reading would take them away.
    */
-  #bark(code: string): void {
+  #limitReached(code: string): void {
     const { bytesRead } = this.channel
-    if (code === 'NP_UML_SILENT' && bytesRead > this.#received) this.#watchdog.heard()
+    if (code === 'NP_UML_SILENT' && bytesRead > this.#received) this.#watchdog.reset()
     else this.#end(code)
     this.#received = bytesRead
   }
@@ -331,29 +331,30 @@ export class ConsoleText {
   }
 }
 
-/** Calls `bark` when `timeoutMs` is over, and when `heard` was not called for `silenceMs`. */
+/** Calls `onExpired` when `timeoutMs` is over, and when `reset` was not called for `silenceMs`. */
 export class Watchdog {
-  readonly #bark: (code: 'NP_UML_TIMEOUT' | 'NP_UML_SILENT') => void
+  readonly #onExpired: (code: 'NP_UML_TIMEOUT' | 'NP_UML_SILENT') => void
   readonly #silenceMs: number | undefined
   readonly #whole: NodeJS.Timeout | undefined
   #silence: NodeJS.Timeout | undefined
 
   constructor(
     limits: { readonly timeoutMs?: number; readonly silenceMs?: number },
-    bark: (code: 'NP_UML_TIMEOUT' | 'NP_UML_SILENT') => void,
+    onExpired: (code: 'NP_UML_TIMEOUT' | 'NP_UML_SILENT') => void,
   ) {
     const { timeoutMs, silenceMs } = limits
-    this.#bark = bark
+    this.#onExpired = onExpired
     this.#silenceMs = silenceMs
-    if (timeoutMs !== undefined) this.#whole = setTimeout(() => bark('NP_UML_TIMEOUT'), timeoutMs)
-    this.heard()
+    if (timeoutMs !== undefined)
+      this.#whole = setTimeout(() => onExpired('NP_UML_TIMEOUT'), timeoutMs)
+    this.reset()
   }
 
   /** Starts the time of silence again. */
-  heard(): void {
+  reset(): void {
     if (this.#silenceMs === undefined) return
     if (this.#silence !== undefined) this.#silence.refresh()
-    else this.#silence = setTimeout(() => this.#bark('NP_UML_SILENT'), this.#silenceMs)
+    else this.#silence = setTimeout(() => this.#onExpired('NP_UML_SILENT'), this.#silenceMs)
   }
 
   stop(): void {

@@ -4,31 +4,31 @@ import { Watchdog } from './start-kernel.ts'
 beforeEach(() => void vi.useFakeTimers())
 afterEach(() => void vi.useRealTimers())
 
-test('barks after silence, which every sound ends', () => {
-  const bark = vi.fn<(code: string) => void>()
-  const dog = new Watchdog({ silenceMs: 100 }, bark)
+test('expires after silence, which every reset ends', () => {
+  const onExpired = vi.fn<(code: string) => void>()
+  const watchdog = new Watchdog({ silenceMs: 100 }, onExpired)
   vi.advanceTimersByTime(99)
-  dog.heard()
+  watchdog.reset()
   vi.advanceTimersByTime(99)
-  expect(bark).not.toHaveBeenCalled()
+  expect(onExpired).not.toHaveBeenCalled()
   vi.advanceTimersByTime(1)
-  expect(bark.mock.calls).toEqual([['NP_UML_SILENT']])
+  expect(onExpired.mock.calls).toEqual([['NP_UML_SILENT']])
 })
 
-test('barks when the time is over, whatever is heard', () => {
-  const bark = vi.fn<(code: string) => void>()
-  const dog = new Watchdog({ timeoutMs: 100, silenceMs: 60 }, bark)
+test('expires when the time is over, whatever is reset', () => {
+  const onExpired = vi.fn<(code: string) => void>()
+  const watchdog = new Watchdog({ timeoutMs: 100, silenceMs: 60 }, onExpired)
   vi.advanceTimersByTime(50)
-  dog.heard()
+  watchdog.reset()
   vi.advanceTimersByTime(50)
-  expect(bark.mock.calls).toEqual([['NP_UML_TIMEOUT']])
+  expect(onExpired.mock.calls).toEqual([['NP_UML_TIMEOUT']])
 })
 
-test('is quiet when stopped, and without limits', () => {
-  const bark = vi.fn<(code: string) => void>()
-  const dog = new Watchdog({ timeoutMs: 100, silenceMs: 60 }, bark)
-  dog.stop()
-  new Watchdog({}, bark).heard()
+test('never expires when stopped, and without limits', () => {
+  const onExpired = vi.fn<(code: string) => void>()
+  const watchdog = new Watchdog({ timeoutMs: 100, silenceMs: 60 }, onExpired)
+  watchdog.stop()
+  new Watchdog({}, onExpired).reset()
   vi.advanceTimersByTime(1e6)
-  expect(bark).not.toHaveBeenCalled()
+  expect(onExpired).not.toHaveBeenCalled()
 })

@@ -9,7 +9,7 @@ import { SETTINGS_TABLE as nodeProxy } from '../../src/nodeproxy/config/settings
 import { SETTINGS_TABLE as orchDns } from '../../src/orchdns/program.ts'
 import { KUBECONFIG_TABLE } from '../../src/orchserver/command/run-kubeconfig.ts'
 import { NODE_CERTIFICATE_TABLE } from '../../src/orchserver/command/run-node-certificate.ts'
-import { SETTINGS_TABLE as orchServer } from '../../src/orchserver/config/fields/settings-table.ts'
+import { SETTINGS_TABLE as orchServer } from '../../src/orchserver/config/settings-table.ts'
 import { helpText } from '../../src/settings/help.ts'
 import { isExplained, METRIC_PREFIX } from './explained-metrics.ts'
 import { root } from './source-file.ts'

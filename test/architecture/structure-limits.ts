@@ -40,8 +40,6 @@ export const MAX_LINES_OUTSIDE_OF_A_MODE = 0
 /** Files beside production code that only tests import, each with the reason why it stands there. */
 export const TEST_FILES_OUTSIDE_OF_TESTING: Readonly<Record<string, string>> = {
   'src/apiserver/metrics/document.ts': 'writes docs/apiserver-metrics.md',
-  'src/controllers/metrics/document.ts': 'writes docs/controller-metrics.md',
   'src/dns/metrics/document.ts': 'writes docs/dns-metrics.md',
   'src/nodeproxy/config/document.ts': 'writes a part of docs/operate/configuration.md',
-  'src/orchserver/metrics/document.ts': 'writes docs/orch-server-metrics.md',
 }

@@ -2,7 +2,7 @@ import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { AuditLog } from '../../../src/apiserver/audit/audit-log.ts'
 import { systemClock } from '../../../src/lib/clock.ts'
-import { openAuditLog } from '../../../src/orchserver/audit/open-audit-log.ts'
+import { openAuditLog } from '../../../src/orchserver/open-audit.ts'
 import { createLogger } from '../../../src/telemetry/logger.ts'
 
 const POLICY = `apiVersion: audit.k8s.io/v1

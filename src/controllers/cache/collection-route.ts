@@ -36,3 +36,19 @@ function inNamespace(root: string, kind: string): CollectionRoute {
 function inCluster(root: string, kind: string): CollectionRoute {
   return { root, kind, namespaced: false }
 }
+
+/** The plural of a kind, by which the API names its collection. */
+export type CollectionName = keyof typeof COLLECTION_ROUTES
+
+/** Names of all collections. */
+export const COLLECTION_NAMES = Object.keys(COLLECTION_ROUTES) as readonly CollectionName[]
+
+/** One value for each collection. */
+export function perCollection<T>(
+  make: (name: CollectionName) => T,
+): Readonly<Record<CollectionName, T>> {
+  return Object.fromEntries(COLLECTION_NAMES.map((name) => [name, make(name)])) as Record<
+    CollectionName,
+    T
+  >
+}

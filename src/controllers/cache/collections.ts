@@ -1,25 +1,30 @@
-import { type JsonObject, objectAt, stringAt, valueAt } from '../../lib/json.ts'
+import type { JsonObject } from '../../lib/json.ts'
 import { SERVICE_NAME } from '../../resources/label-names.ts'
-import { ROOT_CA_CONFIG_MAP } from '../../resources/names.ts'
-import { type ClusterRoleObject, readClusterRole } from '../objects/cluster-role-object.ts'
-import { type EndpointsObject, readEndpoints } from '../objects/endpoints-object.ts'
-import { type NamespaceObject, readNamespace } from '../objects/namespace-object.ts'
 import { type NodeObject, readNode } from '../objects/node-object.ts'
 import {
   keyOf,
   type MetadataObject,
   type ObjectMeta,
-  readMeta,
   readMetadataObject,
 } from '../objects/object-meta.ts'
+import {
+  type ClusterRoleObject,
+  type ConfigMapObject,
+  type EndpointsObject,
+  type LeaseObject,
+  type NamespaceObject,
+  readClusterRole,
+  readConfigMap,
+  readEndpoints,
+  readLease,
+  readNamespace,
+  readSlice,
+  type SliceObject,
+} from '../objects/plain-objects.ts'
 import { type PodObject, readPod } from '../objects/pod-object.ts'
 import { readSecret, type SecretObject } from '../objects/secret-object.ts'
 import { readService, type ServiceObject } from '../objects/service-object.ts'
-import { readSlice, type SliceObject } from '../objects/slice-object.ts'
-import { readStrings, type StringMap } from '../objects/string-map.ts'
-import { COLLECTION_ROUTES } from './collection-route.ts'
-import type { Totals } from './totals.ts'
-import { capacityOf } from './zone-capacity.ts'
+import { COLLECTION_ROUTES, type CollectionName } from './collection-route.ts'
 
 /** Everything that a controller may read, by the name of its collection. */
 export interface Objects {
@@ -40,9 +45,6 @@ export interface Objects {
   readonly clusterroles: ClusterRoleObject
   readonly clusterrolebindings: MetadataObject
 }
-
-/** The plural of a kind, by which the API names its collection. */
-export type CollectionName = keyof Objects
 
 /** How the objects of a collection are decoded, and the groups by which controllers find them. */
 export interface CollectionSpec<T> {
@@ -171,32 +173,33 @@ export function pathOf(collection: CollectionName, namespace: string, name?: str
   return `${COLLECTION_ROUTES[collection].root}${scope}/${collection}${object}`
 }
 
-/** The fields of a Lease that controllers read. */
-interface LeaseObject {
-  readonly meta: ObjectMeta
-  /** `spec.renewTime`, RFC 3339; empty when its holder never renewed it. */
-  readonly renewedAt: string
+/** What one object adds to totals of its collection: names and whole numbers. */
+export type Totals = readonly (readonly [name: string, amount: number])[]
+
+/** The processors of the nodes that run Pods, as the Nodes report them. */
+export interface ZoneCapacity {
+  /** Thousandths of processors of the ready nodes in each zone; greater than 0. */
+  readonly zones: ReadonlyMap<string, number>
+  /** Ready nodes without a zone or without allocatable processors. */
+  readonly incomplete: number
 }
 
-/** Reads a Lease as the API server sent it; see `readMeta` for missing fields. */
-function readLease(object: JsonObject): LeaseObject {
-  return { meta: readMeta(object), renewedAt: stringAt(object, 'spec', 'renewTime') }
+const INCOMPLETE = 'incomplete'
+const ZONE = 'zone '
+/** Ten thousand processors. No machine has more, and sums over 5,000 such nodes are exact. */
+const MAX_CPU_MILLIS = 1e7
+
+/** What a Node adds to the capacity. Nodes that are not ready, and nodes of the control plane, add nothing. */
+export function capacityOf({ zone, cpuMillis, controlPlane, readiness }: NodeObject): Totals {
+  if (controlPlane || readiness.status !== 'True') return []
+  const isKnown = zone !== '' && cpuMillis > 0 && cpuMillis <= MAX_CPU_MILLIS
+  return isKnown ? [[`${ZONE}${zone}`, cpuMillis]] : [[INCOMPLETE, 1]]
 }
 
-/** The fields of a ConfigMap that controllers read: its metadata, and for `kube-root-ca.crt` also its data. */
-interface ConfigMapObject extends MetadataObject {
-  /** Empty for any other ConfigMap. */
-  readonly data: StringMap
-  /** The field `immutable`: the data cannot be changed. */
-  readonly isImmutable: boolean
-}
-
-/** Reads a ConfigMap as the API server sent it; see `readMeta` for missing fields. */
-function readConfigMap(object: JsonObject): ConfigMapObject {
-  const { meta } = readMetadataObject(object)
-  return {
-    meta,
-    data: meta.name === ROOT_CA_CONFIG_MAP ? readStrings(objectAt(object, 'data')) : {},
-    isImmutable: valueAt(object, 'immutable') === true,
-  }
+/** The capacity from the totals of all Nodes. */
+export function readCapacity(totals: ReadonlyMap<string, number>): ZoneCapacity {
+  const zones = [...totals]
+    .filter(([name]) => name.startsWith(ZONE))
+    .map(([name, millis]): [string, number] => [name.slice(ZONE.length), millis])
+  return { zones: new Map(zones), incomplete: totals.get(INCOMPLETE) ?? 0 }
 }

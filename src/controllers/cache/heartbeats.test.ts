@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { FakeClock } from '../../lib/testing/fake-clock.ts'
-import { Heartbeats } from './heartbeats.ts'
+import { Heartbeats } from './object-cache.ts'
 
 test('a heartbeat counts when it changes or is new after the first list, and is forgotten with its object', () => {
   const clock = new FakeClock()

@@ -1,8 +1,8 @@
 import { compareVersions, isRewound } from '../../client/reflector/reflector-state.ts'
+import type { Clock } from '../../lib/clock.ts'
 import type { ObjectMeta } from '../objects/object-meta.ts'
-import type { CollectionName, Objects } from './collections.ts'
-import type { Heartbeats } from './heartbeats.ts'
-import { Tally, type Totals } from './totals.ts'
+import type { CollectionName } from './collection-route.ts'
+import { type Objects, type Totals } from './collections.ts'
 
 /** What a reconcile may read of the cluster. */
 export type View = { readonly [K in CollectionName]: Collection<Objects[K]> }
@@ -213,4 +213,73 @@ interface Collection<T> {
   totals(): ReadonlyMap<string, number>
   /** When the heartbeat of an object was last seen to change, milliseconds since the epoch; undefined: never. */
   heardAt(key: string): number | undefined
+}
+
+/**
+ * When the heartbeats of a collection were last seen to change, in milliseconds since the epoch by the clock of
+ * this replica, because the time in a heartbeat comes from its sender's clock. Deleted objects are forgotten.
+ * Objects of the first list do not count as heartbeats, because they may be of any age.
+ */
+export class Heartbeats<T> {
+  readonly #textOf: (object: T) => string
+  readonly #clock: Pick<Clock, 'now'>
+  readonly #heardAt = new Map<string, number>()
+  #isListed = false
+
+  /** `textOf`: the field that a sender changes with each heartbeat; empty for an object without one. */
+  constructor(textOf: (object: T) => string, clock: Pick<Clock, 'now'>) {
+    this.#textOf = textOf
+    this.#clock = clock
+  }
+
+  /** Undefined: no heartbeat was seen. */
+  heardAt(key: string): number | undefined {
+    return this.#heardAt.get(key)
+  }
+
+  /** The first list is complete: changed and new objects count as heartbeats from now on. */
+  listed(): void {
+    this.#isListed = true
+  }
+
+  changed(key: string, before: T | undefined, after: T | undefined): void {
+    const text = after === undefined ? '' : this.#textOf(after)
+    if (text === '') this.#heardAt.delete(key)
+    else if (this.#isListed && (before === undefined || this.#textOf(before) !== text)) {
+      this.#heardAt.set(key, this.#clock.now())
+    }
+  }
+}
+
+/**
+ * Sums over a collection, updated with each change, so that no reconcile has to read all objects. Amounts are
+ * whole numbers, so that a sum does not depend on the order of additions. A total to which no object adds is
+ * absent.
+ */
+export class Tally<T> {
+  readonly #totalsOf: (object: T) => Totals
+  readonly #sums = new Map<string, { amount: number; objects: number }>()
+  readonly totals = new Map<string, number>()
+
+  constructor(totalsOf: (object: T) => Totals) {
+    this.#totalsOf = totalsOf
+  }
+
+  changed(before: T | undefined, after: T | undefined): void {
+    if (before !== undefined) this.#add(this.#totalsOf(before), -1)
+    if (after !== undefined) this.#add(this.#totalsOf(after), 1)
+  }
+
+  #add(totals: Totals, sign: 1 | -1): void {
+    for (const [name, amount] of totals) {
+      const sum = this.#sums.getOrInsertComputed(name, () => ({ amount: 0, objects: 0 }))
+      sum.amount += sign * amount
+      sum.objects += sign
+      this.totals.set(name, sum.amount)
+      if (sum.objects === 0) {
+        this.#sums.delete(name)
+        this.totals.delete(name)
+      }
+    }
+  }
 }

@@ -1,7 +1,8 @@
+import { isDeepEqual } from '../../lib/equal.ts'
 import type { NodeObject } from '../objects/node-object.ts'
+import type { StringMap } from '../objects/object-meta.ts'
 import type { PodObject } from '../objects/pod-object.ts'
 import type { ServiceObject } from '../objects/service-object.ts'
-import type { StringMap } from '../objects/string-map.ts'
 import { labelGroup, nodeGroup } from './collections.ts'
 import type { ObjectChange, View } from './object-cache.ts'
 
@@ -49,4 +50,26 @@ export function podsOfNode(facts: (node: NodeObject) => unknown): Affects<NodeOb
     const isSame = before && after && facts(before) === facts(after)
     return isSame ? [] : [...view.pods.group(nodeGroup(key))].map(({ meta }) => meta.key)
   }
+}
+
+/** Keys of the Services that select the Pod before or after the change; none if no endpoint field changed. */
+export function servicesOfPodChange(
+  change: ObjectChange<PodObject>,
+  view: View,
+): readonly string[] {
+  const { before, after } = change
+  if (
+    before !== undefined &&
+    after !== undefined &&
+    isDeepEqual(endpointFields(before), endpointFields(after))
+  ) {
+    return []
+  }
+  const pods = [before, after].filter((pod) => pod !== undefined)
+  return pods.flatMap((pod) => servicesOf(pod, view))
+}
+
+/** The fields of a Pod on which endpoints depend: without the rest of `metadata`, which changes at every write. */
+function endpointFields({ meta, ...rest }: PodObject): unknown {
+  return { ...rest, uid: meta.uid, labels: meta.labels }
 }

@@ -1,4 +1,5 @@
-import type { CollectionName, Objects } from '../cache/collections.ts'
+import type { CollectionName } from '../cache/collection-route.ts'
+import type { Objects } from '../cache/collections.ts'
 import type { View } from '../cache/object-cache.ts'
 import type { Affects } from '../cache/selection.ts'
 import type { Write } from './write.ts'

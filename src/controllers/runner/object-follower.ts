@@ -6,8 +6,8 @@ import type { ReflectorTiming } from '../../client/reflector/reflector-context.t
 import type { Clock } from '../../lib/clock.ts'
 import { isJsonObject } from '../../lib/json.ts'
 import type { Random } from '../../lib/random.ts'
-import type { CollectionName, Objects } from '../cache/collections.ts'
-import { COLLECTIONS, pathOf } from '../cache/collections.ts'
+import type { CollectionName } from '../cache/collection-route.ts'
+import { COLLECTIONS, type Objects, pathOf } from '../cache/collections.ts'
 
 /** The callbacks for the changes of a collection. */
 export interface FollowHandlers<T> {

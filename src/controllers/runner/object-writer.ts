@@ -1,13 +1,16 @@
 import type { ApiClient } from '../../client/http/api-client.ts'
-import type { ApiFailure, ApiResult } from '../../client/http/failure.ts'
-import { statusFailure } from '../../client/http/failure.ts'
-import type { JsonObject } from '../../lib/json.ts'
-import { arrayAt, isJsonObject, objectAt, stringAt } from '../../lib/json.ts'
-import type { CollectionName } from '../cache/collections.ts'
+import { type ApiFailure, type ApiResult, statusFailure } from '../../client/http/failure.ts'
+import { arrayAt, isJsonObject, type JsonObject, objectAt, stringAt } from '../../lib/json.ts'
+import type { CollectionName } from '../cache/collection-route.ts'
 import { pathOf } from '../cache/collections.ts'
 import type { ObjectMeta } from '../objects/object-meta.ts'
-import type { Deletion, ObjectIdentity, Patch, Write } from './write.ts'
-import { completeBody } from './write.ts'
+import {
+  completeBody,
+  type Deletion,
+  type ObjectIdentity,
+  type Patch,
+  type Write,
+} from './write.ts'
 
 /** The verbs of an API client that controllers need to write. */
 export type WritingClient = Pick<ApiClient, 'get' | 'create' | 'patch' | 'remove'>

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { FakeClock } from '../../lib/testing/fake-clock.ts'
 import type { ObjectChange } from '../cache/object-cache.ts'
-import { type EndpointsObject, readEndpoints } from '../objects/endpoints-object.ts'
+import { type EndpointsObject, readEndpoints } from '../objects/plain-objects.ts'
 import { rawEndpoints } from '../testing/fixtures.ts'
 import type { ObjectFollower } from './object-follower.ts'
 import { SharedCollection } from './runner.ts'

@@ -1,5 +1,6 @@
 import type { JsonObject } from '../../lib/json.ts'
-import type { CollectionName } from '../cache/collections.ts'
+import { coreEvent, eventNamespace } from '../../resources/core-event.ts'
+import type { CollectionName } from '../cache/collection-route.ts'
 import type { ObjectMeta } from '../objects/object-meta.ts'
 
 /** A new object. */
@@ -74,4 +75,53 @@ export type Write = Create | Patch | Deletion | EventWrite
 /** The body that a patch is sent with. Rejects when `complete` does. */
 export async function completeBody({ body, complete }: Patch): Promise<JsonObject> {
   return complete === undefined ? body : complete(body)
+}
+
+/** A patch of the status, which merges its conditions by type. */
+export function statusPatch(
+  collection: CollectionName,
+  meta: ObjectMeta,
+  status: JsonObject,
+): Patch {
+  return { verb: 'patch', collection, meta, subresource: 'status', body: { status } }
+}
+
+/** The content of an Event. */
+export interface EventContent {
+  /** The name of the controller that reports the Event. */
+  readonly controller: string
+  readonly type: 'Normal' | 'Warning'
+  /** One word in CamelCase. */
+  readonly reason: string
+  /** One sentence. */
+  readonly message: string
+}
+
+/** The object that an Event is about. */
+export interface EventSubject {
+  readonly apiVersion: string
+  readonly kind: string
+  readonly meta: ObjectMeta
+}
+
+/** The write of an Event about `subject`. `now`: milliseconds since the epoch. */
+export function eventWrite(subject: EventSubject, content: EventContent, now: number): EventWrite {
+  const { apiVersion, kind, meta } = subject
+  const { controller, type, reason, message } = content
+  const { name, uid, version } = meta
+  const namespace = meta.namespace || undefined
+  const regarding = { apiVersion, kind, name, namespace, uid, resourceVersion: version }
+  const seen = { first: now, last: now, count: 1 }
+  return {
+    verb: 'record',
+    namespace: eventNamespace(regarding),
+    body: coreEvent({
+      regarding,
+      type,
+      reason,
+      message,
+      component: `${controller}-controller`,
+      ...seen,
+    }),
+  }
 }

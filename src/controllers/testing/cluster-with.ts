@@ -1,5 +1,5 @@
 import type { JsonObject } from '../../lib/json.ts'
-import type { CollectionName } from '../cache/collections.ts'
+import type { CollectionName } from '../cache/collection-route.ts'
 import { createFakeCluster, type FakeCluster } from './fake-cluster.ts'
 
 /** An object and the collection that holds it. */

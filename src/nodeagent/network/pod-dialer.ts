@@ -3,7 +3,7 @@ import type { Duplex } from 'node:stream'
 import { NodeProxyError } from '../../lib/error.ts'
 import { createForwardingClient } from '../../streams/forwarding-client.ts'
 import { type PodDialer, StreamRefusal } from '../../streams/node-streams.ts'
-import { namespaceNamed } from './namespace.ts'
+import { namespaceNamed } from '../system/namespace.ts'
 
 const PROGRAM = new URL('./pod-dialer-main.ts', import.meta.url).pathname
 

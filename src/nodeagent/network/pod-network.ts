@@ -4,17 +4,21 @@ import { NodeProxyError } from '../../lib/error.ts'
 import { contentHash } from '../../lib/hash.ts'
 import { type Cidr, familyOf, type IpAddress } from '../../lib/ip.ts'
 import { sleep } from '../../lib/sleep.ts'
-import { killProcess } from '../system/kill-process.ts'
-import { runCommand } from '../system/run-command.ts'
-import { isOwnNamespace, NAMESPACE_FOLDER, type Namespace, namespaceNamed } from './namespace.ts'
-import { gatewayOf } from './next-address.ts'
+import {
+  isOwnNamespace,
+  NAMESPACE_FOLDER,
+  type Namespace,
+  namespaceNamed,
+} from '../system/namespace.ts'
+import { killProcess, runCommand } from '../system/run-command.ts'
+import { gatewayOf } from './pod-addresses.ts'
 
 const MAX_LENGTH = 200
 
 const PAUSE_MS = 10
 const MAX_ATTEMPTS = 500
 
-export interface PodNetworkOptions {
+interface PodNetworkOptions {
   readonly clock: Clock
   readonly node: Namespace
   readonly nodeName: string

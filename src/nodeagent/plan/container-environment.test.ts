@@ -2,8 +2,7 @@ import { expect, test } from 'vitest'
 import type { IpAddress } from '../../lib/ip.ts'
 import type { JsonObject } from '../../lib/json.ts'
 import { containers, podPlan } from '../testing/pod-story.ts'
-import { containerEnvironment, type RuntimeValues } from './container-environment.ts'
-import { expand } from './expand.ts'
+import { containerEnvironment, expand, type RuntimeValues } from './container-environment.ts'
 
 const RUNTIME: RuntimeValues = {
   podIPs: ['10.0.0.7' as IpAddress, 'fd00::7' as IpAddress],

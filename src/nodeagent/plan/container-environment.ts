@@ -1,7 +1,6 @@
 import { quote } from '../../lib/quote.ts'
 import type { ContainerPlan } from './container-plan.ts'
 import { type EnvironmentEntry, isVariableName, type ObjectReference } from './environment-plan.ts'
-import { expand } from './expand.ts'
 import { fieldValue, type PodLocation } from './pod-field.ts'
 import type { PodPlan } from './pod-plan.ts'
 
@@ -14,7 +13,7 @@ export interface RuntimeValues extends PodLocation {
 }
 
 /** The environment of a container, or the problem of a reference that prevents its start. */
-export type ContainerEnvironment =
+type ContainerEnvironment =
   | { readonly problem: string }
   | {
       readonly variables: ReadonlyMap<string, string>
@@ -102,4 +101,26 @@ function skippedKeys(source: ObjectReference, names: readonly string[]): string 
 /** `secret "db"`. */
 function nameOf({ resource, name }: ObjectReference): string {
   return `${resource === 'secrets' ? 'secret' : 'configmap'} ${quote(name)}`
+}
+
+/** The limit of the kernel for one argument or variable, in bytes; characters are counted. */
+const MAX_EXPANDED_LENGTH = 128 << 10
+
+const REFERENCE = /\$(?:\$|\(([^()]*)\))/g
+
+/**
+ * Replaces `$(NAME)` by the variable's value, as Kubernetes does in commands
+ * and environments: `$$` stands for `$`, and a reference to an unknown variable stays as it is.
+ * @throws RangeError when the result is too long for the kernel: variables that use each other twice double in length
+ */
+export function expand(text: string, variables: ReadonlyMap<string, string>): string {
+  let length = 0
+  return text.replace(REFERENCE, (found: string, name: string | undefined) => {
+    const value = name === undefined ? '$' : (variables.get(name) ?? found)
+    length += value.length
+    if (length > MAX_EXPANDED_LENGTH) {
+      throw new RangeError(`${quote(text)} grows beyond ${MAX_EXPANDED_LENGTH} bytes`)
+    }
+    return value
+  })
 }

@@ -1,3 +1,4 @@
+import { posix } from 'node:path'
 import {
   arrayAt,
   type Json,
@@ -7,16 +8,14 @@ import {
   stringAt,
   valueAt,
 } from '../../lib/json.ts'
+import { quote } from '../../lib/quote.ts'
 import {
   type EnvironmentEntry,
   type EnvironmentSource,
   readEnvironment,
   readEnvironmentSources,
 } from './environment-plan.ts'
-import { type MountPlan, readMounts } from './mount-plan.ts'
-import { type Handler, PROBE_KINDS, type ProbeKind, type ProbePlan } from './probe-plan.ts'
-import { readUser, type UserPlan } from './user-plan.ts'
-import type { VolumePlan } from './volume-plan.ts'
+import { mountPathFault, pathFault, type VolumePlan } from './volume-plan.ts'
 
 /** One day: the limit for all times of a probe. */
 const MAX_SECONDS = 86_400
@@ -45,7 +44,7 @@ export interface ContainerPlan {
 }
 
 /** The Pod that a container belongs to. */
-export interface ContainerSource {
+interface ContainerSource {
   /** The path of the container: `spec.containers[0]`. */
   readonly at: string
   /** `spec` of the Pod. */
@@ -195,4 +194,137 @@ function portNumber(container: Json, port: Json | undefined): number | undefined
   const value = typeof port === 'string' ? (valueAt(named, 'containerPort') ?? port) : port
   const number = Number(value ?? Number.NaN)
   return Number.isInteger(number) && number >= 1 && number <= 65_535 ? number : undefined
+}
+
+/** The user and group of a container; undefined: those of the node agent. */
+export interface UserPlan {
+  readonly uid: number | undefined
+  readonly gid: number | undefined
+  /** Supplementary groups: `fsGroup` and `supplementalGroups` of the Pod. */
+  readonly groups: readonly number[]
+}
+
+const MAX_ID = 2 ** 31 - 1
+
+/**
+ * Reads `runAsUser`, `runAsGroup` and `runAsNonRoot`, each from the `securityContext` of the container, or else
+ * of the Pod, and the groups of the Pod. Adds problems to `faults`.
+ */
+function readUser(container: Json, spec: JsonObject, faults: string[]): UserPlan {
+  const read = (key: string): Json | undefined =>
+    valueAt(container, 'securityContext', key) ?? valueAt(spec, 'securityContext', key)
+  const checked = (value: Json | undefined, key: string): number | undefined => {
+    if (value === undefined || isId(value)) return value
+    faults.push(`securityContext.${key} must be a user or group id`)
+    return undefined
+  }
+  const id = (key: string): number | undefined => checked(read(key), key)
+  const [uid, gid] = [id('runAsUser'), id('runAsGroup')]
+  if (read('runAsNonRoot') === true && (uid ?? 0) === 0) {
+    faults.push('securityContext.runAsNonRoot: set runAsUser to another user than 0')
+  }
+  const fsGroup = checked(valueAt(spec, 'securityContext', 'fsGroup'), 'fsGroup')
+  const others = arrayAt(spec, 'securityContext', 'supplementalGroups').map((value) =>
+    checked(value, 'supplementalGroups'),
+  )
+  const groups = [fsGroup, ...others].filter((group) => group !== undefined)
+  return { uid, gid, groups: [...new Set(groups)] }
+}
+
+/** `fsGroup` of a Pod; an invalid one is a fault of its containers. */
+export function readGroup(spec: JsonObject): number | undefined {
+  const group = valueAt(spec, 'securityContext', 'fsGroup')
+  return isId(group) ? group : undefined
+}
+
+function isId(value: Json | undefined): value is number {
+  return typeof value === 'number' && Number.isInteger(value) && value >= 0 && value <= MAX_ID
+}
+
+/** `startup` is the probe in the field `startupProbe`, and so on. */
+export type ProbeKind = 'startup' | 'liveness' | 'readiness'
+
+/** All of them. */
+export const PROBE_KINDS = ['startup', 'liveness', 'readiness'] as const
+
+/** What a probe or a hook does: runs a command in the container, or connects to the Pod, never to other hosts. */
+export type Handler =
+  | { readonly kind: 'exec'; readonly command: readonly string[] }
+  /** `host` as below. */
+  | { readonly kind: 'tcp'; readonly port: number; readonly host: string }
+  | {
+      readonly kind: 'http'
+      readonly port: number
+      /** Empty: the Pod's address. */
+      readonly host: string
+      /** HTTPS, with any certificate. */
+      readonly isSecure: boolean
+      readonly path: string
+      readonly headers: readonly (readonly [name: string, value: string])[]
+    }
+
+/** A probe of a container. */
+export interface ProbePlan {
+  readonly handler: Handler
+  /** From the start of the container to the first probe. */
+  readonly initialDelayMs: number
+  readonly periodMs: number
+  readonly timeoutMs: number
+  /** The probe counts as succeeded after this many successes in a row. */
+  readonly successThreshold: number
+  /** The probe counts as failed after this many failures in a row. */
+  readonly failureThreshold: number
+  /** The time between SIGTERM and SIGKILL when this probe ends the container; undefined: that of the Pod. */
+  readonly graceMs: number | undefined
+}
+
+/** A volume in the files of a container. */
+export interface MountPlan {
+  readonly volume: VolumePlan
+  /** Absolute, without `..` and a slash at its end. */
+  readonly path: string
+  /** Volumes of files always are. */
+  readonly isReadOnly: boolean
+  /** A file or folder of the volume; empty: all of it. */
+  readonly subPath: string
+}
+
+/** The container whose mounts are read. */
+interface MountSource {
+  readonly container: Json
+  /** `spec.containers[0]`. */
+  readonly at: string
+  readonly volumes: readonly VolumePlan[]
+  readonly faults: string[]
+}
+
+/** Reads `volumeMounts`. Those that cannot be made are added to `faults`. */
+function readMounts({ container, at, volumes, faults }: MountSource): readonly MountPlan[] {
+  const taken = new Set<string>()
+  return arrayAt(container, 'volumeMounts').flatMap((mount, index) => {
+    const field = `${at}.volumeMounts[${index}]`
+    const refuse = (words: string): void => void faults.push(`${field}${words}`)
+    const name = stringAt(mount, 'name')
+    const volume = volumes.find((one) => one.name === name)
+    const written = stringAt(mount, 'mountPath')
+    const wrong = mountPathFault(written)
+    const path = posix.join('/', written, '.').replace(/(.)\/$/u, '$1')
+    if (volume === undefined) refuse(`.name: there is no volume ${quote(name)}`)
+    if (wrong !== undefined) refuse(`.mountPath ${wrong}: ${quote(written)}`)
+    else if (taken.has(path)) refuse(`.mountPath is that of another mount: ${quote(written)}`)
+    taken.add(path)
+    if (stringAt(mount, 'subPathExpr') !== '') refuse('.subPathExpr is not supported: use subPath')
+    const subPath = stringAt(mount, 'subPath')
+    const subFault = subPath === '' ? undefined : pathFault(subPath)
+    if (subFault !== undefined) refuse(`.subPath ${subFault}: ${quote(subPath)}`)
+    if (volume === undefined) return []
+    const isEmpty = volume.kind === 'empty'
+    if (isEmpty && subPath !== '') {
+      refuse(
+        '.subPath: processes of a Pod could replace parts of an emptyDir by links; mount it all',
+      )
+    }
+    const isReadOnly = !isEmpty || valueAt(mount, 'readOnly') === true
+    return [{ volume, path, isReadOnly, subPath }]
+  })
 }

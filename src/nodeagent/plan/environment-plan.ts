@@ -22,7 +22,7 @@ export interface ObjectReference {
 }
 
 /** `configMapKeyRef` or `secretKeyRef`. */
-export interface KeyReference extends ObjectReference {
+interface KeyReference extends ObjectReference {
   readonly key: string
 }
 

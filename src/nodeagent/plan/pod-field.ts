@@ -2,7 +2,7 @@ import type { IpAddress } from '../../lib/ip.ts'
 import { type JsonObject, stringAt } from '../../lib/json.ts'
 
 /** A Pod whose fields are read: a `PodPlan`. */
-export interface PodFields {
+interface PodFields {
   readonly namespace: string
   readonly name: string
   readonly uid: string

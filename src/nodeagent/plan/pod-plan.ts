@@ -1,8 +1,6 @@
 import { arrayAt, type JsonObject, objectAt, stringAt, valueAt } from '../../lib/json.ts'
-import { type ContainerPlan, readContainer } from './container-plan.ts'
-import { readVolumes } from './read-volumes.ts'
-import { readGroup } from './user-plan.ts'
-import type { VolumePlan } from './volume-plan.ts'
+import { type ContainerPlan, readContainer, readGroup } from './container-plan.ts'
+import { readVolumes, type VolumePlan } from './volume-plan.ts'
 
 /** `spec.restartPolicy`: when a container that has ended is started again. */
 export type RestartPolicy = 'Always' | 'OnFailure' | 'Never'

@@ -3,8 +3,7 @@ import { type ApiResult, statusFailure } from '../../client/http/failure.ts'
 import type { JsonObject } from '../../lib/json.ts'
 import { FakeClock } from '../../lib/testing/fake-clock.ts'
 import { podPlan } from '../testing/pod-story.ts'
-import { EventRecorder } from './event-recorder.ts'
-import type { EventText } from './pod-events.ts'
+import { EventRecorder, type EventText } from './event-recorder.ts'
 
 function stage(patched: ApiResult<unknown> = { ok: true, value: {} }) {
   const sent: (readonly [string, JsonObject])[] = []

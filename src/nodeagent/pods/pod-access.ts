@@ -6,13 +6,18 @@ import {
   type RunningCommand,
   StreamRefusal,
 } from '../../streams/node-streams.ts'
-import { type LogProgress, logFiles, previousLog } from '../logs/container-log.ts'
-import { LogCursor } from '../logs/log-cursor.ts'
-import { type LogEntry, logTime } from '../logs/log-entry.ts'
-import { isOwnNamespace } from '../network/namespace.ts'
 import { openPodDialer } from '../network/pod-dialer.ts'
 import type { PodPlan } from '../plan/pod-plan.ts'
+import {
+  LogCursor,
+  type LogEntry,
+  type LogProgress,
+  logFiles,
+  logTime,
+  previousLog,
+} from '../process/container-log.ts'
 import { podMark } from '../process/launch.ts'
+import { isOwnNamespace } from '../system/namespace.ts'
 import type { NodeTools } from './node-tools.ts'
 import type { PodProcesses } from './pod-processes.ts'
 

@@ -1,13 +1,12 @@
 import { messageOf } from '../../lib/error.ts'
 import type { IpAddress } from '../../lib/ip.ts'
-import type { ContainerPlan } from '../plan/container-plan.ts'
+import type { ContainerPlan, Handler } from '../plan/container-plan.ts'
 import type { PodPlan } from '../plan/pod-plan.ts'
-import type { Handler } from '../plan/probe-plan.ts'
 import type { PodAction, PodEvent, ProbeResult } from '../state/pod-event.ts'
 import { PodVolumes } from '../volumes/pod-volumes.ts'
+import { FAILED_MOUNT } from './event-recorder.ts'
 import type { NodeTools } from './node-tools.ts'
 import { PodAccess } from './pod-access.ts'
-import { FAILED_MOUNT } from './pod-events.ts'
 import { PodProcesses } from './pod-processes.ts'
 
 /** Carries out the actions for one Pod and emits their results as events. Never rejects. */

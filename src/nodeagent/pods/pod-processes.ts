@@ -10,14 +10,12 @@ import {
   type RunningCommand,
   StreamRefusal,
 } from '../../streams/node-streams.ts'
-import { type ContainerLog, type LogProgress, openContainerLog } from '../logs/container-log.ts'
-import { containerEnvironment } from '../plan/container-environment.ts'
-import type { ContainerPlan } from '../plan/container-plan.ts'
+import { containerEnvironment, expand } from '../plan/container-environment.ts'
+import type { ContainerPlan, MountPlan } from '../plan/container-plan.ts'
 import type { ObjectReference } from '../plan/environment-plan.ts'
-import { expand } from '../plan/expand.ts'
-import type { MountPlan } from '../plan/mount-plan.ts'
 import type { PodPlan } from '../plan/pod-plan.ts'
 import { startAttached, startInTerminal } from '../process/attached-process.ts'
+import { type ContainerLog, type LogProgress, openContainerLog } from '../process/container-log.ts'
 import {
   type ContainerProcess,
   type ProcessOutputs,

@@ -10,10 +10,15 @@ import {
 } from '../../resources/status-condition.ts'
 import type { ContainerPlan } from '../plan/container-plan.ts'
 import type { PodPlan } from '../plan/pod-plan.ts'
-import { outcomeOf, phaseOf } from '../state/phase.ts'
-import type { ContainerEnd, ContainerState, PodState } from '../state/pod-state.ts'
+import {
+  type ContainerEnd,
+  type ContainerState,
+  isToRun,
+  outcomeOf,
+  type PodState,
+  phaseOf,
+} from '../state/pod-state.ts'
 import { isReady, isStarted } from '../state/probing.ts'
-import { isToRun } from '../state/restart.ts'
 
 /** What the status depends on in addition to the Pod. */
 export interface StatusContext extends ConditionsContext {

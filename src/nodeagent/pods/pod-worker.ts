@@ -7,21 +7,24 @@ import {
   hasOwnResolver,
   readPodDns,
 } from '../../resources/resolver/pod-dns.ts'
-import type { ContainerPlan } from '../plan/container-plan.ts'
-import type { MountPlan } from '../plan/mount-plan.ts'
+import type { ContainerPlan, MountPlan } from '../plan/container-plan.ts'
 import { type PodPlan, readPod } from '../plan/pod-plan.ts'
 import type { FilesVolume } from '../plan/volume-plan.ts'
 import { advance, isFinished } from '../state/advance.ts'
 import type { PodAction, PodEvent } from '../state/pod-event.ts'
-import { type ContainerState, newProbes, type PodState } from '../state/pod-state.ts'
+import {
+  afterEnd,
+  afterRefusal,
+  type ContainerState,
+  newProbes,
+  type PodState,
+} from '../state/pod-state.ts'
 import { judged } from '../state/probing.ts'
-import { afterEnd, afterRefusal } from '../state/restart.ts'
 import { restorePodState } from '../state/restore.ts'
-import { EventRecorder } from './event-recorder.ts'
+import { EventRecorder, faultTexts, textOfAction, textOfEvent } from './event-recorder.ts'
 import type { NodeTools } from './node-tools.ts'
 import { type PodAccess, podPath } from './pod-access.ts'
 import { PodEffects } from './pod-effects.ts'
-import { faultTexts, textOfAction, textOfEvent } from './pod-events.ts'
 import { podStatus } from './pod-status.ts'
 import { StatusWriter } from './status-writer.ts'
 

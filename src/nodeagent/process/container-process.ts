@@ -3,7 +3,7 @@ import { stat } from 'node:fs/promises'
 import { constants } from 'node:os'
 import type { Writable } from 'node:stream'
 import { findProgram } from '../system/find-program.ts'
-import { killGroup } from '../system/kill-process.ts'
+import { killGroup } from '../system/run-command.ts'
 import { type Launch, launchWords } from './launch.ts'
 
 /** A program to be run for a Pod. */
@@ -28,7 +28,7 @@ export interface ProcessOutputs {
 }
 
 /** How a process ended. */
-export interface ProcessEnd {
+interface ProcessEnd {
   readonly exitCode: number
   /** The number of the signal that ended it, or 0. */
   readonly signal: number
@@ -48,7 +48,7 @@ export interface ContainerProcess {
 }
 
 /** The arguments for `spawn`. */
-export interface PreparedProcess {
+interface PreparedProcess {
   readonly words: readonly string[]
   readonly options: { readonly cwd: string; readonly env: Readonly<Record<string, string>> }
 }

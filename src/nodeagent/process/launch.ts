@@ -1,5 +1,5 @@
-import { namespacePath } from '../network/namespace.ts'
-import type { UserPlan } from '../plan/user-plan.ts'
+import type { UserPlan } from '../plan/container-plan.ts'
+import { namespacePath } from '../system/namespace.ts'
 
 const NAME = 'ORCH_POD'
 

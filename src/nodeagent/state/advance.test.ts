@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { containers, PodStory, podPlan } from '../testing/pod-story.ts'
 import { isFinished } from './advance.ts'
-import { phaseOf } from './phase.ts'
+import { phaseOf } from './pod-state.ts'
 import { isReady } from './probing.ts'
 
 const probe = { tcpSocket: { port: 80 }, periodSeconds: 5 }

@@ -1,16 +1,16 @@
+import { PROBE_KINDS } from '../plan/container-plan.ts'
 import type { PodPlan } from '../plan/pod-plan.ts'
-import { PROBE_KINDS } from '../plan/probe-plan.ts'
-import { outcomeOf } from './phase.ts'
 import type { PodAction } from './pod-event.ts'
-import type {
-  ContainerState,
-  ContainerStop,
-  NetworkState,
-  PodState,
-  VolumesState,
+import {
+  type ContainerState,
+  type ContainerStop,
+  isToRun,
+  type NetworkState,
+  outcomeOf,
+  type PodState,
+  type VolumesState,
 } from './pod-state.ts'
 import { beginTurn, runProbes, type Turn } from './probing.ts'
-import { isToRun } from './restart.ts'
 
 /** The next state of a Pod, and what to do. */
 export interface Advance {

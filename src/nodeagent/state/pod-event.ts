@@ -1,5 +1,5 @@
 import type { IpAddress } from '../../lib/ip.ts'
-import type { ProbeKind } from '../plan/probe-plan.ts'
+import type { ProbeKind } from '../plan/container-plan.ts'
 
 /** An action for a Pod; its result is reported as a `PodEvent`. */
 export type PodAction =

@@ -1,7 +1,6 @@
 import type { IpAddress } from '../../lib/ip.ts'
-import type { ContainerPlan } from '../plan/container-plan.ts'
-import type { PodPlan } from '../plan/pod-plan.ts'
-import { PROBE_KINDS, type ProbeKind } from '../plan/probe-plan.ts'
+import { type ContainerPlan, PROBE_KINDS, type ProbeKind } from '../plan/container-plan.ts'
+import type { PodPlan, RestartPolicy } from '../plan/pod-plan.ts'
 
 /** The state of a Pod on this node. Times are milliseconds since the epoch. */
 export interface PodState {
@@ -36,7 +35,7 @@ export interface VolumesState {
 }
 
 /** The stop of a Pod. */
-export interface PodStop {
+interface PodStop {
   /** When running containers get SIGKILL. */
   readonly deadline: number
 }
@@ -140,4 +139,79 @@ export function newProbes({ probes }: ContainerPlan, now: number): ContainerStat
     states[kind] = { nextAt, isBusy: false, passes: 0, failures: 0, verdict: 'unknown' }
   }
   return states
+}
+
+const FIRST_DELAY_MS = 10_000
+const MAX_DELAY_MS = 300_000
+/** A run of this length does not count as a crash: the container is restarted at once. */
+const LONG_RUN_MS = 600_000
+
+/** Whether a container that is not running is to be started, now or later. */
+export function isToRun(policy: RestartPolicy, { end }: ContainerState): boolean {
+  if (end === undefined || policy === 'Always') return true
+  return policy === 'OnFailure' && end.exitCode !== 0
+}
+
+/**
+ * The container after its process ended. The first restart comes at once, later
+ * ones after 10 s, 20 s, … 5 min, until one run lasted ten minutes.
+ */
+export function afterEnd(
+  state: ContainerState,
+  { exitCode, signal }: { readonly exitCode: number; readonly signal: number },
+  now: number,
+): ContainerState {
+  const { startedAt } = state
+  const code = signal === 0 ? exitCode : 128 + signal
+  const reason = code === 0 ? 'Completed' : 'Error'
+  const end = { exitCode: code, signal, reason, message: '', startedAt, finishedAt: now }
+  const delayMs = now - startedAt >= LONG_RUN_MS ? 0 : state.delayMs
+  return {
+    ...state,
+    phase: 'idle',
+    pid: 0,
+    end,
+    endBefore: state.end,
+    stop: undefined,
+    probes: {},
+    retryAt: now + delayMs,
+    delayMs: longer(delayMs),
+  }
+}
+
+/** The container after its process could not be started. */
+export function afterRefusal(state: ContainerState, refusal: string, now: number): ContainerState {
+  const delayMs = longer(state.delayMs)
+  return { ...state, phase: 'idle', refusal, delayMs, retryAt: now + delayMs }
+}
+
+function longer(delayMs: number): number {
+  return delayMs === 0 ? FIRST_DELAY_MS : Math.min(MAX_DELAY_MS, 2 * delayMs)
+}
+
+/** `status.phase`. */
+export type Phase = 'Pending' | 'Running' | 'Succeeded' | 'Failed'
+
+/** `status.phase`, by the rules of Kubernetes (kubelet, getPhase). */
+export function phaseOf(plan: PodPlan, state: PodState): Phase {
+  const outcome = outcomeOf(plan, state)
+  if (outcome !== undefined) return outcome
+  return state.containers.some(hasNeverRun) ? 'Pending' : 'Running'
+}
+
+/** How the Pod ended; undefined while a container runs or may run again. */
+export function outcomeOf(
+  { restartPolicy }: PodPlan,
+  { containers, outcome }: PodState,
+): 'Succeeded' | 'Failed' | undefined {
+  if (outcome !== undefined) return outcome
+  if (restartPolicy === 'Always' || containers.length === 0) return undefined
+  if (containers.some((one) => one.phase !== 'idle' || one.end === undefined)) return undefined
+  if (containers.every(({ end }) => end?.exitCode === 0)) return 'Succeeded'
+  return restartPolicy === 'Never' ? 'Failed' : undefined
+}
+
+/** Whether the container has never run. */
+function hasNeverRun({ phase, end }: ContainerState): boolean {
+  return phase !== 'running' && end === undefined
 }

@@ -1,5 +1,4 @@
-import type { ContainerPlan } from '../plan/container-plan.ts'
-import type { ProbeKind, ProbePlan } from '../plan/probe-plan.ts'
+import type { ContainerPlan, ProbeKind, ProbePlan } from '../plan/container-plan.ts'
 import type { PodAction, ProbeResult } from './pod-event.ts'
 import type { ContainerState, ProbeState } from './pod-state.ts'
 

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { PodStory, podObject, podPlan } from '../testing/pod-story.ts'
-import { phaseOf } from './phase.ts'
+import { phaseOf } from './pod-state.ts'
 import { restorePodState } from './restore.ts'
 
 const RUNNING = {

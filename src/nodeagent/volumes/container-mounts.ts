@@ -12,7 +12,7 @@ import {
 } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { NodeProxyError } from '../../lib/error.ts'
-import type { MountPlan } from '../plan/mount-plan.ts'
+import type { MountPlan } from '../plan/container-plan.ts'
 import { runCommand } from '../system/run-command.ts'
 import { hostPath, layOut, type PlacedMount, placeIn, unmountable } from './mount-layout.ts'
 

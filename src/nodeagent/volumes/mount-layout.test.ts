@@ -2,7 +2,7 @@ import { mkdir, mkdtemp, realpath, rm, symlink, writeFile } from 'node:fs/promis
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test } from 'vitest'
-import type { MountPlan } from '../plan/mount-plan.ts'
+import type { MountPlan } from '../plan/container-plan.ts'
 import type { VolumePlan } from '../plan/volume-plan.ts'
 import { hostPath, layOut, placeIn } from './mount-layout.ts'
 

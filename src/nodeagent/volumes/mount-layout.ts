@@ -2,7 +2,7 @@ import { lstat, realpath } from 'node:fs/promises'
 import { basename, dirname, join, relative } from 'node:path'
 import { NodeProxyError } from '../../lib/error.ts'
 import { quote } from '../../lib/quote.ts'
-import type { MountPlan } from '../plan/mount-plan.ts'
+import type { MountPlan } from '../plan/container-plan.ts'
 
 /** A volume and where a container sees it. Paths are absolute and contain no links. */
 export interface PlacedMount {

@@ -16,8 +16,7 @@ import type {
   ObjectSource,
   VolumePlan,
 } from '../plan/volume-plan.ts'
-import { readObjectValues } from './object-values.ts'
-import { podToken, type TokenTools } from './pod-token.ts'
+import { podToken, readObjectValues, type TokenTools } from './object-values.ts'
 import type { VolumeFolders } from './volume-folders.ts'
 import { type WrittenFile, writeFiles } from './write-files.ts'
 

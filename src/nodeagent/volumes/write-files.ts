@@ -15,7 +15,7 @@ import {
 import { dirname, join } from 'node:path'
 import { NodeProxyError } from '../../lib/error.ts'
 import { quote } from '../../lib/quote.ts'
-import { pathFault } from '../plan/volume-path.ts'
+import { pathFault } from '../plan/volume-plan.ts'
 
 /** A file with its permissions. */
 export interface WrittenFile {

@@ -1,4 +1,5 @@
-import type { CommandFlags, GivenFlags } from '../../settings/command-line.ts'
+import type { GivenFlags } from '../../settings/flags.ts'
+import type { CommandFlags } from '../../settings/table.ts'
 import type { NodeProxyConfiguration } from './fields/configuration.ts'
 
 /** The daemon's command line, parsed. */

@@ -1,6 +1,6 @@
 import type { IpAddress } from '../../lib/ip.ts'
+import type { Settings } from '../../settings/field.ts'
 import type { SocketAddress } from '../../settings/network-types.ts'
-import type { Settings } from '../../settings/settings.ts'
 import type { NodeProxyConfiguration } from './fields/configuration.ts'
 
 /**

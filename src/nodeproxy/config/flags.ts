@@ -1,7 +1,6 @@
 import { parseDuration } from '../../lib/duration.ts'
-import { quote } from '../../lib/quote.ts'
+import type { Problem } from '../../settings/answers.ts'
 import * as flags from '../../settings/flags.ts'
-import type { Problem } from '../../settings/problem.ts'
 import type { CommandLine } from './command-line.ts'
 import { type NodeProxyTable, SETTINGS_TABLE } from './settings-table.ts'
 
@@ -20,17 +19,9 @@ export function parseFlags(
   const { commands, settings, ignored } = parsed.line
   const { 'write-config-to': writeConfigTo, 'init-only': initOnly, wait: text, ...named } = commands
   const wait = text === undefined ? undefined : parseDuration(text)
-  if (text !== undefined && wait === undefined) return { ok: false, problem: durationProblem(text) }
-  return { ok: true, line: { ...named, writeConfigTo, initOnly, wait, settings, ignored } }
-}
-
-function durationProblem(text: string): Problem {
-  const message = 'write a duration such as 30s or 2m'
-  return {
-    code: SETTINGS_TABLE.codes.flag,
-    at: undefined,
-    field: '--wait',
-    message,
-    value: quote(text),
+  if (text !== undefined && wait === undefined) {
+    const remedy = 'write a duration such as 30s or 2m'
+    return { ok: false, problem: flags.flagProblem(SETTINGS_TABLE, '--wait', remedy, text) }
   }
+  return { ok: true, line: { ...named, writeConfigTo, initOnly, wait, settings, ignored } }
 }

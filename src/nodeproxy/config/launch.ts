@@ -1,4 +1,4 @@
-import type { ConfigurationFile } from '../../settings/read-file.ts'
+import type { ConfigurationFile } from '../../settings/configuration-file.ts'
 import type { Logger } from '../../telemetry/logger.ts'
 import type { CommandLine } from './command-line.ts'
 import type { LoadedConfiguration, LoadResult } from './load.ts'

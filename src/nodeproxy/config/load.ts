@@ -1,6 +1,6 @@
-import type { GivenFlags } from '../../settings/command-line.ts'
+import type { ConfigurationFile } from '../../settings/configuration-file.ts'
+import type { GivenFlags } from '../../settings/flags.ts'
 import * as load from '../../settings/load.ts'
-import type { ConfigurationFile } from '../../settings/read-file.ts'
 import type { NodeProxyConfiguration } from './fields/configuration.ts'
 import { type NodeProxyTable, SETTINGS_TABLE } from './settings-table.ts'
 

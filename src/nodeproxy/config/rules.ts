@@ -1,7 +1,7 @@
 import { formatDuration } from '../../lib/duration.ts'
 import type { ModeConflict, ModeDefinition } from '../../modes/definition/mode-definition.ts'
 import type { SocketAddress } from '../../settings/network-types.ts'
-import type * as rules from '../../settings/rules.ts'
+import type * as rules from '../../settings/table.ts'
 import type { NodeProxyConfiguration } from './fields/configuration.ts'
 
 type Conflict = rules.Conflict<NodeProxyConfiguration>

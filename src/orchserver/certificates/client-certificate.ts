@@ -1,3 +1,4 @@
+import { MASTERS } from '../../auth/user.ts'
 import type { Clock } from '../../lib/clock.ts'
 import { type KeptCertificate, type KeptKind, keptCertificate } from './kept-certificate.ts'
 
@@ -48,6 +49,20 @@ function kindOf({ file, user, groups }: CertifiedClient): KeptKind {
     async issue(issuer, key, now) {
       const { issueClient } = await import('./issue.ts')
       return issueClient({ issuer, key, user, groups, life: YEAR }, now)
+    },
+  }
+}
+
+/** The user of the kubeconfig that is written at every start. */
+export const ADMIN = 'orch-admin'
+
+/** The client certificate of the administrator, kept beside the authority and renewed in time. */
+export function adminCertificate(options: ClientCertificateOptions): ClientCertificateSource {
+  const source = clientCertificate({ file: 'admin', user: ADMIN, groups: [MASTERS] }, options)
+  return {
+    async current() {
+      const { cert, key } = await source.current()
+      return { cert, key }
     },
   }
 }

@@ -4,8 +4,7 @@ import { join } from 'node:path'
 import { expect, it } from 'vitest'
 import { systemClock } from '../../lib/clock.ts'
 import { newFolder } from '../testing/new-folder.ts'
-import { givenCertificate } from './given-certificate.ts'
-import { madeCertificate } from './made-certificate.ts'
+import { givenCertificate, madeCertificate } from './serving-certificate.ts'
 
 const NAMES = { dns: ['a'], ips: ['127.0.0.1'] }
 

@@ -5,7 +5,7 @@ import { describe, expect, it } from 'vitest'
 import type { IpAddress } from '../../lib/ip.ts'
 import { newFolder } from '../testing/new-folder.ts'
 import { certificateNames } from './certificate-names.ts'
-import { madeCertificate, type ServingCertificate } from './made-certificate.ts'
+import { madeCertificate, type ServingCertificate } from './serving-certificate.ts'
 
 const DAY = 86_400_000
 const START = Date.UTC(2030, 0, 1)

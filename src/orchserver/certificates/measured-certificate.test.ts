@@ -1,9 +1,9 @@
 import { expect, it } from 'vitest'
 import { FakeClock } from '../../lib/testing/fake-clock.ts'
-import { createProcessMetrics } from '../metrics/process-metrics.ts'
 import { measuredCertificate } from '../server.ts'
+import { createProcessMetrics } from '../system/process-metrics.ts'
 import { newFolder } from '../testing/new-folder.ts'
-import { madeCertificate } from './made-certificate.ts'
+import { madeCertificate } from './serving-certificate.ts'
 
 it('shows when the certificate ends', async () => {
   const clock = new FakeClock(Date.UTC(2030, 0, 1))

@@ -2,7 +2,7 @@ import { expect, it } from 'vitest'
 import { FakeClock } from '../../lib/testing/fake-clock.ts'
 import { warningOfValidity } from '../server.ts'
 import { newFolder } from '../testing/new-folder.ts'
-import { madeCertificate } from './made-certificate.ts'
+import { madeCertificate } from './serving-certificate.ts'
 
 const DAY = 86_400_000
 

@@ -1,20 +1,19 @@
-import { NodeProxyError } from '../../lib/error.ts'
+import type { NodeProxyError } from '../../lib/error.ts'
 import {
   type Answers,
   asProblem,
   createAnswers,
   type ExitCode,
   type Output,
+  type Problem,
   type Terminal,
 } from '../../settings/answers.ts'
-import { flagProblem } from '../../settings/flag-problem.ts'
-import { parseFlags } from '../../settings/flags.ts'
+import { flagProblem, parseFlags } from '../../settings/flags.ts'
 import { helpText } from '../../settings/help.ts'
-import type { Problem } from '../../settings/problem.ts'
+import { loadSettings } from '../../settings/load.ts'
 import type { Logger } from '../../telemetry/logger.ts'
 import type { OrchServerConfiguration } from '../config/configuration.ts'
-import { SETTINGS_TABLE } from '../config/fields/settings-table.ts'
-import { loadSettings } from './load-settings.ts'
+import { SETTINGS_TABLE } from '../config/settings-table.ts'
 
 /** The part of the program that is loaded only to serve. */
 export interface Server {
@@ -55,13 +54,12 @@ export async function runProgram(args: readonly string[], host: Host): Promise<E
     ])
   }
   try {
-    const loaded = await loadSettings(parsed.line)
+    const loaded = await loadSettings(SETTINGS_TABLE, parsed.line)
     if (!loaded.ok) return answers(host).refuse(loaded.problems)
     if (split.command.verb === 'serve') return await serve(loaded.config, host)
     if (split.command.verb === 'check') return await checkStore(split.command, loaded.config, host)
     return await keepStore(split.command, { ...loaded, replace: commands.replace }, host)
   } catch (error) {
-    if (!(error instanceof NodeProxyError)) throw error
     return answers(host).refuse([asProblem(error)])
   }
 }
@@ -102,9 +100,10 @@ async function checkStore(
     answers(host).print(`${lines.join('\n')}\n`)
     return isClean ? 0 : 1
   } catch (error) {
-    if (!(error instanceof NodeProxyError)) throw error
-    if (error.code === 'NP_ORCHSERVER_CHECK') return answers(host).refuse([asProblem(error)])
-    return answers(host).fail(error)
+    const problem = asProblem(error)
+    return problem.code === 'NP_ORCHSERVER_CHECK'
+      ? answers(host).refuse([problem])
+      : answers(host).fail(error)
   }
 }
 
@@ -122,7 +121,6 @@ async function keepStore(
       : restore(config, file, { replace, warn }))
     return answers(host).print(`${text}\n`)
   } catch (error) {
-    if (!(error instanceof NodeProxyError)) throw error
     return answers(host).fail(error)
   }
 }

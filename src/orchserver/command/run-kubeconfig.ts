@@ -11,13 +11,18 @@ import { NodeProxyError } from '../../lib/error.ts'
 import { quote } from '../../lib/quote.ts'
 import { timestamp } from '../../lib/timestamp.ts'
 import { isLabel, isSubdomain } from '../../resources/names.ts'
-import { asProblem, createAnswers, type ExitCode, type Terminal } from '../../settings/answers.ts'
-import type { CommandFlags, CommandValues } from '../../settings/command-line.ts'
-import { flagProblem } from '../../settings/flag-problem.ts'
-import { parseFlags } from '../../settings/flags.ts'
+import {
+  asProblem,
+  createAnswers,
+  type ExitCode,
+  type Problem,
+  type Terminal,
+} from '../../settings/answers.ts'
+import { type CommandValues, flagProblem, parseFlags } from '../../settings/flags.ts'
 import { helpText } from '../../settings/help.ts'
-import type { Problem } from '../../settings/problem.ts'
-import { type SettingsTable, settingsTable } from '../../settings/table.ts'
+import { loadSettings } from '../../settings/load.ts'
+import { type CommandFlags, type SettingsTable, settingsTable } from '../../settings/table.ts'
+import { userCertificate } from '../access/issued-certificate.ts'
 import {
   KUBECONFIG_COMMAND,
   type Kubeconfig,
@@ -27,11 +32,9 @@ import {
   readOwnKubeconfig,
   writeKubeconfig,
 } from '../access/kubeconfig.ts'
-import { userCertificate } from '../access/user-certificate.ts'
 import { readAuthority } from '../certificates/authority.ts'
 import { COMMAND_FLAGS, type OrchServerConfiguration } from '../config/configuration.ts'
-import { SETTINGS_TABLE } from '../config/fields/settings-table.ts'
-import { loadSettings } from './load-settings.ts'
+import { SETTINGS_TABLE } from '../config/settings-table.ts'
 
 const KUBECONFIG_FLAGS = {
   user: {
@@ -105,14 +108,14 @@ export async function runKubeconfig(
   try {
     const request = kubeconfigRequest(parsed.line.commands)
     if ('code' in request) return answers.refuse([request])
-    const loaded = await loadSettings(parsed.line)
+    const loaded = await loadSettings(SETTINGS_TABLE, parsed.line)
     if (!loaded.ok) return answers.refuse(loaded.problems)
     const report = (text: string): void => void terminal.stderr.write(`orch-server: ${text}\n`)
     const text = await provide(request, { config: loaded.config, report })
     return text === undefined ? 0 : answers.print(text)
   } catch (error) {
-    if (!(error instanceof NodeProxyError)) throw error
-    return WRONG_LINE.has(error.code) ? answers.refuse([asProblem(error)]) : answers.fail(error)
+    const problem = asProblem(error)
+    return WRONG_LINE.has(problem.code) ? answers.refuse([problem]) : answers.fail(error)
   }
 }
 
@@ -335,8 +338,7 @@ function serverOf(text: string | undefined): string | undefined | Problem {
 }
 
 function problem(flag: keyof KubeconfigFlags, text: string | undefined, message: string): Problem {
-  const value = text === undefined ? undefined : quote(text)
-  return { ...flagProblem(KUBECONFIG_TABLE, `--${flag}`, message), value }
+  return flagProblem(KUBECONFIG_TABLE, `--${flag}`, message, text)
 }
 
 type KubeconfigFlags = typeof KUBECONFIG_FLAGS

@@ -1,24 +1,26 @@
 import { join } from 'node:path'
 import { systemClock } from '../../lib/clock.ts'
 import { parseDuration } from '../../lib/duration.ts'
-import { NodeProxyError } from '../../lib/error.ts'
 import { type IpAddress, parseIp } from '../../lib/ip.ts'
 import { quote } from '../../lib/quote.ts'
 import { timestamp } from '../../lib/timestamp.ts'
 import { isSubdomain } from '../../resources/names.ts'
-import { asProblem, createAnswers, type ExitCode, type Terminal } from '../../settings/answers.ts'
-import type { CommandFlags, CommandValues } from '../../settings/command-line.ts'
-import { flagProblem } from '../../settings/flag-problem.ts'
-import { parseFlags } from '../../settings/flags.ts'
+import {
+  asProblem,
+  createAnswers,
+  type ExitCode,
+  type Problem,
+  type Terminal,
+} from '../../settings/answers.ts'
+import { type CommandValues, flagProblem, parseFlags } from '../../settings/flags.ts'
 import { helpText } from '../../settings/help.ts'
-import type { Problem } from '../../settings/problem.ts'
-import { type SettingsTable, settingsTable } from '../../settings/table.ts'
-import { nodeCertificate } from '../access/node-certificate.ts'
+import { loadSettings } from '../../settings/load.ts'
+import { type CommandFlags, type SettingsTable, settingsTable } from '../../settings/table.ts'
+import { nodeCertificate } from '../access/issued-certificate.ts'
 import { readAuthority } from '../certificates/authority.ts'
 import { COMMAND_FLAGS, type OrchServerConfiguration } from '../config/configuration.ts'
-import { SETTINGS_TABLE } from '../config/fields/settings-table.ts'
+import { SETTINGS_TABLE } from '../config/settings-table.ts'
 import { writePrivateFile } from '../system/private-file.ts'
-import { loadSettings } from './load-settings.ts'
 
 const NODE_CERTIFICATE_FLAGS = {
   node: { value: 'name', doc: 'The name of the Node object.' },
@@ -69,7 +71,7 @@ export async function runNodeCertificate(
   const request = nodeCertificateRequest(commands)
   if ('code' in request) return answers.refuse([request])
   try {
-    const loaded = await loadSettings(parsed.line)
+    const loaded = await loadSettings(SETTINGS_TABLE, parsed.line)
     if (!loaded.ok) return answers.refuse(loaded.problems)
     const folder = join(loaded.config.dataDir, 'pki')
     const now = systemClock.now()
@@ -82,9 +84,9 @@ export async function runNodeCertificate(
     )
     return 0
   } catch (error) {
-    if (!(error instanceof NodeProxyError)) throw error
-    const isWrongLine = error.code === SETTINGS_TABLE.codes.flag
-    return isWrongLine ? answers.refuse([asProblem(error)]) : answers.fail(error)
+    const problem = asProblem(error)
+    const isWrongLine = problem.code === SETTINGS_TABLE.codes.flag
+    return isWrongLine ? answers.refuse([problem]) : answers.fail(error)
   }
 }
 
@@ -124,8 +126,7 @@ function problem(
   text: string | undefined,
   message: string,
 ): Problem {
-  const value = text === undefined ? undefined : quote(text)
-  return { ...flagProblem(NODE_CERTIFICATE_TABLE, `--${flag}`, message), value }
+  return flagProblem(NODE_CERTIFICATE_TABLE, `--${flag}`, message, text)
 }
 
 type NodeCertificateFlags = typeof NODE_CERTIFICATE_FLAGS

@@ -2,7 +2,7 @@ import type { Limits } from '../../apiserver/context/limits.ts'
 import type { DnsSettings } from '../../dns/dns-settings.ts'
 import type { Cidr, IpAddress } from '../../lib/ip.ts'
 import type { PortRange } from '../../lib/port-range.ts'
-import type { CommandFlags } from '../../settings/command-line.ts'
+import type { CommandFlags } from '../../settings/table.ts'
 
 /** Flags that are not settings of the configuration file. */
 export const COMMAND_FLAGS = {

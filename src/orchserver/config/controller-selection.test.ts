@@ -1,5 +1,6 @@
 import { expect, it } from 'vitest'
-import { isSelected, unknownNames } from './rules.ts'
+import { unknownNames } from './field-types.ts'
+import { isSelected } from './rules.ts'
 
 const KNOWN = ['endpoints', 'endpointslices', 'loadbalancer']
 

@@ -5,6 +5,7 @@ import { NodeProxyError } from '../../lib/error.ts'
 import { type Cidr, type IpAddress, networkAddress, parseIp } from '../../lib/ip.ts'
 import { networkRange } from '../../lib/ip-range.ts'
 import type { PortRange } from '../../lib/port-range.ts'
+import type { Field } from '../../settings/field.ts'
 import { cidrPair, portRange, splitCommas } from '../../settings/network-types.ts'
 import { listOf, text } from '../../settings/scalar-types.ts'
 import {
@@ -15,13 +16,17 @@ import {
   type ValueType,
 } from '../../settings/value-type.ts'
 import { parseEndpoints } from '../../storage/etcd/endpoint.ts'
-import { unknownNames } from './rules.ts'
 
 /** The names that `--controllers` accepts. */
 export const CONTROLLER_NAMES: readonly string[] = knownControllers([]).map(({ name }) => name)
 
 const DNS_NAME =
   /^(?:\*\.)?[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?(?:\.[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?)*$/i
+
+/** A text that is empty unless it is set, such as the path of a file. */
+export function optionalText(flag: string, doc: string): Field<string> {
+  return { flag, type: text(), fallback: '', doc }
+}
 
 /** Value types of settings that only orch-server has. */
 export const fieldTypes = {
@@ -132,4 +137,51 @@ function isAccepted(parse: (text: string) => unknown, text: string): boolean {
     if (error instanceof NodeProxyError) return false
     throw error
   }
+}
+
+/** Value types of the settings about users. */
+export const identityTypes = {
+  texts: listOf('list of texts', (item) =>
+    item.trim() === '' ? 'write texts that are not blank' : undefined,
+  ),
+
+  issuers: listOf('list of https URLs', (item) =>
+    isHttps(item) ? undefined : 'write https URLs, such as https://orch.example.org',
+  ),
+
+  httpsOrEmpty: text((value) =>
+    value === '' || isHttps(value)
+      ? undefined
+      : 'write an https URL without a query, such as https://id.example.org',
+  ),
+
+  urlPaths: listOf('list of paths', (item) =>
+    /^\/[\w./-]*$/.test(item) && item !== '/'
+      ? undefined
+      : 'write paths of documents, such as /healthz; / would be everything',
+  ),
+
+  claim: text((value) =>
+    value.trim() === '' ? 'name a claim of the ID tokens, such as sub or email' : undefined,
+  ),
+
+  addressOrEmpty: text((value) =>
+    value === '' || parseIp(value) !== undefined ? undefined : 'write an IP address or nothing',
+  ) as ValueType<IpAddress | ''>,
+}
+
+/** An issuer (OpenID Connect Discovery 1.0 §2): https, without query and fragment. */
+function isHttps(value: string): boolean {
+  if (!URL.canParse(value)) return false
+  const { protocol, search, hash, username } = new URL(value)
+  return protocol === 'https:' && search + hash + username === '' && !/[?#\s]/u.test(value)
+}
+
+/** Names of a selection that no controller has. */
+export function unknownNames(
+  selection: readonly string[],
+  known: readonly string[],
+): readonly string[] {
+  const isKnown = (one: string): boolean => one === '*' || known.includes(one.replace(/^-/, ''))
+  return selection.filter((one) => !isKnown(one))
 }

@@ -1,7 +1,7 @@
 import { rangeProblem } from '../../apiserver/kinds/service/allocation/range-problem.ts'
-import type { Rule } from '../../settings/rules.ts'
+import type { Rule } from '../../settings/table.ts'
 import type { OrchServerConfiguration } from './configuration.ts'
-import { isRotationSet } from './log-rotation.ts'
+import { isRotationSet } from './limit-fields.ts'
 
 /**
  * Settings of the audit log that contradict each other. A policy without an output, or an output without a
@@ -122,13 +122,4 @@ export const RULES: readonly Rule<OrchServerConfiguration>[] = [
 export function isSelected(name: string, selection: readonly string[]): boolean {
   if (selection.includes(`-${name}`)) return false
   return selection.includes(name) || selection.includes('*')
-}
-
-/** Names of a selection that no controller has. */
-export function unknownNames(
-  selection: readonly string[],
-  known: readonly string[],
-): readonly string[] {
-  const isKnown = (one: string): boolean => one === '*' || known.includes(one.replace(/^-/, ''))
-  return selection.filter((one) => !isKnown(one))
 }

@@ -8,8 +8,7 @@ import { rewriteValues } from '../../storage/encryption/rewrite-values.ts'
 import type { Store } from '../../storage/store.ts'
 import type { Logger } from '../../telemetry/logger.ts'
 import { createFailureLog } from '../system/failure-log.ts'
-import { keyFileError, parseKeyFile } from './key-file.ts'
-import { missingKeyFile, readKeyText } from './read-key-file.ts'
+import { keyFileError, missingKeyFile, parseKeyFile, readKeyText } from './key-file.ts'
 
 export interface FollowKeysOptions {
   readonly path: string

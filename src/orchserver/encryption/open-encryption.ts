@@ -10,14 +10,15 @@ import type { Store } from '../../storage/store.ts'
 import type { Logger } from '../../telemetry/logger.ts'
 import type { OrchServerConfiguration } from '../config/configuration.ts'
 import { followKeys } from './follow-keys.ts'
-import { type KeyFile, parseKeyFile } from './key-file.ts'
 import {
   isReadableForOthers,
+  type KeyFile,
   keyFilePath,
   makeKeyFile,
   missingKeyFile,
+  parseKeyFile,
   readKeyText,
-} from './read-key-file.ts'
+} from './key-file.ts'
 
 /** The key of a stored value by which each server notices at its start that its keys are not those of the store. */
 export const KEY_CHECK = '/encryption/check'

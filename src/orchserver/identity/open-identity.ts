@@ -3,7 +3,7 @@ import type { IdentityOptions } from '../../apiserver/authentication/identity-op
 import type { Authenticator } from '../../auth/authentication/authenticator.ts'
 import type { TokenIssuance } from '../../auth/tokens/token-issuance.ts'
 import { sign, TokenIssuer } from '../../auth/tokens/token-issuer.ts'
-import type { TokenContents } from '../../controllers/token-secret-writes.ts'
+import type { TokenContents } from '../../controllers/serviceaccounts-controller.ts'
 import type { Clock } from '../../lib/clock.ts'
 import { FailureLog } from '../../telemetry/failure-log.ts'
 import type { Logger } from '../../telemetry/logger.ts'

@@ -8,7 +8,7 @@ import { currentFile, storeFiles } from '../../storage/embedded/store-file.ts'
 import { refuseTruncatedWalAtRest } from '../../storage/embedded/truncated-wal-at-rest.ts'
 import type { OrchServerConfiguration } from '../config/configuration.ts'
 import { type EncryptedExamination, examineEncrypted } from '../encryption/examine-encrypted.ts'
-import { keyFilePath, readKeyFile } from '../encryption/read-key-file.ts'
+import { keyFilePath, readKeyFile } from '../encryption/key-file.ts'
 
 /** The files of the store, of one that is being restored, and of the lock, with those that SQLite keeps beside them. */
 const OF_THE_STORE = /^(?:store\.sqlite|restored\.sqlite|lock)/

@@ -11,8 +11,8 @@ import {
   type EncryptionRemark,
   examineEncrypted,
 } from '../encryption/examine-encrypted.ts'
-import { keyFilePath, readKeyFile } from '../encryption/read-key-file.ts'
-import { readEtcdTls } from './etcd-tls.ts'
+import { keyFilePath, readKeyFile } from '../encryption/key-file.ts'
+import { readEtcdTls } from './open-store.ts'
 
 type Where = Pick<OrchServerConfiguration, 'dataDir' | 'etcd' | 'encryption'>
 

@@ -1,6 +1,9 @@
 import { existsSync, statSync } from 'node:fs'
+import { readFile } from 'node:fs/promises'
 import type { Clock } from '../../lib/clock.ts'
+import { NodeProxyError } from '../../lib/error.ts'
 import { follow } from '../../lib/follow.ts'
+import { belongTogether, certificateFault, keyFault } from '../../lib/tls/pem.ts'
 import { createSoleCandidate, type Election } from '../../storage/election.ts'
 import { currentFile } from '../../storage/embedded/store-file.ts'
 import type { EtcdTls } from '../../storage/etcd/renewable-tls.ts'
@@ -8,7 +11,6 @@ import { compactRegularly } from '../../storage/regular-compaction.ts'
 import type { Store } from '../../storage/store.ts'
 import type { Logger } from '../../telemetry/logger.ts'
 import type { EtcdConfiguration, OrchServerConfiguration } from '../config/configuration.ts'
-import { readEtcdTls } from './etcd-tls.ts'
 
 /** Lease of the leader: how long no controllers write after their server crashed. */
 const LEASE_SECONDS = 5
@@ -82,4 +84,39 @@ async function openEtcd(
     broken: Promise.withResolvers<Error>().promise,
     isNew: false,
   }
+}
+
+/**
+ * The authority by which etcd is verified, and the client certificate of this server; absent if no file is
+ * configured.
+ * @throws NP_ORCHSERVER_ETCD_FILE
+ */
+export async function readEtcdTls(etcd: EtcdConfiguration): Promise<EtcdTls> {
+  const { caFile, certFile, keyFile } = etcd
+  const ca = caFile === '' ? {} : { ca: await read(caFile, certificateFault) }
+  return certFile === '' ? ca : { ...ca, ...(await readPair(certFile, keyFile)) }
+}
+
+async function readPair(certFile: string, keyFile: string) {
+  const cert = await read(certFile, certificateFault)
+  const key = await read(keyFile, keyFault)
+  if (belongTogether(cert.toString(), key.toString())) return { cert, key }
+  throw unusable(certFile, `and ${keyFile} do not belong together`)
+}
+
+async function read(path: string, faultOf: (text: string) => string | undefined): Promise<Buffer> {
+  const content = await readFile(path).catch((cause: unknown) => {
+    throw unusable(path, `cannot be read: ${String(cause)}`, cause)
+  })
+  const fault = faultOf(content.toString())
+  if (fault === undefined) return content
+  throw unusable(path, fault)
+}
+
+function unusable(path: string, what: string, cause?: unknown): NodeProxyError {
+  return new NodeProxyError('NP_ORCHSERVER_ETCD_FILE', `${path} ${what}`, {
+    object: path,
+    hint: 'check the file and its permissions (--etcd-cafile, --etcd-certfile, --etcd-keyfile)',
+    cause,
+  })
 }

@@ -3,7 +3,6 @@ import { once } from 'node:events'
 import { createInterface } from 'node:readline'
 import { NodeProxyError } from '../../lib/error.ts'
 import type { Namespace } from '../network/namespace.ts'
-import type { AgentReply, Answer, RequestSpec } from './protocol.ts'
 
 const PROGRAM = new URL('./main.ts', import.meta.url).pathname
 
@@ -69,4 +68,52 @@ function broken({ name }: AgentPlace, how: string): NodeProxyError {
   return new NodeProxyError('NP_SANDBOX_AGENT', `the helper process in ${name} failed: ${how}`, {
     object: name,
   })
+}
+
+/** One HTTP request, sent from inside an agent's namespace on a connection of its own. */
+export interface RequestSpec {
+  readonly url: string
+  /** Source address, when the namespace has several. */
+  readonly from?: string
+  /** Whether the request is sent as the account of the Pod, with the token and the authority in the Pod's files. */
+  readonly asAccount?: boolean
+  /** Milliseconds of silence after which the request is given up. */
+  readonly timeoutMs: number
+}
+
+/**
+ * The outcome of a request. `refused`: RST, or ICMP port unreachable, at once.
+ * `silent`: nothing at all. `failed`: any other error, with the system's code.
+ */
+export type Answer =
+  | ({
+      readonly kind: 'answered'
+      readonly ms: number
+      readonly status: number
+      readonly body: string
+      /** The address that answered: that of the name in the URL. */
+      readonly address: string
+    } & Repeats)
+  | { readonly kind: 'refused' | 'silent'; readonly ms: number }
+  | { readonly kind: 'failed'; readonly ms: number; readonly code: string }
+
+/** Parent to agent, one JSON line each. */
+export interface AgentRequest {
+  readonly id: number
+  readonly request: RequestSpec
+}
+
+/** Agent to parent. The first line of all is `ready`. */
+export type AgentReply = { readonly ready: true } | { readonly id: number; readonly answer: Answer }
+
+/** Why the first packet of a connection was sent again, and how often. */
+export interface Repeats {
+  /** How often nothing answered the SYN. */
+  readonly lost: number
+  /**
+   * How often the other end took the SYN for a packet of an older connection that it held in TIME_WAIT, and answered
+   * with an acknowledgement of that connection. The kernel then sent a reset, which ends the TIME_WAIT, and the SYN
+   * again.
+   */
+  readonly metTimeWait: number
 }

@@ -1,5 +1,5 @@
 import { createInterface } from 'node:readline'
-import type { AgentReply, AgentRequest } from './protocol.ts'
+import type { AgentReply, AgentRequest } from './agent.ts'
 import { sendRequest } from './send-request.ts'
 
 /**

@@ -1,8 +1,7 @@
-import { request as httpRequest, type RequestOptions } from 'node:http'
-import { request as httpsRequest } from 'node:https'
-import { accountOptions } from './account-options.ts'
-import type { Answer, RequestSpec } from './protocol.ts'
-import { type Repeats, readSynCounters, repeatsBetween } from './syn-counters.ts'
+import { readFileSync } from 'node:fs'
+import { request as httpRequest } from 'node:http'
+import { request as httpsRequest, type RequestOptions } from 'node:https'
+import type { Answer, Repeats, RequestSpec } from './agent.ts'
 
 /** Sends one HTTP request. Every outcome is an answer; the promise never rejects. */
 export function sendRequest({ url, from, timeoutMs, asAccount }: RequestSpec): Promise<Answer> {
@@ -46,4 +45,48 @@ function failure(error: NodeJS.ErrnoException, ms: number): Answer {
   if (error.name === 'AbortError' || error.name === 'TimeoutError') return { kind: 'silent', ms }
   const code = error.code ?? error.message
   return code === 'ECONNREFUSED' ? { kind: 'refused', ms } : { kind: 'failed', ms, code }
+}
+
+/** The folder in which a Pod finds the token of its account, and the authority of the API server. */
+export const ACCOUNT_FILES = '/var/run/secrets/orch.io/serviceaccount'
+
+/** The options of a request that is sent as the account of the Pod: its token, and the authority of the API server. */
+export function accountOptions(): RequestOptions {
+  const token = readFileSync(`${ACCOUNT_FILES}/token`, 'utf8')
+  const authorization = `Bearer ${token}`
+  return {
+    ca: readFileSync(`${ACCOUNT_FILES}/ca.crt`),
+    headers: { connection: 'close', authorization },
+  }
+}
+
+/** TCP counters of this process's network namespace. They tell a busy machine from a lossy network. */
+export interface SynCounters {
+  /** SYN packets that were sent again. */
+  readonly repeated: number
+  readonly resets: number
+}
+
+export function readSynCounters(): SynCounters {
+  return {
+    repeated: counterIn(readFileSync('/proc/self/net/netstat', 'utf8'), 'TcpExt', 'TCPSynRetrans'),
+    resets: counterIn(readFileSync('/proc/self/net/snmp', 'utf8'), 'Tcp', 'OutRsts'),
+  }
+}
+
+/**
+ * Why SYNs were repeated while a connection was made. Each reset that the kernel sent explains one repeated SYN, since
+ * without an answer there is nothing to reset.
+ */
+export function repeatsBetween(before: SynCounters, after: SynCounters): Repeats {
+  const repeated = after.repeated - before.repeated
+  const metTimeWait = Math.min(repeated, after.resets - before.resets)
+  return { lost: repeated - metTimeWait, metTimeWait }
+}
+
+/** A counter in a text with two lines for each protocol, names and values. 0: the text does not have it. */
+export function counterIn(text: string, protocol: string, name: string): number {
+  const [names, values] = text.split('\n').filter((line) => line.startsWith(`${protocol}:`))
+  const column = names?.split(' ').indexOf(name) ?? -1
+  return column < 0 ? 0 : Number(values?.split(' ')[column])
 }

@@ -3,11 +3,20 @@ import type { ApiClient } from '../../client/http/api-client.ts'
 import { createReflector } from '../../client/reflector/reflector.ts'
 import { systemClock } from '../../lib/clock.ts'
 import { NodeProxyError } from '../../lib/error.ts'
-import { arrayAt, isJsonObject, type JsonObject, objectAt, stringAt } from '../../lib/json.ts'
+import {
+  arrayAt,
+  isJsonObject,
+  type JsonObject,
+  objectAt,
+  scalarText,
+  stringAt,
+  valueAt,
+} from '../../lib/json.ts'
 import { systemRandom } from '../../lib/random.ts'
+import { READY } from '../../resources/condition-names.ts'
+import { SERVICE_NAME } from '../../resources/label-names.ts'
+import { readCondition } from '../../resources/status-condition.ts'
 import type { ControlPlane } from './control-plane.ts'
-import { type PodState, readPod } from './pod-state.ts'
-import { readSlice, type SliceState } from './slice-state.ts'
 
 const TIMEOUT_MS = 60_000
 
@@ -165,4 +174,68 @@ export function isServedBy(
       .toSorted()
       .join() === published.toSorted().join()
   )
+}
+
+/** One pod as the cluster sees it. */
+export interface PodState {
+  /** `pod-1`. */
+  readonly name: string
+  readonly uid: string
+  /** Empty until it has one. */
+  readonly ip: string
+  readonly labels: Readonly<Record<string, unknown>>
+  readonly ready: boolean
+  /** Whether it was deleted and is about to end. */
+  readonly leaving: boolean
+  /** The process id of its server while that runs. */
+  readonly pid: number | undefined
+}
+
+/** The container id that the node agent gives a process. */
+const PROCESS = /^process:\/\/(\d+)$/
+
+export function readPod(pod: JsonObject): PodState {
+  const [container] = arrayAt(pod, 'status', 'containerStatuses')
+  const isRunning = Object.hasOwn(objectAt(container, 'state'), 'running')
+  const pid = PROCESS.exec(stringAt(container, 'containerID'))?.[1]
+  return {
+    name: stringAt(pod, 'metadata', 'name'),
+    uid: stringAt(pod, 'metadata', 'uid'),
+    ip: stringAt(pod, 'status', 'podIP'),
+    labels: objectAt(pod, 'metadata', 'labels'),
+    ready: readCondition(objectAt(pod, 'status'), READY).status === 'True',
+    leaving: stringAt(pod, 'metadata', 'deletionTimestamp') !== '',
+    pid: isRunning && pid !== undefined ? Number(pid) : undefined,
+  }
+}
+
+/** The state of a pod that does not exist. */
+export function absentPod(name: string): PodState {
+  const [uid, ip, labels, pid] = ['', '', {}, undefined]
+  return { name, uid, ip, labels, ready: false, leaving: false, pid }
+}
+
+/** The content of one EndpointSlice: the ready endpoints by the name of their pod, else by address. */
+export interface SliceState {
+  readonly service: string
+  readonly ready: readonly string[]
+  readonly notReady: readonly string[]
+}
+
+export function readSlice(slice: JsonObject): SliceState {
+  const endpoints = arrayAt(slice, 'endpoints').map((endpoint) => ({
+    ready: valueAt(endpoint, 'conditions', 'ready') !== false,
+    name: stringAt(endpoint, 'targetRef', 'name') || nameOf(endpoint),
+  }))
+  return {
+    service: stringAt(slice, 'metadata', 'labels', SERVICE_NAME),
+    ready: endpoints.filter(({ ready }) => ready).map(({ name }) => name),
+    notReady: endpoints.filter(({ ready }) => !ready).map(({ name }) => name),
+  }
+}
+
+function nameOf(endpoint: Parameters<typeof stringAt>[0]): string {
+  const [address] = arrayAt(endpoint, 'addresses')
+  const node = stringAt(endpoint, 'nodeName')
+  return `${scalarText(address)}${node === '' ? '' : ` on ${node}`}`
 }

@@ -1,13 +1,12 @@
 import type { JsonObject } from '../../lib/json.ts'
 import { readManifests } from '../../manifests/manifests.ts'
 import { SERVICE_NAME } from '../../resources/label-names.ts'
+import { READY_PATH } from '../agent/pod-serve.ts'
 import type { Namespace } from '../network/namespace.ts'
 import { DNS_IP, NODE_IP, PODS } from '../network/topology.ts'
 import type { Run } from '../run/run.ts'
-import { ClusterState } from './cluster-state.ts'
+import { absentPod, ClusterState, type PodState } from './cluster-state.ts'
 import { type ControlPlane, startControlPlane } from './control-plane.ts'
-import { PUBLIC, podManifest } from './pod-manifest.ts'
-import { absentPod, type PodState } from './pod-state.ts'
 import { Writer } from './writer.ts'
 
 const FOLDER = new URL('../../../examples/services/', import.meta.url).pathname
@@ -135,5 +134,44 @@ export class Pods {
       const labels = { [PUBLIC]: index < replicas ? 'yes' : null }
       if (uid !== '') await this.#writer.patch('Pod', name, { metadata: { labels } })
     }
+  }
+}
+
+/** The port on which the pods' servers listen. */
+const POD_PORT = 8080
+
+/** The label that makes a pod an endpoint of web-public; scaling sets and removes it. */
+export const PUBLIC = 'public'
+
+const PROGRAM = new URL('../agent/pod-main.ts', import.meta.url).pathname
+
+/** A Pod whose process is not restarted when it has ended, so that one can see the traffic move. */
+export function podManifest(name: string): JsonObject {
+  return {
+    apiVersion: 'v1',
+    kind: 'Pod',
+    metadata: { name, namespace: 'default', labels: { app: 'web', [PUBLIC]: 'yes' } },
+    spec: {
+      restartPolicy: 'Never',
+      terminationGracePeriodSeconds: 5,
+      containers: [
+        {
+          name: 'web',
+          image: 'none',
+          command: [process.execPath, PROGRAM],
+          env: [
+            { name: 'PORT', value: String(POD_PORT) },
+            { name: 'POD_NAME', valueFrom: { fieldRef: { fieldPath: 'metadata.name' } } },
+            { name: 'POD_IP', valueFrom: { fieldRef: { fieldPath: 'status.podIP' } } },
+          ],
+          ports: [{ name: 'http', containerPort: POD_PORT }],
+          readinessProbe: {
+            httpGet: { path: READY_PATH, port: 'http' },
+            periodSeconds: 1,
+            failureThreshold: 1,
+          },
+        },
+      ],
+    },
   }
 }

@@ -1,8 +1,13 @@
 import { expect, test } from 'vitest'
 import type { JsonObject } from '../../lib/json.ts'
-import { isServedBy, readService } from './cluster-state.ts'
-import { absentPod, type PodState, readPod } from './pod-state.ts'
-import { readSlice } from './slice-state.ts'
+import {
+  absentPod,
+  isServedBy,
+  type PodState,
+  readPod,
+  readService,
+  readSlice,
+} from './cluster-state.ts'
 
 const service = (spec: JsonObject, ingress: JsonObject[] = []) =>
   readService({ metadata: { name: 'web' }, spec, status: { loadBalancer: { ingress } } })

@@ -1,5 +1,5 @@
-import { ACCOUNT_FILES } from '../agent/account-options.ts'
-import { PUBLIC } from '../cluster/pod-manifest.ts'
+import { ACCOUNT_FILES } from '../agent/send-request.ts'
+import { PUBLIC } from '../cluster/cluster.ts'
 import { CLIENT_IP, NODE_IP } from '../network/topology.ts'
 import type { SandboxOptions } from '../run/arguments.ts'
 import { WAY_IN } from '../run/other-kernel.ts'

@@ -3,7 +3,6 @@ import { NodeProxyError } from '../../lib/error.ts'
 import type { Agent } from '../agent/agent.ts'
 import type { Namespace } from '../network/namespace.ts'
 import { Program } from '../network/program.ts'
-import { isApplied } from './samples.ts'
 
 const LAUNCHER = new URL('../../../bin/node-proxy', import.meta.url).pathname
 const METRICS = 'http://127.0.0.1:10249/metrics'
@@ -74,4 +73,27 @@ export class Daemon {
 /** Runs node-proxy once to its end, for example with `--cleanup`. */
 export async function runDaemonOnce(node: Namespace, flags: readonly string[]): Promise<string> {
   return node.exec([LAUNCHER, ...flags])
+}
+
+/** Sum of all samples of one metric in a Prometheus text whose labels include `labels`. */
+export function sumOf(
+  text: string,
+  name: string,
+  labels: Readonly<Record<string, string>> = {},
+): number {
+  const wanted = Object.entries(labels).map(([label, value]) => `${label}="${value}"`)
+  let sum = 0
+  for (const line of text.split('\n')) {
+    const [, metric, set = '', value] = /^([^\s{#]+)(\{.*\})? (\S+)/.exec(line) ?? []
+    if (metric === name && wanted.every((pair) => set.includes(pair))) sum += Number(value)
+  }
+  return sum
+}
+
+/** Whether the kernel holds everything up to these revisions, by resource. */
+export function isApplied(text: string, versions: ReadonlyMap<string, number>): boolean {
+  return [...versions].every(
+    ([resource, version]) =>
+      sumOf(text, 'nodeproxy_applied_resource_version', { resource }) >= version,
+  )
 }

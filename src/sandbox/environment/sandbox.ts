@@ -1,9 +1,13 @@
 import { join } from 'node:path'
-import { type Agent, type AgentPlace, startAgent } from '../agent/agent.ts'
-import type { Answer, RequestSpec } from '../agent/protocol.ts'
+import {
+  type Agent,
+  type AgentPlace,
+  type Answer,
+  type RequestSpec,
+  startAgent,
+} from '../agent/agent.ts'
 import { type Cluster, openCluster, type Pods } from '../cluster/cluster.ts'
-import type { Followed } from '../cluster/cluster-state.ts'
-import type { PodState } from '../cluster/pod-state.ts'
+import type { Followed, PodState } from '../cluster/cluster-state.ts'
 import type { Namespace } from '../network/namespace.ts'
 import { buildTopology, NODE_NAME, POD_NETWORK } from '../network/topology.ts'
 import type { SandboxOptions } from '../run/arguments.ts'

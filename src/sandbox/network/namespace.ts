@@ -1,7 +1,7 @@
 import {
   type Namespace as NetworkNamespace,
   namespaceNamed as networkNamespace,
-} from '../../nodeagent/network/namespace.ts'
+} from '../../nodeagent/system/namespace.ts'
 import { runCommand } from '../../nodeagent/system/run-command.ts'
 
 /**

@@ -42,3 +42,17 @@ export function ownerOf(name: string): { readonly run: string; readonly pid: num
 export function codeOfInterruption({ once }: SandboxOptions): number {
   return once ? 130 : 0
 }
+
+/** What the supervisor passes to the process inside: its only argument, as JSON. */
+export interface Orders {
+  readonly run: Run
+  readonly options: SandboxOptions
+}
+
+export function writeOrders(orders: Orders): string {
+  return JSON.stringify(orders)
+}
+
+export function readOrders(text: string): Orders {
+  return JSON.parse(text) as Orders
+}

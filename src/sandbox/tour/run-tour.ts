@@ -4,7 +4,7 @@ import { curlOf, type SandboxAccess } from '../environment/by-hand.ts'
 import { type Reply, type Request, readApiReply, readReply } from '../environment/request.ts'
 import type { Sandbox } from '../environment/sandbox.ts'
 import { countPods, judge } from './expectation.ts'
-import { type Step, stepsIn } from './step.ts'
+import { type Step, stepsIn } from './steps.ts'
 
 /** The result of a step. */
 export interface StepResult {

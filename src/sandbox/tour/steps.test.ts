@@ -1,6 +1,5 @@
 import { expect, test } from 'vitest'
-import { stepsIn } from './step.ts'
-import { TOUR } from './steps.ts'
+import { stepsIn, TOUR } from './steps.ts'
 
 const titlesIn = (mode: string) => stepsIn(mode, TOUR).map(({ title }) => title)
 

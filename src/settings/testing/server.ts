@@ -1,9 +1,7 @@
 import type { Cidr } from '../../lib/ip.ts'
-import type { CommandFlags } from '../command-line.ts'
 import { cidrList, type SocketAddress, socketAddress } from '../network-types.ts'
-import type { Rule } from '../rules.ts'
 import { boolean, duration, oneOf } from '../scalar-types.ts'
-import { settingsTable } from '../table.ts'
+import { type CommandFlags, type Rule, settingsTable } from '../table.ts'
 import { accept } from '../value-type.ts'
 
 /** A small server, for tests: a section, one inside it, a list, an address. */

@@ -3,7 +3,7 @@ import { mkdir, mkdtemp, readdir, realpath, rm, symlink, writeFile } from 'node:
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
-import type { MountPlan } from '../../../src/nodeagent/plan/mount-plan.ts'
+import type { MountPlan } from '../../../src/nodeagent/plan/container-plan.ts'
 import { runCommand } from '../../../src/nodeagent/system/run-command.ts'
 import {
   makeInnerPlaces,

@@ -1,7 +1,7 @@
 import { cpSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { userCertificate } from '../../../src/orchserver/access/user-certificate.ts'
+import { userCertificate } from '../../../src/orchserver/access/issued-certificate.ts'
 import { readAuthority } from '../../../src/orchserver/certificates/authority.ts'
 import type { Lab } from '../../support/lab/lab.ts'
 import { type LabProcess, startProcess } from '../../support/lab/process.ts'

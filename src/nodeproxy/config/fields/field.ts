@@ -1,5 +1,5 @@
 import type * as settings from '../../../settings/field.ts'
-import type * as paths from '../../../settings/field-path.ts'
+import type * as paths from '../../../settings/field.ts'
 import type { NodeProxyConfiguration } from './configuration.ts'
 
 /** `iptables.syncPeriod` and so on: every leaf of the configuration. */

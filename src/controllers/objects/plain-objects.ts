@@ -1,0 +1,121 @@
+import { isAggregated } from '../../auth/rbac/aggregate.ts'
+import {
+  arrayAt,
+  isJsonObject,
+  type JsonObject,
+  objectAt,
+  scalarText,
+  stringAt,
+  valueAt,
+} from '../../lib/json.ts'
+import { LEADER_ELECTION } from '../../resources/label-names.ts'
+import { ROOT_CA_CONFIG_MAP } from '../../resources/names.ts'
+import {
+  type MetadataObject,
+  type ObjectMeta,
+  readMeta,
+  readMetadataObject,
+  readStrings,
+  type StringMap,
+} from './object-meta.ts'
+
+/** The fields of a v1 Endpoints object that controllers read, subsets as they are stored. */
+export interface EndpointsObject {
+  readonly meta: ObjectMeta
+  readonly subsets: readonly JsonObject[]
+}
+
+/** Reads an Endpoints object as the API server sent it; see `readMeta` for missing fields. */
+export function readEndpoints(object: JsonObject): EndpointsObject {
+  return { meta: readMeta(object), subsets: arrayAt(object, 'subsets').filter(isJsonObject) }
+}
+
+/** Whether the object is a lock of a leader election, by its annotation. Such an object holds no endpoints. */
+export function isElectionLock({ meta }: EndpointsObject): boolean {
+  return Object.hasOwn(meta.annotations, LEADER_ELECTION)
+}
+
+/** The fields of an EndpointSlice that controllers read, ports and endpoints as they are stored. */
+export interface SliceObject {
+  readonly meta: ObjectMeta
+  /** `IPv4`, `IPv6` or `FQDN`. */
+  readonly addressType: string
+  readonly ports: readonly JsonObject[]
+  readonly endpoints: readonly JsonObject[]
+}
+
+/** Reads an EndpointSlice as the API server sent it; see `readMeta` for missing fields. */
+export function readSlice(object: JsonObject): SliceObject {
+  return {
+    meta: readMeta(object),
+    addressType: stringAt(object, 'addressType'),
+    ports: arrayAt(object, 'ports').filter(isJsonObject),
+    endpoints: arrayAt(object, 'endpoints').filter(isJsonObject),
+  }
+}
+
+/** The fields of a Namespace that controllers read. */
+export interface NamespaceObject extends MetadataObject {
+  /** `spec.finalizers`: the server keeps the Namespace until this list is empty. */
+  readonly finalizers: readonly string[]
+  readonly status: JsonObject
+}
+
+/** Reads a Namespace as the API server sent it; see `readMeta` for missing fields. */
+export function readNamespace(object: JsonObject): NamespaceObject {
+  return {
+    ...readMetadataObject(object),
+    finalizers: arrayAt(object, 'spec', 'finalizers').map(scalarText),
+    status: objectAt(object, 'status'),
+  }
+}
+
+/** The fields of a ClusterRole that controllers read. */
+export interface ClusterRoleObject extends MetadataObject {
+  /** Whether its rules are aggregated from other ClusterRoles. */
+  readonly isAggregated: boolean
+  /** The stored fields that aggregation depends on: name, labels, rules and `aggregationRule`. */
+  readonly role: JsonObject
+}
+
+/** Reads a ClusterRole as the API server sent it; see `readMeta` for missing fields. */
+export function readClusterRole(object: JsonObject): ClusterRoleObject {
+  const { meta } = readMetadataObject(object)
+  const aggregationRule = valueAt(object, 'aggregationRule')
+  const role: JsonObject = {
+    metadata: { name: meta.name, labels: objectAt(object, 'metadata', 'labels') },
+    rules: arrayAt(object, 'rules'),
+    ...(aggregationRule === undefined ? {} : { aggregationRule }),
+  }
+  return { meta, isAggregated: isAggregated(role), role }
+}
+
+/** The fields of a Lease that controllers read. */
+export interface LeaseObject {
+  readonly meta: ObjectMeta
+  /** `spec.renewTime`, RFC 3339; empty when its holder never renewed it. */
+  readonly renewedAt: string
+}
+
+/** Reads a Lease as the API server sent it; see `readMeta` for missing fields. */
+export function readLease(object: JsonObject): LeaseObject {
+  return { meta: readMeta(object), renewedAt: stringAt(object, 'spec', 'renewTime') }
+}
+
+/** The fields of a ConfigMap that controllers read: its metadata, and for `kube-root-ca.crt` also its data. */
+export interface ConfigMapObject extends MetadataObject {
+  /** Empty for any other ConfigMap. */
+  readonly data: StringMap
+  /** The field `immutable`: the data cannot be changed. */
+  readonly isImmutable: boolean
+}
+
+/** Reads a ConfigMap as the API server sent it; see `readMeta` for missing fields. */
+export function readConfigMap(object: JsonObject): ConfigMapObject {
+  const { meta } = readMetadataObject(object)
+  return {
+    meta,
+    data: meta.name === ROOT_CA_CONFIG_MAP ? readStrings(objectAt(object, 'data')) : {},
+    isImmutable: valueAt(object, 'immutable') === true,
+  }
+}

@@ -1,0 +1,73 @@
+import type { Cidr } from '../../lib/ip.ts'
+import type { FieldsOf, PathsUnder } from '../../settings/field.ts'
+import { boolean, text } from '../../settings/scalar-types.ts'
+import type { OrchServerConfiguration } from './configuration.ts'
+import { CONTROLLER_NAMES, fieldTypes, optionalText } from './field-types.ts'
+
+/** What the cluster does by itself. */
+export const CONTROLLER_FIELDS: FieldsOf<OrchServerConfiguration, Controlling> = {
+  controllers: {
+    flag: 'controllers',
+    type: fieldTypes.controllers,
+    fallback: ['*'],
+    doc: `Controllers to run, by name: * stands for all, -name leaves one out. Leave out those that another controller manager runs. They are ${CONTROLLER_NAMES.join(', ')}.`,
+  },
+  'loadBalancer.addressPools': {
+    flag: 'load-balancer-pool',
+    type: fieldTypes.addressPools,
+    fallback: [],
+    doc: 'Networks such as 192.0.2.0/24 and ranges such as 192.0.2.10-192.0.2.20, of either family, that Services of type LoadBalancer get their addresses from. Empty: another controller assigns them.',
+  },
+}
+
+/** Running Pods on this machine, without a container runtime. */
+export const SANDBOX_NODE_FIELDS: FieldsOf<
+  OrchServerConfiguration,
+  PathsUnder<OrchServerConfiguration, 'sandboxNode'>
+> = {
+  'sandboxNode.enabled': {
+    flag: 'sandbox-node',
+    type: boolean,
+    fallback: false,
+    doc: 'Make this machine a node: Pods run as processes from their command, each in a network namespace; images are ignored. Needs root.',
+  },
+  'sandboxNode.name': optionalText('node-name', 'Name of the node. Empty: the name of the host.'),
+  'sandboxNode.addresses': {
+    flag: 'node-ip',
+    type: fieldTypes.addresses,
+    fallback: [],
+    doc: 'Addresses of the node, the primary one first, one of each family. Empty: the first of this machine that is not of the loopback; where it has none, it becomes no node.',
+  },
+  'sandboxNode.podCIDRs': {
+    flag: 'pod-cidr',
+    type: fieldTypes.podNetworks,
+    fallback: ['10.244.0.0/24' as Cidr],
+    doc: 'Network that the Pods of the node get their addresses from; a second one of the other family after a comma for dual stack. No longer than /30, of IPv6 /126.',
+  },
+  'sandboxNode.bridge': {
+    flag: 'pod-bridge',
+    type: fieldTypes.interfaceName,
+    fallback: 'cbr0',
+    doc: 'Name of the bridge of the Pods, which is made.',
+  },
+  'sandboxNode.clusterDNS': {
+    flag: 'cluster-dns',
+    type: fieldTypes.addresses,
+    fallback: [],
+    doc: 'Addresses of the DNS server that the resolv.conf of Pods names, such as that of the Service cluster-dns; their port is 53. Empty: those of dns.addresses with that port; none there: Pods resolve as this machine does.',
+  },
+  'sandboxNode.resolvConf': {
+    flag: 'resolv-conf',
+    type: text(),
+    fallback: '/etc/resolv.conf',
+    doc: 'File of the resolver for Pods that use that of their node, and whose search domains follow those of the cluster.',
+  },
+  'sandboxNode.namespacePrefix': {
+    flag: 'pod-namespace-prefix',
+    type: fieldTypes.namespacePrefix,
+    fallback: 'orch-pod',
+    doc: 'What the names of the Pods’ network namespaces begin with. Those that carry it belong to this server: what no Pod needs is removed. No two servers of a machine may have the same one, nor one that is another’s and a hyphen and more.',
+  },
+}
+
+type Controlling = 'controllers' | 'loadBalancer.addressPools'

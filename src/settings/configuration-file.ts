@@ -1,0 +1,161 @@
+import { type FSWatcher, watch } from 'node:fs'
+import { open, realpath } from 'node:fs/promises'
+import { basename, dirname } from 'node:path'
+import type { Clock } from '../lib/clock.ts'
+import { NodeProxyError, systemCode } from '../lib/error.ts'
+import type { ProblemCodes } from './table.ts'
+
+export interface WatchConfigOptions {
+  readonly clock: Clock
+  /** The codes of the errors that `onUnreadable` receives. */
+  readonly codes: ProblemCodes
+  /** The content at the start; only another content is a change. */
+  readonly text: string
+  /** Called for one change at a time; the next waits for the promise. */
+  readonly onChange: (file: ConfigurationFile) => void | Promise<void>
+  /** Called when the file or its folder cannot be read or watched. */
+  readonly onUnreadable: (error: unknown) => void
+}
+
+/** A running watch of a file. */
+export interface ConfigWatch {
+  /** Reads the file at once; resolves when `onChange` has ended. */
+  reread(): Promise<void>
+  close(): void
+}
+
+/** A file is read after this many milliseconds without a change, so that it is not read while it is being written. */
+const SETTLE_MS = 100
+
+/**
+ * Watches the folders of a file and of what it links to, so that editors that
+ * replace the file and ConfigMap mounts that swap `..data` are seen too.
+ */
+export function watchConfig(path: string, options: WatchConfigOptions): ConfigWatch {
+  const watcher = new ConfigWatcher(path, options)
+  void watcher.watchFolders()
+  return watcher
+}
+
+class ConfigWatcher implements ConfigWatch {
+  readonly #path: string
+  readonly #options: WatchConfigOptions
+  readonly #folders = new Map<string, FSWatcher>()
+  #names: ReadonlySet<string>
+  #text: string
+  #cancel: () => void = () => {}
+  #work: Promise<void> = Promise.resolve()
+  #closed = false
+
+  constructor(path: string, options: WatchConfigOptions) {
+    this.#path = path
+    this.#options = options
+    this.#text = options.text
+    this.#names = new Set([basename(path)])
+  }
+
+  reread(): Promise<void> {
+    this.#cancel()
+    this.#work = this.#work.then(() => this.#read())
+    return this.#work
+  }
+
+  close(): void {
+    this.#closed = true
+    this.#cancel()
+    for (const watcher of this.#folders.values()) watcher.close()
+    this.#folders.clear()
+  }
+
+  async watchFolders(): Promise<void> {
+    const target = await realpath(this.#path).catch(() => this.#path)
+    if (this.#closed) return
+    this.#names = new Set([basename(this.#path), basename(target)])
+    const wanted = new Set([dirname(this.#path), dirname(target)])
+    for (const [folder, watcher] of this.#folders) {
+      if (wanted.has(folder)) continue
+      watcher.close()
+      this.#folders.delete(folder)
+    }
+    for (const folder of wanted) this.#watchFolder(folder)
+  }
+
+  #watchFolder(folder: string): void {
+    if (this.#folders.has(folder)) return
+    const lost = (error: unknown) => {
+      this.#folders.get(folder)?.close()
+      this.#folders.delete(folder)
+      this.#options.onUnreadable(error)
+    }
+    try {
+      const watcher = watch(folder, { persistent: false }, (_event, name) => this.#touched(name))
+      this.#folders.set(folder, watcher)
+      watcher.on('error', lost)
+    } catch (error) {
+      lost(error)
+    }
+  }
+
+  /** `..data` and its like are how a ConfigMap mount changes all its files at once. */
+  #touched(name: string | null): void {
+    if (name !== null && !name.startsWith('..') && !this.#names.has(name)) return
+    this.#cancel()
+    this.#cancel = this.#options.clock.after(SETTLE_MS, () => void this.reread())
+  }
+
+  async #read(): Promise<void> {
+    if (this.#closed) return
+    try {
+      await this.watchFolders()
+      const file = await readConfigurationFile(this.#path, this.#options.codes)
+      if (file.text === this.#text) return
+      this.#text = file.text
+      await this.#options.onChange(file)
+    } catch (error) {
+      this.#options.onUnreadable(error)
+    }
+  }
+}
+
+/** The content of a configuration file. */
+export interface ConfigurationFile {
+  /** Its path, for messages. */
+  readonly name: string
+  readonly text: string
+}
+
+/** One byte more than readYaml accepts, so that it can reject a longer file. */
+const MAX_BYTES = 1_048_577
+
+/** Reads the configuration file. @throws `codes.unreadable` */
+export async function readConfigurationFile(
+  path: string,
+  codes: ProblemCodes,
+): Promise<ConfigurationFile> {
+  try {
+    const file = await open(path, 'r')
+    try {
+      return { name: path, text: await readAtMost(file, MAX_BYTES) }
+    } finally {
+      await file.close()
+    }
+  } catch (cause) {
+    const code = systemCode(cause)
+    throw new NodeProxyError(codes.unreadable, `cannot read ${path}: ${code}`, {
+      object: path,
+      hint: 'check --config and the permissions of the file',
+      cause,
+    })
+  }
+}
+
+async function readAtMost(file: Awaited<ReturnType<typeof open>>, most: number): Promise<string> {
+  const buffer = Buffer.alloc(most)
+  let length = 0
+  while (length < most) {
+    const { bytesRead } = await file.read(buffer, length, most - length)
+    if (bytesRead === 0) break
+    length += bytesRead
+  }
+  return buffer.toString('utf8', 0, length)
+}
