@@ -8,8 +8,8 @@ import {
 } from '../../inspection/generated/inspection_pb.ts'
 import { openInspection } from '../../inspection/inspection-client.ts'
 import { hostPort } from '../../lib/ip.ts'
-import type { CommandContext } from './command/command-module.ts'
-import { addSocketFlags, type SocketFlags } from './socket/socket-flags.ts'
+import type { CommandContext } from './command-module.ts'
+import { addSocketFlags, type SocketFlags } from './socket-flags.ts'
 
 /** `node-proxy entries`: what this node forwards, as it was compiled from Services and endpoints. */
 export function define(command: Command, { host, finish }: CommandContext): void {

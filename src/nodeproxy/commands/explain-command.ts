@@ -19,10 +19,10 @@ import {
 import { NodeProxyError } from '../../lib/error.ts'
 import { familyOf, hostPort, type IpAddress } from '../../lib/ip.ts'
 import type { Protocol } from '../../resources/types.ts'
-import type { CommandContext } from './command/command-module.ts'
+import type { CommandContext } from './command-module.ts'
 import { type DesiredQuery, type KnownNode, readRecordedNode, readThisNode } from './known-node.ts'
 import { parseQuery, type Query, type QueryFlags } from './parse-query.ts'
-import { addSocketFlags, type SocketFlags } from './socket/socket-flags.ts'
+import { addSocketFlags, type SocketFlags } from './socket-flags.ts'
 
 /** The most left-out endpoints that the text shows. */
 const MAX_LEFT_OUT = 10

@@ -17,9 +17,9 @@ import {
 } from '../../inspection/generated/inspection_pb.ts'
 import { openInspection } from '../../inspection/inspection-client.ts'
 import { NodeProxyError } from '../../lib/error.ts'
-import { DESIRED_DOCUMENT, parseDesired } from '../explanation/desired-document.ts'
-import { explainMessage } from '../explanation/explain-message.ts'
-import { POOLS_DOCUMENT, parsePools } from '../explanation/pools-document.ts'
+import { DESIRED_DOCUMENT, parseDesired } from '../inspection/desired-state.ts'
+import { explainMessage } from '../inspection/explain-message.ts'
+import { POOLS_DOCUMENT, parsePools } from '../inspection/pools-document.ts'
 import { type BundleFiles, bundleError, readBundle } from './bundle-file.ts'
 
 /** The request to a forwarding table: by `service`, by `dst` and `port`, or by `port` alone: a node port. */

@@ -10,8 +10,8 @@ import { type InspectionClient, openInspection } from '../../inspection/inspecti
 import { NodeProxyError } from '../../lib/error.ts'
 import { quote } from '../../lib/quote.ts'
 import { type BundleFiles, writeBundle } from './bundle-file.ts'
-import type { CommandContext } from './command/command-module.ts'
-import { addSocketFlags, type SocketFlags } from './socket/socket-flags.ts'
+import type { CommandContext } from './command-module.ts'
+import { addSocketFlags, type SocketFlags } from './socket-flags.ts'
 
 const REDACTED = '[redacted]'
 

@@ -7,8 +7,8 @@ import {
 import { openInspection } from '../../inspection/inspection-client.ts'
 import { formatDuration } from '../../lib/duration.ts'
 import { quote } from '../../lib/quote.ts'
-import type { CommandContext } from './command/command-module.ts'
-import { addSocketFlags, type SocketFlags } from './socket/socket-flags.ts'
+import type { CommandContext } from './command-module.ts'
+import { addSocketFlags, type SocketFlags } from './socket-flags.ts'
 
 const MIB = 2 ** 20
 

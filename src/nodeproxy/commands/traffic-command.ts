@@ -8,8 +8,8 @@ import {
 } from '../../inspection/generated/inspection_pb.ts'
 import { openInspection } from '../../inspection/inspection-client.ts'
 import { hostPort } from '../../lib/ip.ts'
-import type { CommandContext } from './command/command-module.ts'
-import { addSocketFlags, type SocketFlags } from './socket/socket-flags.ts'
+import type { CommandContext } from './command-module.ts'
+import { addSocketFlags, type SocketFlags } from './socket-flags.ts'
 
 /** Characters of the first column; a longer name shifts the other columns of its line. */
 const NAME_WIDTH = 36
