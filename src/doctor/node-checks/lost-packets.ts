@@ -1,7 +1,6 @@
 import { hostPort } from '../../lib/ip.ts'
 import { checkOfEachNode, type NodeFinding } from '../evidence/finding.ts'
 import type { WalkFacts, WalkOutcomeFacts } from '../evidence/node-facts.ts'
-import { packetText } from './lost-packets.ts'
 
 /** Chains that enforce network policies, whose drops are intended. */
 const POLICIES =

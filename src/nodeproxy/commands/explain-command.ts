@@ -8,9 +8,9 @@ import {
 } from '../../explain/compare-outcomes.ts'
 import type { Step } from '../../explain/packet/branch.ts'
 import type { TrackedConnection, TrackedConnections } from '../../explain/read-connections.ts'
+import { arrivalInterface } from '../../explain/walk/routing.ts'
 import type { WalkOutcome } from '../../explain/walk/walk-outcome.ts'
 import { type WalkWorld, walkPacket } from '../../explain/walk/walk-packet.ts'
-import { arrivalInterface } from '../../explain/world/first-hop.ts'
 import type { ExplanationDocument } from '../../inspection/answers.ts'
 import {
   type ExplainResponse,

@@ -7,8 +7,7 @@ import {
 import type { WalkWorld } from '../../explain/walk/walk-packet.ts'
 import { openLocalReaders } from '../../explain/world/local-readers.ts'
 import { readWorld } from '../../explain/world/read-world.ts'
-import { worldOfFiles } from '../../explain/world/world-files.ts'
-import { recordedWorld } from '../../explain/world/world-record.ts'
+import { recordedWorld, worldOfFiles } from '../../explain/world/world-record.ts'
 import {
   type ExplainRequest,
   ExplainRequestSchema,

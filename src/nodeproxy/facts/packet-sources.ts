@@ -1,7 +1,7 @@
-import { parseObjects, readJson, textOf } from '../../explain/host/read-json.ts'
 import type { RunCommand } from '../../explain/host/run-command.ts'
+import { parseObjects, readJson, textOf } from '../../explain/host/run-command.ts'
 import type { Routing } from '../../explain/walk/routing.ts'
-import { arrivalInterface } from '../../explain/world/first-hop.ts'
+import { arrivalInterface } from '../../explain/walk/routing.ts'
 import { type Family, familyOf, type IpAddress, parseIp } from '../../lib/ip.ts'
 import type { LocalBackend } from './sampled-entries.ts'
 

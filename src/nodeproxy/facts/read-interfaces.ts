@@ -1,5 +1,5 @@
 import type { InterfaceFacts } from '../../doctor/evidence/node-facts.ts'
-import { type JsonObject, readJson, textOf } from '../../explain/host/read-json.ts'
+import { type JsonObject, readJson, textOf } from '../../explain/host/run-command.ts'
 import type { Sysctl } from '../../kernel/sysctl/sysctl.ts'
 import { type Json, objectAt, stringAt, valueAt } from '../../lib/json.ts'
 import type { NodeSource } from './node-source.ts'

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { filesOfWorld, worldOfFiles } from './world-files.ts'
+import { filesOfWorld, worldOfFiles } from './world-record.ts'
 
 test('a recorded kernel reads back as it was, and names a file that is missing', () => {
   const command = { program: 'ip', args: ['-j', 'addr'], status: 0, stdout: '[]', stderr: '' }

@@ -1,13 +1,20 @@
-import type { Family } from '../../lib/ip.ts'
-import { ACCEPT, type Branch, branchOf, CONTINUE, extend, type Step } from '../packet/branch.ts'
-import type { HookFunction } from '../packet/hook-function.ts'
-import { mergeBranches } from '../packet/merge-branches.ts'
-import type { Hook, PacketState } from '../packet/packet-state.ts'
-import { secondsLeft } from './matches/ip-sets.ts'
-import { testRule } from './matches/test-rule.ts'
-import type { Answer } from './model/answer.ts'
-import type { Chain, ListedRule, Ruleset, Table, XtablesWorld } from './model/ruleset.ts'
-import { applyTarget, isWithoutEffect } from './targets/apply-target.ts'
+import type { Family } from '../lib/ip.ts'
+import {
+  ACCEPT,
+  type Branch,
+  branchOf,
+  CONTINUE,
+  extend,
+  mergeBranches,
+  type Step,
+} from './packet/branch.ts'
+import type { HookFunction } from './packet/hook-function.ts'
+import type { Hook, PacketState } from './packet/packet-state.ts'
+import { secondsLeft } from './xtables/matches/ip-sets.ts'
+import { testRule } from './xtables/matches/test-rule.ts'
+import type { Answer } from './xtables/model/answer.ts'
+import type { Chain, ListedRule, Ruleset, Table, XtablesWorld } from './xtables/model/ruleset.ts'
+import { applyTarget, isWithoutEffect } from './xtables/targets/apply-target.ts'
 
 /** The kernel allows as many nested calls as there are chains; real rulesets do not come near this limit. */
 const MAX_DEPTH = 100

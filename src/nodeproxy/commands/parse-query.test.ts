@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { parseEnd } from './parse-end.ts'
+import { parseEnd } from './parse-query.ts'
 
 test.each([
   ['node', { kind: 'node', port: undefined }],

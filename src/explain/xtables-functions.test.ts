@@ -1,11 +1,11 @@
 import { describe, expect, test } from 'vitest'
-import type { Cidr, IpAddress } from '../../lib/ip.ts'
-import { type FakeNode, fakeFacts, fakeRouting } from '../testing/fake-world.ts'
-import { type WalkStart, walkPacket } from '../walk/walk-packet.ts'
-import { parseSets } from '../world/read-world.ts'
-import { parseRuleset, type XtablesWorld } from './model/ruleset.ts'
-import { DOCKER_RULES, UFW_RULES } from './testing/firewall-rules.ts'
-import { KUBE_PROXY_RULES } from './testing/kube-proxy-rules.ts'
+import type { Cidr, IpAddress } from '../lib/ip.ts'
+import { type FakeNode, fakeFacts, fakeRouting } from './testing/fake-world.ts'
+import { type WalkStart, walkPacket } from './walk/walk-packet.ts'
+import { parseSets } from './world/read-world.ts'
+import { parseRuleset, type XtablesWorld } from './xtables/model/ruleset.ts'
+import { DOCKER_RULES, UFW_RULES } from './xtables/testing/firewall-rules.ts'
+import { KUBE_PROXY_RULES } from './xtables/testing/kube-proxy-rules.ts'
 import { xtablesFunctions } from './xtables-functions.ts'
 
 const ip = (text: string) => text as IpAddress
