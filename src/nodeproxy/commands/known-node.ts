@@ -14,7 +14,7 @@ import {
   type ExplainResponse,
   ExplainResponseSchema,
 } from '../../inspection/generated/inspection_pb.ts'
-import { openInspection } from '../../inspection/inspection-client.ts'
+import { withInspection } from '../../inspection/inspection-client.ts'
 import { NodeProxyError } from '../../lib/error.ts'
 import { DESIRED_DOCUMENT, parseDesired } from '../inspection/desired-state.ts'
 import { explainMessage } from '../inspection/explain-message.ts'
@@ -71,15 +71,12 @@ export async function readRecordedNode(path: string): Promise<KnownNode> {
 
 /** A Service by its name, or a node port, cannot be found without node-proxy; an address can be explained without it. */
 async function inspect(socket: string, query: DesiredQuery): Promise<ExplainResponse | string> {
-  const client = openInspection(socket)
   try {
-    return await client.explain({ ...query })
+    return await withInspection(socket, (client) => client.explain({ ...query }))
   } catch (error) {
     const isAbsent = error instanceof NodeProxyError && error.code === 'NP_INSPECTION_UNREACHABLE'
     if (!isAbsent || query.dst === '') throw error
     return `${error.message}; ${error.hint ?? ''}`
-  } finally {
-    client.close()
   }
 }
 

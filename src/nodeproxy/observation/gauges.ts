@@ -1,14 +1,14 @@
+import type { EntryId } from '../../forwarding/entry.ts'
 import { countNoLocalEndpoints } from '../../forwarding/no-local-endpoints.ts'
 import type { ForwardingTable } from '../../forwarding/table.ts'
 import type { Family } from '../../lib/ip.ts'
-import type { Mode, ObjectDescription, Traffic } from '../../modes/mode.ts'
+import type { Mode, ObjectDescription, ObjectKey, Program, Traffic } from '../../modes/mode.ts'
 import type { DeltaTracker } from '../../sync/delta-tracker.ts'
 import { type FamilyName, type HealthReport, waitedMs } from '../../telemetry/health/health.ts'
 import type { Metrics } from '../../telemetry/metrics/metrics.ts'
 import type { WatchState } from '../../watch/cluster-watcher.ts'
 import { watchedResources } from '../../watch/watched-resources.ts'
 import type { ChangeTimes } from './change-times.ts'
-import { countStatuses } from './entry-status.ts'
 
 interface Running {
   readonly table: ForwardingTable
@@ -144,4 +144,42 @@ export function ruleCounts(objects: Iterable<ObjectDescription>): readonly RuleC
     totals.set(key, { table, family, count })
   }
   return [...totals.values()]
+}
+
+/** The status of a Service port, the worst first. */
+export type EntryStatus = 'Error' | 'Pending' | 'Conflict' | 'Done'
+
+interface Sources {
+  readonly table: Pick<ForwardingTable, 'entries' | 'problems'>
+  readonly tracker: Pick<DeltaTracker, 'failures' | 'pending'>
+  readonly mode: { readonly program: Pick<Program, 'ownersOf'> }
+}
+
+/** The status of each Service port that is forwarded or in conflict; the worst one, if a port has several. */
+export function entryStatuses({
+  table,
+  tracker,
+  mode,
+}: Sources): ReadonlyMap<EntryId, EntryStatus> {
+  const ownersOf = (keys: Iterable<ObjectKey>) =>
+    new Set([...keys].flatMap((key) => mode.program.ownersOf(key)))
+  const failing = ownersOf(tracker.failures().keys())
+  const change = tracker.pending(Number.POSITIVE_INFINITY)
+  const pending = ownersOf([...change.set, ...change.unset])
+  const conflicts = table.problems().filter(({ status }) => status === 'Conflict')
+  const conflicting = new Set(conflicts.map(({ entry }) => entry))
+  const statusOf = (id: EntryId): EntryStatus => {
+    if (failing.has(id)) return 'Error'
+    if (pending.has(id)) return 'Pending'
+    return conflicting.has(id) ? 'Conflict' : 'Done'
+  }
+  const ids = [...table.entries()].map(({ id }) => id)
+  return new Map([...ids, ...conflicting].map((id) => [id, statusOf(id)]))
+}
+
+/** Counts the Service ports by status. */
+function countStatuses(sources: Sources): Record<EntryStatus, number> {
+  const counts = { Error: 0, Pending: 0, Conflict: 0, Done: 0 }
+  for (const status of entryStatuses(sources).values()) counts[status]++
+  return counts
 }

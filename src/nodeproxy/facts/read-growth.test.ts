@@ -2,7 +2,7 @@ import { create } from '@bufbuild/protobuf'
 import { expect, test } from 'vitest'
 import { ServiceTrafficSchema } from '../../inspection/generated/inspection_pb.ts'
 import { NodeProxyError } from '../../lib/error.ts'
-import { loadsBetween, readTotals } from './read-loads.ts'
+import { loadsBetween, readTotals } from './read-growth.ts'
 
 const E = 'ns/a:/TCP/4'
 
