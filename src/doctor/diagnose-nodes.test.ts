@@ -1,7 +1,6 @@
 import { describe, expect, test } from 'vitest'
-import { diagnoseNodes } from './diagnose.ts'
+import { diagnoseNodes, NODE_CHECKS } from './diagnose.ts'
 import type { NodeFacts } from './evidence/node-facts.ts'
-import { NODE_CHECKS } from './node-checks.ts'
 import {
   CONFIGURATION,
   fromOutside,

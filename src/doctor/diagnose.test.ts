@@ -1,7 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import type { JsonObject } from '../lib/json.ts'
-import { CHECKS } from './checks.ts'
-import { diagnose } from './diagnose.ts'
+import { CHECKS, diagnose } from './diagnose.ts'
 import { type DoctorCase, FURTHER_CASES, scaleToZero } from './testing/further-cases.ts'
 import {
   evidenceOf,

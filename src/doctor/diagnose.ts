@@ -1,10 +1,100 @@
-import { clusterDns } from './checks/cluster-dns.ts'
-import { CHECKS } from './checks.ts'
+import { addressConflict } from './checks/address-conflict.ts'
+import { apiToken } from './checks/api-token.ts'
+import { brokenBinding } from './checks/broken-binding.ts'
+import { clusterDns, podDns } from './checks/cluster-dns.ts'
+import { endpointsMissing, targetPort } from './checks/endpoints-missing.ts'
+import { externalName } from './checks/external-name.ts'
+import { imagePull } from './checks/image-pull.ts'
+import { loadBalancerPending, sourceRanges } from './checks/load-balancer-pending.ts'
+import { localPolicy } from './checks/local-policy.ts'
+import { missingAccount, tokenSecret } from './checks/missing-account.ts'
+import { networkPolicy } from './checks/network-policy.ts'
+import { podsNotReady } from './checks/pods-not-ready.ts'
+import { scaledToZero, selectorMatchesNothing } from './checks/selector-matches-nothing.ts'
+import { sessionAffinity } from './checks/session-affinity.ts'
 import type { ClusterEvidence } from './evidence/cluster-evidence.ts'
-import type { Finding } from './evidence/finding.ts'
+import type { Check, Finding, NodeCheck, NodeEvidence } from './evidence/finding.ts'
 import { concernedBy, type InspectedObject } from './evidence/inspected-object.ts'
-import type { NodeEvidence } from './evidence/node-check.ts'
-import { NODE_CHECKS } from './node-checks.ts'
+import { backendRefuses, takenNodePort, unbalancedLoad } from './node-checks/backends.ts'
+import { conntrackFull, lostInsertions } from './node-checks/connection-tracking.ts'
+import {
+  daemonAbsent,
+  expiredCredential,
+  foreignProxy,
+  notReady,
+  unservedServices,
+  wrongMode,
+} from './node-checks/daemon-state.ts'
+import { differingClock, differingNode } from './node-checks/differing-node.ts'
+import { interfaceMtu } from './node-checks/interface-mtu.ts'
+import {
+  bridgeNetfilter,
+  exposedLoopback,
+  forwardingOff,
+  missingModules,
+  reversePath,
+} from './node-checks/kernel-settings.ts'
+import {
+  nodeFirewall,
+  noLocalEndpoint,
+  refusedClient,
+  unusableRoute,
+} from './node-checks/lost-packets.ts'
+import { tooManyRules } from './node-checks/too-many-rules.ts'
+
+/**
+ * Every check, in the order in which findings are shown: first what stops the whole cluster or all Pods of an account,
+ * then what stops a Service for all its clients, then for some of them; last what may be intended.
+ */
+export const CHECKS: readonly Check[] = [
+  clusterDns,
+  missingAccount,
+  imagePull,
+  scaledToZero,
+  selectorMatchesNothing,
+  podsNotReady,
+  targetPort,
+  endpointsMissing,
+  externalName,
+  networkPolicy,
+  addressConflict,
+  loadBalancerPending,
+  sourceRanges,
+  localPolicy,
+  tokenSecret,
+  apiToken,
+  brokenBinding,
+  podDns,
+  sessionAffinity,
+]
+
+/** Every check of nodes, in the order in which findings are shown: the most far-reaching causes first. */
+export const NODE_CHECKS: readonly NodeCheck[] = [
+  missingModules,
+  daemonAbsent,
+  expiredCredential,
+  notReady,
+  wrongMode,
+  foreignProxy,
+  forwardingOff,
+  unusableRoute,
+  nodeFirewall,
+  conntrackFull,
+  bridgeNetfilter,
+  reversePath,
+  interfaceMtu,
+  refusedClient,
+  noLocalEndpoint,
+  backendRefuses,
+  takenNodePort,
+  unservedServices,
+  lostInsertions,
+  tooManyRules,
+  unbalancedLoad,
+  exposedLoopback,
+  differingNode,
+  differingClock,
+]
 
 /** The most nodes that are listed by name. */
 const MAX_NAMES = 5

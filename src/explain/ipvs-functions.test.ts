@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest'
 import type { RealServerState, VirtualServer, VirtualServerId } from '../kernel/ipvs/ipvs.ts'
 import type { IpAddress } from '../lib/ip.ts'
+import type { IpvsSnapshot } from './ipvs-functions.ts'
 import { ipvsFunctions } from './ipvs-functions.ts'
-import type { IpvsSnapshot } from './ipvs-snapshot.ts'
 import { firstPacket, type PacketState } from './packet/packet-state.ts'
 import { parseTemplates } from './world/local-readers.ts'
 

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import type { IpAddress } from '../lib/ip.ts'
-import type { JsonObject } from './host/read-json.ts'
+import type { JsonObject } from './host/run-command.ts'
 import { tableRouting } from './table-routing.ts'
 import type { RouteQuery } from './walk/routing.ts'
 

@@ -1,9 +1,15 @@
-import { type Family, familyOf, type IpAddress } from '../lib/ip.ts'
-import { type JsonObject, parseObjects } from './host/read-json.ts'
-import type { RunCommand } from './host/run-command.ts'
+import {
+  type Cidr,
+  cidrContains,
+  type Family,
+  familyOf,
+  type IpAddress,
+  parseCidr,
+  parseIp,
+  prefixLength,
+} from '../lib/ip.ts'
+import { type JsonObject, parseObjects, type RunCommand, textOf } from './host/run-command.ts'
 import type { HostFacts } from './packet/host-facts.ts'
-import { type PolicyRule, policyRules } from './policy-rules.ts'
-import { findRoute, type ListedRoute, listedRoutes } from './route-tables.ts'
 import type { DeadEnd, RouteAnswer, RouteQuery, Routing } from './walk/routing.ts'
 
 /** Policy rules and routes of both families. */
@@ -126,7 +132,7 @@ export const NO_ROUTE: RouteAnswer = { kind: 'unreachable', how: 'no-route', rea
  */
 export function answerOfType(type: string, family: Family, by?: TypedDeadEnd): RouteAnswer {
   const named = by && { deadEnd: { where: by.where, object: by.object } }
-  const reason = by === undefined ? `a route of type ${type}` : textOf(by)
+  const reason = by === undefined ? `a route of type ${type}` : routeText(by)
   if (type === 'blackhole') return { kind: 'dropped', reason, ...named }
   if (type === 'prohibit') return { kind: 'unreachable', how: 'prohibited', reason, ...named }
   if (type !== 'unreachable') {
@@ -136,7 +142,7 @@ export function answerOfType(type: string, family: Family, by?: TypedDeadEnd): R
   return { kind: 'unreachable', how, reason, ...named }
 }
 
-function textOf({ where, object, type }: TypedDeadEnd): string {
+function routeText({ where, object, type }: TypedDeadEnd): string {
   return where === 'route' ? `the route ${object}` : `the ${where} of ${object} (${type})`
 }
 
@@ -182,4 +188,164 @@ async function readFamily(run: RunCommand, family: Family): Promise<RouteListing
   }
   const rules = await list('rule', 'show')
   return { rules, routes: await list('route', 'show', 'table', 'all') }
+}
+
+/** What a rule does with a query that it matches. */
+type RuleAction =
+  | { readonly kind: 'table'; readonly table: string }
+  | { readonly kind: 'goto'; readonly priority: number }
+  | { readonly kind: 'end'; readonly type: string }
+
+/** A rule of `ip rule`. */
+interface PolicyRule {
+  readonly priority: number
+  readonly action: RuleAction
+  /** Undefined if this depends on something that a query does not contain. */
+  matches(query: RouteQuery): boolean | undefined
+}
+
+/** Fields that select no packets. */
+const NEUTRAL = new Set(['priority', 'not', 'table', 'action', 'goto', 'protocol', 'srclen'])
+const MORE_NEUTRAL = new Set(['dstlen', 'fwmask', 'iif_detached', 'oif_detached'])
+
+/** Rules of `ip -j rule show` in the order in which the kernel tries them. */
+function policyRules(listing: readonly JsonObject[]): readonly PolicyRule[] {
+  return listing
+    .map((rule) => ({
+      priority: numberOf(rule, 'priority') ?? 0,
+      action: actionOf(rule),
+      matches: (query: RouteQuery) => matches(rule, query),
+    }))
+    .toSorted((one, other) => one.priority - other.priority)
+}
+
+function actionOf(rule: JsonObject): RuleAction {
+  const target = numberOf(rule, 'goto')
+  if (target !== undefined) return { kind: 'goto', priority: target }
+  const table = textOf(rule, 'table')
+  if (table !== undefined) return { kind: 'table', table }
+  return { kind: 'end', type: textOf(rule, 'action') ?? 'nop' }
+}
+
+function matches(rule: JsonObject, query: RouteQuery): boolean | undefined {
+  const answers = Object.keys(rule)
+    .filter((field) => !NEUTRAL.has(field) && !MORE_NEUTRAL.has(field))
+    .map((field) => SELECTORS[field]?.(rule, query))
+  if (answers.includes(false)) return 'not' in rule
+  if (answers.includes(undefined)) return undefined
+  return !('not' in rule)
+}
+
+type Selector = (rule: JsonObject, query: RouteQuery) => boolean | undefined
+
+/** The conditions of a rule by their fields; a field that is missing here is unknown. */
+const SELECTORS: Readonly<Record<string, Selector>> = {
+  src: (rule, { src }) => contains(networkOf(rule, 'src'), src),
+  dst: (rule, { dst }) => contains(networkOf(rule, 'dst'), dst),
+  fwmark: (rule, { mark }) => {
+    const [value, mask] = [Number(rule['fwmark']), Number(rule['fwmask'] ?? 0xffffffff)]
+    return (mark & mask) >>> 0 === value
+  },
+  // In the kernel, packets that this node sends count as coming from lo.
+  iif: (rule, { inInterface = 'lo' }) => textOf(rule, 'iif') === inInterface,
+  oif: () => false,
+  ipproto: (rule, { protocol }) => textOf(rule, 'ipproto') === protocol.toLowerCase(),
+  dport: (rule, { dstPort }) => numberOf(rule, 'dport') === dstPort,
+  dport_start: (rule, { dstPort }) => (numberOf(rule, 'dport_start') ?? 0) <= dstPort,
+  dport_end: (rule, { dstPort }) => (numberOf(rule, 'dport_end') ?? 65_535) >= dstPort,
+}
+
+/** Undefined means every address. */
+function networkOf(rule: JsonObject, field: 'src' | 'dst'): Cidr | undefined {
+  const text = textOf(rule, field) ?? 'all'
+  if (text === 'all') return undefined
+  const bits = numberOf(rule, `${field}len`) ?? (text.includes(':') ? 128 : 32)
+  return parseCidr(`${text}/${bits}`)
+}
+
+function contains(network: Cidr | undefined, ip: IpAddress | undefined): boolean {
+  if (network === undefined) return true
+  return ip !== undefined && familyOf(ip) === familyOf(network) && cidrContains(network, ip)
+}
+
+function numberOf(object: JsonObject, field: string): number | undefined {
+  const value = object[field]
+  return typeof value === 'number' ? value : undefined
+}
+
+/** Where a route leads. */
+interface NextHop {
+  readonly outInterface: string
+  readonly gateway: IpAddress | undefined
+}
+
+/** A route of `ip route show table all`. */
+interface ListedRoute {
+  readonly table: string
+  readonly to: Cidr
+  readonly type: string
+  readonly metric: number
+  /** Empty for a type that leads nowhere; several are chosen by a hash of the flow. */
+  readonly nextHops: readonly NextHop[]
+  readonly source: IpAddress | undefined
+  /** Whether it applies only to some sources or types of service. */
+  readonly isSelective: boolean
+}
+
+/** The routes of `ip -j -FAMILY route show table all`. */
+function listedRoutes(
+  listing: readonly JsonObject[],
+  family: 4 | 6,
+): readonly ListedRoute[] {
+  return listing.flatMap((route) => {
+    const to = destinationOf(route, family)
+    if (to === undefined || isDead(route)) return []
+    const metric = route['metric']
+    return [
+      {
+        to,
+        table: textOf(route, 'table') ?? 'main',
+        type: textOf(route, 'type') ?? 'unicast',
+        metric: typeof metric === 'number' ? metric : 0,
+        nextHops: nextHopsOf(route),
+        source: parseIp(textOf(route, 'prefsrc') ?? ''),
+        isSelective: 'from' in route || 'tos' in route,
+      },
+    ]
+  })
+}
+
+/** The route that the kernel uses: the one with the longest prefix and, among equal prefixes, the lowest metric. */
+function findRoute(
+  routes: readonly ListedRoute[],
+  table: string,
+  dst: IpAddress,
+): ListedRoute | undefined {
+  return routes
+    .filter((one) => one.table === table && cidrContains(one.to, dst))
+    .toSorted(
+      (one, other) => prefixLength(other.to) - prefixLength(one.to) || one.metric - other.metric,
+    )[0]
+}
+
+function destinationOf(route: JsonObject, family: 4 | 6): Cidr | undefined {
+  const text = textOf(route, 'dst') ?? 'default'
+  if (text === 'default') return parseCidr(family === 4 ? '0.0.0.0/0' : '::/0')
+  const to = parseCidr(text.includes('/') ? text : `${text}/${family === 4 ? 32 : 128}`)
+  return to !== undefined && familyOf(to) === family ? to : undefined
+}
+
+function nextHopsOf(route: JsonObject): readonly NextHop[] {
+  const hops = route['nexthops']
+  const several = hops === undefined ? [route] : parseObjects(JSON.stringify(hops))
+  return several.flatMap((hop) => {
+    const outInterface = textOf(hop, 'dev')
+    if (outInterface === undefined || isDead(hop)) return []
+    return [{ outInterface, gateway: parseIp(textOf(hop, 'gateway') ?? '') }]
+  })
+}
+
+function isDead(object: JsonObject): boolean {
+  const flags: unknown = object['flags']
+  return Array.isArray(flags) && flags.includes('dead')
 }

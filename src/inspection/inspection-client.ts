@@ -54,6 +54,19 @@ export function openInspection(socket: string): InspectionClient {
   }
 }
 
+/** Opens a client for as long as `use` runs. */
+export async function withInspection<T>(
+  socket: string,
+  use: (client: InspectionClient) => Promise<T>,
+): Promise<T> {
+  const client = openInspection(socket)
+  try {
+    return await use(client)
+  } finally {
+    client.close()
+  }
+}
+
 /** The connection, and the path of the socket for error messages. */
 interface Link {
   readonly client: Client

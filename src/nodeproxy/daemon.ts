@@ -14,25 +14,26 @@ import type { ModeDriver } from '../modes/definition/mode-driver.ts'
 import type { ExitCode } from '../settings/answers.ts'
 import { Conditions } from '../telemetry/health/conditions.ts'
 import { createMetrics, type Metrics } from '../telemetry/metrics/metrics.ts'
-import type { Launch } from './config/launch.ts'
-import { checkStart } from './wiring/check-start.ts'
-import { cleanUpKernel, isGuardedByMode } from './wiring/clean-up.ts'
-import type { Kernel } from './wiring/kernel/kernel.ts'
-import { logMissingFeatures } from './wiring/kernel/kernel-without-rules.ts'
-import { openKernel } from './wiring/kernel/open-kernel.ts'
-import { readRights } from './wiring/kernel/rights.ts'
-import { applySysctls } from './wiring/kernel/sysctls.ts'
-import { LoopbackRouting } from './wiring/loopback-routing.ts'
-import { nodeNameOf } from './wiring/node-identity.ts'
-import { type OpenModes, openModes } from './wiring/open-modes.ts'
-import { applyProcessSettings, keepAlive } from './wiring/process-settings.ts'
-import { runNode } from './wiring/run-node.ts'
+import type { Launch } from './config/load.ts'
+import { nodeNameOf } from './engine/this-node.ts'
+import type { Kernel } from './kernel/kernel.ts'
+import { logMissingFeatures } from './kernel/kernel.ts'
+import { openKernel } from './kernel/open-kernel.ts'
+import { readRights } from './kernel/rights.ts'
+import { applySysctls } from './kernel/sysctls.ts'
+import { isGuardedByMode, LoopbackRouting } from './loopback/loopback-routing.ts'
+import { cleanUpKernel } from './modes/clean-up.ts'
+import { type OpenModes, openModes } from './modes/open-modes.ts'
+import { checkStart } from './process/check-start.ts'
+import { applyProcessSettings, keepAlive } from './process/process-settings.ts'
+import { listenForSignals, type Signals } from './process/signals.ts'
 import {
   NO_OWNERSHIP,
   type Ownership,
   takeOwnership,
   thisProcess,
-} from './wiring/take-ownership.ts'
+} from './process/take-ownership.ts'
+import { runNode } from './wiring/run-node.ts'
 
 /** Milliseconds to wait for the lock: a previous process may take as long to stop. `--cleanup` does not wait by default. */
 const WAIT_MS = { daemon: 30_000, '--init-only': 30_000, '--cleanup': 0 } as const
@@ -256,38 +257,6 @@ export function observeClient(
         metrics.credentialExpiration.set({ kind }, validity.to / 1_000)
         metrics.credentialLate.set({ kind }, lateFrom(kind, validity) / 1_000)
       }
-    },
-  }
-}
-
-/** The signals of the process. */
-interface Signals {
-  /** Resolves with the first SIGTERM or SIGINT, even if it arrived earlier. */
-  readonly stop: Promise<NodeJS.Signals>
-  /** Sets the function that SIGHUP calls to read the configuration again; until then SIGHUP is ignored. */
-  onHangup(reread: () => void): void
-}
-
-/**
- * Handles signals from now on, so that a signal during the start does not end the daemon before it has
- * released what it opened. A second SIGTERM or SIGINT ends the process at once.
- */
-export function listenForSignals(): Signals {
-  let reread = () => {}
-  const hangup = () => reread()
-  process.on('SIGHUP', hangup)
-  const stop = new Promise<NodeJS.Signals>((resolve) => {
-    for (const signal of ['SIGTERM', 'SIGINT'] as const) {
-      process.once(signal, () => {
-        process.off('SIGHUP', hangup)
-        resolve(signal)
-      })
-    }
-  })
-  return {
-    stop,
-    onHangup(next) {
-      reread = next
     },
   }
 }

@@ -1,8 +1,8 @@
 import { flushCompileCache } from 'node:module'
 import { packageVersion } from '../lib/package-version.ts'
-import type { CommandHost } from './commands/command/command-module.ts'
+import type { CommandHost } from './commands/command-module.ts'
 import { COMMANDS, commandOf } from './commands/commands.ts'
-import { MODES } from './modes/mode-registry.ts'
+import { MODES } from './config/fields/mode-registry.ts'
 import { runProgram } from './program.ts'
 
 const args = process.argv.slice(2)

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import { NodeProxyError } from '../lib/error.ts'
-import type { Launch } from './config/launch.ts'
+import type { Launch } from './config/load.ts'
 import { type Daemon, runProgram } from './program.ts'
 
 const HEAD = 'apiVersion: proxy.config.orch.io/v1alpha1\nkind: NodeProxyConfiguration\n'

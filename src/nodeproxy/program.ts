@@ -11,10 +11,10 @@ import {
 } from '../settings/answers.ts'
 import type { ConfigurationFile } from '../settings/configuration-file.ts'
 import type { CommandLine } from './config/command-line.ts'
+import { chooseModes } from './config/fields/mode-registry.ts'
 import { parseFlags } from './config/flags.ts'
-import type { Launch } from './config/launch.ts'
+import type { Launch } from './config/load.ts'
 import { type LoadedConfiguration, loadConfiguration } from './config/load.ts'
-import { chooseModes } from './config/mode-choice.ts'
 import { type NodeProxyTable, SETTINGS_TABLE } from './config/settings-table.ts'
 
 /** The part of the program that is loaded only when it runs. */

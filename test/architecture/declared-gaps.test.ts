@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
-import { MODES } from '../../src/nodeproxy/modes/mode-registry.ts'
+import { MODES } from '../../src/nodeproxy/config/fields/mode-registry.ts'
 import { root } from './source-file.ts'
 
 test('docs/semantics.md lists exactly what the modes declare that they cannot do', () => {

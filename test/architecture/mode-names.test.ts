@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { MODES } from '../../src/nodeproxy/modes/mode-registry.ts'
+import { MODES } from '../../src/nodeproxy/config/fields/mode-registry.ts'
 import { importsOf } from './module-import.ts'
 import { isTest, readSources, type SourceFile } from './source-file.ts'
 
@@ -9,9 +9,11 @@ import { isTest, readSources, type SourceFile } from './source-file.ts'
  * an operator has chosen, and better ones. Everything else finds modes by the registry.
  */
 const ALLOWED: ReadonlyMap<string, string> = new Map([
-  ['src/nodeproxy/modes/mode-registry.ts', 'the registry'],
-  ['src/nodeproxy/config/mode-choice.ts', 'Kubernetes: an empty mode is iptables'],
-  ['src/nodeproxy/wiring/kernel/rights.ts', 'the remedy for a process without rights'],
+  [
+    'src/nodeproxy/config/fields/mode-registry.ts',
+    'the registry; Kubernetes: an empty mode is iptables',
+  ],
+  ['src/nodeproxy/kernel/rights.ts', 'the remedy for a process without rights'],
   [
     'src/nodeproxy/config/fields/configuration.ts',
     'Kubernetes: settings of all modes under iptables',
@@ -25,7 +27,7 @@ const ALLOWED: ReadonlyMap<string, string> = new Map([
   ['src/kernel/nftables/list-tables.ts', 'the subsystem of netlink'],
   ['src/kernel/traces.ts', 'the subsystem of netlink'],
   ['src/nodeproxy/facts/daemon-knowledge.ts', 'fields of a configuration that is JSON'],
-  ['src/nodeproxy/facts/read-configured.ts', 'fields of a configuration that is a file'],
+  ['src/nodeproxy/facts/daemon-knowledge.ts', 'fields of a configuration that is a file'],
   ['src/page/testing/fake-answers.ts', 'the mode of a node that is made up'],
   ['src/page/testing/cluster-nodes.ts', 'the mode of a node that is made up'],
 ])

@@ -1,29 +1,26 @@
 import { arrayAt, type Json, type JsonObject, stringAt, valueAt } from '../../lib/json.ts'
 import { quote } from '../../lib/quote.ts'
 import type { ClusterEvidence } from '../evidence/cluster-evidence.ts'
-import type { Check, Finding } from '../evidence/finding.ts'
+import type { Finding } from '../evidence/finding.ts'
+import { checkOfEach } from '../evidence/finding.ts'
 import { accountOf, isInspected } from '../evidence/inspected-object.ts'
-import { isPresent, keyOf, nameOf, namespaceOf } from '../evidence/objects.ts'
+import { isPresent, nameOf, namespaceOf } from '../evidence/objects.ts'
 
 /**
  * A Pod without a token for the API server: the file that clients read holds a token for other servers, or, in the inspected
  * Pod, no token is mounted.
  */
-export const apiToken: Check = {
-  name: 'api-token',
-  find: (evidence, inspected) =>
-    evidence
-      .all('pods')
-      .filter(isPresent)
-      .flatMap((pod) => {
-        const wrong =
-          rejectedAudience(pod, evidence) ??
-          (isInspected('pod', pod, inspected)
-            ? (doubtfulAudience(pod, evidence) ?? notMounted(pod, evidence))
-            : undefined)
-        return wrong === undefined ? [] : [{ ...head(pod), ...wrong }]
-      }),
-}
+export const apiToken = checkOfEach('pods', 'api-token', (pod, evidence, inspected) => {
+  if (!isPresent(pod)) return []
+  const wrong =
+    rejectedAudience(pod, evidence) ??
+    (isInspected('pod', pod, inspected)
+      ? (doubtfulAudience(pod, evidence) ?? notMounted(pod, evidence))
+      : undefined)
+  if (wrong === undefined) return []
+  const commands = [`orchctl -n ${namespaceOf(pod)} get pod ${nameOf(pod)} -o yaml`]
+  return [{ symptom: 'Pod cannot reach the API', ...wrong, commands }]
+})
 
 type Wrong = Pick<Finding, 'cause' | 'evidence' | 'remedy'>
 
@@ -107,14 +104,4 @@ function notMounted(pod: JsonObject, evidence: ClusterEvidence): Wrong | undefin
     evidence: ['none of its volumes has a projected serviceAccountToken'],
     remedy: 'set automountServiceAccountToken of the Pod to true if it needs the API server',
   }
-}
-
-function head(pod: JsonObject) {
-  return {
-    check: apiToken.name,
-    symptom: 'Pod cannot reach the API',
-    object: `pod/${keyOf(pod)}`,
-    affects: [],
-    commands: [`orchctl -n ${namespaceOf(pod)} get pod ${nameOf(pod)} -o yaml`],
-  } as const
 }

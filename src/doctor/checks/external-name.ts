@@ -2,37 +2,23 @@ import { parseIp } from '../../lib/ip.ts'
 import { type JsonObject, stringAt } from '../../lib/json.ts'
 import { quote } from '../../lib/quote.ts'
 import type { ClusterEvidence } from '../evidence/cluster-evidence.ts'
-import type { Check, Finding } from '../evidence/finding.ts'
+import type { Finding } from '../evidence/finding.ts'
+import { checkOfEach } from '../evidence/finding.ts'
 import { keyOf, nameOf, namespaceOf } from '../evidence/objects.ts'
 
 /** An ExternalName that no resolver can follow: an address, a Service that does not exist, or an alias of itself. */
-export const externalName: Check = {
-  name: 'external-name',
-  find: (evidence) =>
-    evidence
-      .all('services')
-      .filter((service) => targetOf(service) !== '')
-      .flatMap((service) => findingOf(service, evidence)),
-}
+export const externalName = checkOfEach('services', 'external-name', (service, evidence) => {
+  const target = targetOf(service)
+  if (target === '') return []
+  const wrong = addressProblem(target) ?? aliasProblem(service, evidence)
+  if (wrong === undefined) return []
+  const commands = [`orchctl -n ${namespaceOf(service)} edit service/${nameOf(service)}`]
+  return [{ symptom: 'DNS resolution fails', ...wrong, commands }]
+})
 
 function targetOf(service: JsonObject): string {
   if (stringAt(service, 'spec', 'type') !== 'ExternalName') return ''
   return stringAt(service, 'spec', 'externalName').replace(/\.$/, '').toLowerCase()
-}
-
-function findingOf(service: JsonObject, evidence: ClusterEvidence): readonly Finding[] {
-  const wrong = addressProblem(targetOf(service)) ?? aliasProblem(service, evidence)
-  if (wrong === undefined) return []
-  return [
-    {
-      check: externalName.name,
-      symptom: 'DNS resolution fails',
-      object: `service/${keyOf(service)}`,
-      affects: [],
-      ...wrong,
-      commands: [`orchctl -n ${namespaceOf(service)} edit service/${nameOf(service)}`],
-    },
-  ]
 }
 
 type Wrong = Pick<Finding, 'cause' | 'evidence' | 'remedy'>

@@ -1,7 +1,7 @@
 import { arrayAt, type JsonObject, scalarText, stringAt, valueAt } from '../../lib/json.ts'
 import type { ClusterEvidence } from '../evidence/cluster-evidence.ts'
-import type { Check, Finding } from '../evidence/finding.ts'
-import { isPresent, keyOf, nameOf, namespaceOf } from '../evidence/objects.ts'
+import { checkOfEach } from '../evidence/finding.ts'
+import { isPresent, nameOf, namespaceOf } from '../evidence/objects.ts'
 import { PULL_REASONS, waitingReasons } from './pods-not-ready.ts'
 
 /** The key of each type of Secrets for registries. */
@@ -12,16 +12,8 @@ const KEYS: ReadonlyMap<string, string> = new Map([
 const DEFAULT_REGISTRY = 'docker.io'
 
 /** A Pod whose image cannot be pulled, often because of its imagePullSecrets. */
-export const imagePull: Check = {
-  name: 'image-pull',
-  find: (evidence) =>
-    evidence
-      .all('pods')
-      .filter(isPresent)
-      .flatMap((pod) => findingOf(pod, evidence)),
-}
-
-function findingOf(pod: JsonObject, evidence: ClusterEvidence): readonly Finding[] {
+export const imagePull = checkOfEach('pods', 'image-pull', (pod, evidence) => {
+  if (!isPresent(pod)) return []
   const reason = waitingReasons(pod).find((one) => PULL_REASONS.has(one))
   if (reason === undefined) return []
   const namespace = namespaceOf(pod)
@@ -31,10 +23,7 @@ function findingOf(pod: JsonObject, evidence: ClusterEvidence): readonly Finding
   const messages = evidence.messagesAbout(pod, 'Failed').slice(0, 1)
   return [
     {
-      check: imagePull.name,
       symptom: 'Image pull fails',
-      object: `pod/${keyOf(pod)}`,
-      affects: [],
       cause:
         problem === undefined
           ? `${what}${isSecretless ? ', and it has no imagePullSecrets' : ''}`
@@ -48,7 +37,7 @@ function findingOf(pod: JsonObject, evidence: ClusterEvidence): readonly Finding
       ],
     },
   ]
-}
+})
 
 /** What is wrong with the imagePullSecrets of a Pod, in a sentence; undefined: nothing that the objects show. */
 function pullSecretProblem(pod: JsonObject, evidence: ClusterEvidence): string | undefined {

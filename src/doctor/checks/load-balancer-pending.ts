@@ -1,35 +1,31 @@
-import { arrayAt, type JsonObject, stringAt } from '../../lib/json.ts'
+import { familyOf, parseCidr } from '../../lib/ip.ts'
+import { arrayAt, type JsonObject, scalarText, stringAt } from '../../lib/json.ts'
+import { quote } from '../../lib/quote.ts'
 import { LOAD_BALANCER_CONDITION } from '../../resources/condition-names.ts'
-import type { Check } from '../evidence/finding.ts'
-import { conditionOf, keyOf, nameOf, namespaceOf } from '../evidence/objects.ts'
+import { NAMES } from '../../resources/names.ts'
+import { checkOfEach } from '../evidence/finding.ts'
+import { conditionOf, nameOf, namespaceOf } from '../evidence/objects.ts'
 
 /** A Service of type LoadBalancer that has no address yet: nothing assigns one, or no pool has one left. */
-export const loadBalancerPending: Check = {
-  name: 'load-balancer-pending',
-  find: (evidence) =>
-    evidence
-      .all('services')
-      .filter(isPending)
-      .map((service) => {
-        const condition = conditionOf(service, LOAD_BALANCER_CONDITION)
-        const message = stringAt(condition, 'message')
-        const { why, remedy } = REASONS.get(stringAt(condition, 'reason')) ?? unknownReason(message)
-        const loadBalancerClass = stringAt(service, 'spec', 'loadBalancerClass')
-        return {
-          check: loadBalancerPending.name,
-          symptom: 'External access fails',
-          object: `service/${keyOf(service)}`,
-          affects: [],
-          cause: `it is of type LoadBalancer, and ${why}`,
-          evidence: [
-            message === '' ? 'no controller has reported on it' : message,
-            ...(loadBalancerClass === '' ? [] : [`its loadBalancerClass is ${loadBalancerClass}`]),
-          ],
-          remedy,
-          commands: [`orchctl -n ${namespaceOf(service)} describe service ${nameOf(service)}`],
-        }
-      }),
-}
+export const loadBalancerPending = checkOfEach('services', 'load-balancer-pending', (service) => {
+  if (!isPending(service)) return []
+  const condition = conditionOf(service, LOAD_BALANCER_CONDITION)
+  const message = stringAt(condition, 'message')
+  const { why, remedy } = REASONS.get(stringAt(condition, 'reason')) ?? unknownReason(message)
+  const loadBalancerClass = stringAt(service, 'spec', 'loadBalancerClass')
+  return [
+    {
+      symptom: 'External access fails',
+      cause: `it is of type LoadBalancer, and ${why}`,
+      evidence: [
+        message === '' ? 'no controller has reported on it' : message,
+        ...(loadBalancerClass === '' ? [] : [`its loadBalancerClass is ${loadBalancerClass}`]),
+      ],
+      remedy,
+      commands: [`orchctl -n ${namespaceOf(service)} describe service ${nameOf(service)}`],
+    },
+  ]
+})
 
 interface Reason {
   readonly why: string
@@ -75,4 +71,51 @@ function isPending(service: JsonObject): boolean {
   const isBalanced = stringAt(service, 'spec', 'type') === 'LoadBalancer'
   // externalIPs reach it without a load balancer.
   return isBalanced && ingress.length === 0 && arrayAt(service, 'spec', 'externalIPs').length === 0
+}
+
+/** Source ranges that admit no client: they cannot be parsed, are loopback addresses, or are of the other family. */
+export const sourceRanges = checkOfEach('services', 'source-ranges', (service) => {
+  if (stringAt(service, 'spec', 'type') !== 'LoadBalancer') return []
+  const { field, texts } = rangesOf(service)
+  const wrong = texts === undefined ? undefined : rangesProblem(texts, service)
+  if (wrong === undefined) return []
+  return [
+    {
+      symptom: 'External access fails',
+      cause: `${field} ${wrong}`,
+      evidence: [`${field} is ${quote((texts ?? []).join(','))}`],
+      remedy: 'write the networks of the clients, such as 192.0.2.0/24, or remove the field',
+      commands: [`orchctl -n ${namespaceOf(service)} edit service/${nameOf(service)}`],
+    },
+  ]
+})
+
+interface Ranges {
+  readonly field: string
+  /** Undefined: every client is admitted. */
+  readonly texts: readonly string[] | undefined
+}
+
+/** The field, else the first annotation that is not blank. */
+function rangesOf(service: JsonObject): Ranges {
+  const field = arrayAt(service, 'spec', 'loadBalancerSourceRanges').map(scalarText)
+  if (field.length > 0) return { field: 'loadBalancerSourceRanges', texts: field }
+  for (const key of NAMES.sourceRanges) {
+    const text = stringAt(service, 'metadata', 'annotations', key).trim()
+    if (text !== '') return { field: key, texts: text.split(',').map((one) => one.trim()) }
+  }
+  return { field: '', texts: undefined }
+}
+
+function rangesProblem(texts: readonly string[], service: JsonObject): string | undefined {
+  const ranges = texts.flatMap((text) => parseCidr(text) ?? [])
+  if (ranges.length === 0) return 'has no range that can be read: no client is admitted'
+  const open = ranges.filter((range) => !range.startsWith('127.') && range !== '::1/128')
+  if (open.length === 0) return 'has loopback addresses alone: no client is admitted'
+  const families = arrayAt(service, 'spec', 'ipFamilies').map(scalarText)
+  const missing = families.filter(
+    (family) => !open.some((range) => `IPv${familyOf(range)}` === family),
+  )
+  if (missing.length === 0 || missing.length < families.length) return undefined
+  return `has no range of ${missing.join(', ')}, the family of the Service: no client is admitted`
 }

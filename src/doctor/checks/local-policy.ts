@@ -1,7 +1,7 @@
 import { arrayAt, type JsonObject, scalarText, stringAt } from '../../lib/json.ts'
 import { NAMES } from '../../resources/names.ts'
 import type { ClusterEvidence } from '../evidence/cluster-evidence.ts'
-import type { Check, Finding } from '../evidence/finding.ts'
+import { checkOfEach, type ObjectFinding } from '../evidence/finding.ts'
 import { type InspectedObject, isInspected } from '../evidence/inspected-object.ts'
 import {
   conditionOf,
@@ -18,25 +18,21 @@ import {
  * Service. For internal traffic, nodes with other Pods of the namespace count; for the inspected Service, nodes with
  * any Pods.
  */
-export const localPolicy: Check = {
-  name: 'local-policy',
-  find: (evidence, inspected) => {
-    if (!evidence.has('services', 'endpointslices', 'nodes')) return []
-    return evidence
-      .all('services')
-      .filter((service) => evidence.readyEndpointsOf(service) > 0)
-      .flatMap((service) => [
-        ...external(service, evidence, inspected),
-        ...internal(service, evidence, inspected),
-      ])
+export const localPolicy = checkOfEach(
+  'services',
+  'local-policy',
+  (service, evidence, inspected) => {
+    if (!evidence.has('endpointslices', 'nodes')) return []
+    if (evidence.readyEndpointsOf(service) === 0) return []
+    return [...external(service, evidence, inspected), ...internal(service, evidence, inspected)]
   },
-}
+)
 
 function external(
   service: JsonObject,
   evidence: ClusterEvidence,
   inspected: InspectedObject | undefined,
-): readonly Finding[] {
+): readonly ObjectFinding[] {
   if (stringAt(service, 'spec', 'externalTrafficPolicy') !== 'Local') return []
   const nodes = evidence.all('nodes').filter(isServing).map(nameOf)
   const holders = nodesOfEndpoints(service, evidence)
@@ -45,7 +41,7 @@ function external(
   if (without.length === 0 || !(isNowhere || isInspected('service', service, inspected))) return []
   return [
     {
-      ...head(service, 'External access fails'),
+      symptom: 'External access fails',
       cause: isNowhere
         ? 'externalTrafficPolicy is Local, and no node has a ready endpoint of it'
         : `externalTrafficPolicy is Local: ${shown(without)} drop its external traffic`,
@@ -60,7 +56,7 @@ function internal(
   service: JsonObject,
   evidence: ClusterEvidence,
   inspected: InspectedObject | undefined,
-): readonly Finding[] {
+): readonly ObjectFinding[] {
   if (stringAt(service, 'spec', 'internalTrafficPolicy') !== 'Local') return []
   const holders = nodesOfEndpoints(service, evidence)
   const pods = isInspected('service', service, inspected)
@@ -76,7 +72,7 @@ function internal(
   const first = clients.find((pod) => stringAt(pod, 'spec', 'nodeName') === without[0])
   return [
     {
-      ...head(service, 'Service not reachable'),
+      symptom: 'Service not reachable',
       cause: `internalTrafficPolicy is Local: on ${shown(without)} it has no ready endpoint, and refuses the Pods there`,
       evidence: [
         ...endpointTexts(service, evidence),
@@ -115,11 +111,6 @@ const SHOWN = 3
 function shown(nodes: readonly string[]): string {
   const more = nodes.length > SHOWN ? ` and ${nodes.length - SHOWN} more nodes` : ''
   return `${nodes.slice(0, SHOWN).join(', ')}${more}`
-}
-
-function head(service: JsonObject, symptom: Finding['symptom']) {
-  const object = `service/${keyOf(service)}`
-  return { check: localPolicy.name, symptom, object, affects: [] } as const
 }
 
 function commands(service: JsonObject): readonly string[] {

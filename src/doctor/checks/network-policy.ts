@@ -18,8 +18,7 @@ import type { Protocol } from '../../resources/types.ts'
 import type { ClusterEvidence } from '../evidence/cluster-evidence.ts'
 import type { Check, Finding } from '../evidence/finding.ts'
 import { type InspectedObject, isInspected } from '../evidence/inspected-object.ts'
-import { keyOf, nameOf, namespaceOf } from '../evidence/objects.ts'
-import { targetNumber } from '../evidence/pod-ports.ts'
+import { keyOf, nameOf, namespaceOf, targetNumber } from '../evidence/objects.ts'
 
 /**
  * NetworkPolicies that select all Pods of a Service and admit no client to one of its ports. Policies that admit Pods

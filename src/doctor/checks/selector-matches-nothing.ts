@@ -1,8 +1,15 @@
-import type { JsonObject } from '../../lib/json.ts'
+import { type JsonObject, valueAt } from '../../lib/json.ts'
 import { nearest } from '../../lib/nearest.ts'
 import { quote } from '../../lib/quote.ts'
 import type { ClusterEvidence } from '../evidence/cluster-evidence.ts'
+import {
+  templatePod,
+  type Workload,
+  workloadName,
+  workloads,
+} from '../evidence/cluster-evidence.ts'
 import type { Check, Finding } from '../evidence/finding.ts'
+import { isInspected } from '../evidence/inspected-object.ts'
 import {
   isPresent,
   keyOf,
@@ -13,18 +20,17 @@ import {
   selectorOf,
   selects,
 } from '../evidence/objects.ts'
-import { emptyWorkload } from './scaled-to-zero.ts'
 
 /** A Service whose selector matches no Pod of its namespace: it has no endpoints, and refuses every connection. */
 export const selectorMatchesNothing: Check = {
   name: 'selector-matches-nothing',
   find: (evidence) => {
     if (!evidence.has('services', 'pods')) return []
-    return evidence.all('services').flatMap((service) => findingOf(service, evidence))
+    return evidence.all('services').flatMap((service) => unmatchedSelector(service, evidence))
   },
 }
 
-function findingOf(service: JsonObject, evidence: ClusterEvidence): readonly Finding[] {
+function unmatchedSelector(service: JsonObject, evidence: ClusterEvidence): readonly Finding[] {
   const selector = selectorOf(service)
   if (selector === undefined) return []
   const namespace = namespaceOf(service)
@@ -89,7 +95,7 @@ function nearestPod(
   const near = pods.flatMap((pod): NearPod[] => {
     const labels = labelsOf(pod)
     const wrong = Object.entries(selector).filter(([key, value]) => labels[key] !== value)
-    const differences = wrong.map(([key, value]) => difference(key, value, labels))
+    const differences = wrong.map(([key, value]) => labelDifference(key, value, labels))
     const isNear = differences.every((text) => text !== undefined)
     const isMostlyEqual = wrong.length < Object.keys(selector).length
     if (!isNear && !isMostlyEqual) return []
@@ -102,7 +108,7 @@ function nearestPod(
 }
 
 /** The label of a Pod that is probably a misspelling of the wanted label; undefined: no label resembles it. */
-function difference(
+function labelDifference(
   key: string,
   value: string,
   labels: Readonly<Record<string, string>>,
@@ -115,4 +121,48 @@ function difference(
   return nearKey !== undefined && nearKey !== key && labels[nearKey] === value
     ? `the key ${quote(nearKey)} instead of ${quote(key)}`
     : undefined
+}
+
+/**
+ * The inspected Service selects the Pods of a Deployment or StatefulSet with zero replicas. For other Services this is
+ * not a finding, because it may be intended.
+ */
+export const scaledToZero: Check = {
+  name: 'scaled-to-zero',
+  find: (evidence, inspected) =>
+    evidence
+      .all('services')
+      .filter((service) => isInspected('service', service, inspected))
+      .flatMap((service) => {
+        const workload = emptyWorkload(service, evidence)
+        if (workload === undefined) return []
+        const { kind } = workload
+        const name = nameOf(workload.object)
+        return [
+          {
+            check: scaledToZero.name,
+            symptom: 'Service not reachable' as const,
+            object: workloadName(workload),
+            affects: [`service/${keyOf(service)}`],
+            cause: `the ${kind} ${name} has 0 replicas: service/${nameOf(service)} has no Pods`,
+            evidence: [`the selector of the Service matches the template of the ${kind}`],
+            remedy: `scale the ${kind}`,
+            commands: [
+              `orchctl -n ${namespaceOf(service)} scale ${kind.toLowerCase()}/${name} --replicas=1`,
+            ],
+          },
+        ]
+      }),
+}
+
+/** The workload with zero replicas whose Pods a Service without Pods would select. */
+function emptyWorkload(service: JsonObject, evidence: ClusterEvidence): Workload | undefined {
+  const selector = selectorOf(service)
+  if (selector === undefined || evidence.podsOf(service).length > 0) return undefined
+  return workloads(evidence).find((one) => {
+    const pod = templatePod(one)
+    const isEmpty = valueAt(one.object, 'spec', 'replicas') === 0
+    const isHere = namespaceOf(pod) === namespaceOf(service)
+    return isEmpty && isHere && selects(selector, labelsOf(pod))
+  })
 }

@@ -1,6 +1,6 @@
 import { type JsonObject, scalarText, stringAt, valueAt } from '../../lib/json.ts'
 import type { ClusterEvidence } from '../evidence/cluster-evidence.ts'
-import type { Check, Finding } from '../evidence/finding.ts'
+import { checkOfEach, type ObjectFinding } from '../evidence/finding.ts'
 import { isInspected } from '../evidence/inspected-object.ts'
 import { keyOf, nameOf, namespaceOf } from '../evidence/objects.ts'
 
@@ -8,45 +8,36 @@ import { keyOf, nameOf, namespaceOf } from '../evidence/objects.ts'
  * Session affinity sends a client to one backend, so that few clients use few backends. Because that is intended, it is
  * a finding only if the counters of a node show that the load is unbalanced, or for the inspected Service.
  */
-export const sessionAffinity: Check = {
-  name: 'session-affinity',
-  find: (evidence, inspected) =>
-    evidence
-      .all('services')
-      .filter((service) => stringAt(service, 'spec', 'sessionAffinity') === 'ClientIP')
-      .filter((service) => evidence.readyEndpointsOf(service) > 1)
-      .flatMap((service) => {
-        const counted = unbalanced(service, evidence)
-        const isShown = counted.length > 0 || isInspected('service', service, inspected)
-        return isShown ? [findingOf(service, counted, evidence)] : []
-      }),
-}
+export const sessionAffinity = checkOfEach(
+  'services',
+  'session-affinity',
+  (service, evidence, inspected) => {
+    if (stringAt(service, 'spec', 'sessionAffinity') !== 'ClientIP') return []
+    const endpoints = evidence.readyEndpointsOf(service)
+    if (endpoints < 2) return []
+    const counted = unbalanced(service, evidence)
+    const isShown = counted.length > 0 || isInspected('service', service, inspected)
+    return isShown ? [findingOf(service, counted, endpoints)] : []
+  },
+)
 
 function findingOf(
   service: JsonObject,
   counted: readonly string[],
-  evidence: ClusterEvidence,
-): Finding {
-  const { key, namespace, name } = {
-    key: keyOf(service),
-    namespace: namespaceOf(service),
-    name: nameOf(service),
-  }
+  endpoints: number,
+): ObjectFinding {
   const seconds =
     scalarText(valueAt(service, 'spec', 'sessionAffinityConfig', 'clientIP', 'timeoutSeconds')) ||
     '10800'
   return {
-    check: sessionAffinity.name,
     symptom: 'Unbalanced load',
-    object: `service/${key}`,
-    affects: [],
-    cause: `sessionAffinity is ClientIP: a client stays at one of ${evidence.readyEndpointsOf(service)} endpoints for ${seconds} s after its last connection`,
+    cause: `sessionAffinity is ClientIP: a client stays at one of ${endpoints} endpoints for ${seconds} s after its last connection`,
     evidence: [
       ...counted,
       'clients behind one address (NAT, a proxy, a load balancer) are one client',
     ],
     remedy: 'set sessionAffinity to None if the Pods share their state, or shorten its timeout',
-    commands: [`orchctl -n ${namespace} edit service/${name}`],
+    commands: [`orchctl -n ${namespaceOf(service)} edit service/${nameOf(service)}`],
   }
 }
 

@@ -1,5 +1,8 @@
+import type { JsonObject } from '../../lib/json.ts'
 import type { ClusterEvidence } from './cluster-evidence.ts'
 import type { InspectedObject } from './inspected-object.ts'
+import type { NodeFacts } from './node-facts.ts'
+import { keyOf } from './objects.ts'
 
 /** What people notice; the words are those of docs/operate/troubleshooting.md. */
 export type Symptom =
@@ -37,6 +40,9 @@ export interface Finding {
   readonly commands: readonly string[]
 }
 
+/** What a check finds about one object; `checkOfEach` adds the other fields of the finding. */
+export type ObjectFinding = Omit<Finding, 'check' | 'object' | 'affects'>
+
 /**
  * One check, which looks for one cause in the whole cluster. Pure; the order of its findings is that of the objects.
  * What may be intended is a finding only for the inspected object, because the user says that it does not work.
@@ -44,4 +50,64 @@ export interface Finding {
 export interface Check {
   readonly name: string
   find(evidence: ClusterEvidence, inspected?: InspectedObject): readonly Finding[]
+}
+
+/** A check that judges each Service or each Pod alone. */
+export function checkOfEach(
+  kind: 'services' | 'pods',
+  name: string,
+  find: (
+    object: JsonObject,
+    evidence: ClusterEvidence,
+    inspected: InspectedObject | undefined,
+  ) => readonly ObjectFinding[],
+): Check {
+  const singular = kind === 'pods' ? 'pod' : 'service'
+  return {
+    name,
+    find: (evidence, inspected) =>
+      evidence.all(kind).flatMap((object) =>
+        find(object, evidence, inspected).map(({ symptom, ...finding }) => ({
+          check: name,
+          symptom,
+          object: `${singular}/${keyOf(object)}`,
+          affects: [],
+          ...finding,
+        })),
+      ),
+  }
+}
+
+/** Facts by the name of their node. */
+export type NodeEvidence = ReadonlyMap<string, NodeFacts>
+
+/** One check, which looks for one cause on all nodes that were read. Pure; findings come in the order of the nodes. */
+export interface NodeCheck {
+  readonly name: string
+  find(nodes: NodeEvidence): readonly Finding[]
+}
+
+/** What a check finds on one node; `checkOfEachNode` adds the other fields of the finding. */
+export interface NodeFinding extends Omit<Finding, 'check' | 'object' | 'affects'> {
+  /** Services that suffer from it, as `namespace/name`. */
+  readonly services?: readonly string[]
+}
+
+/** A check that judges each node alone. */
+export function checkOfEachNode(
+  name: string,
+  find: (facts: NodeFacts) => readonly NodeFinding[],
+): NodeCheck {
+  return {
+    name,
+    find: (nodes) =>
+      [...nodes].flatMap(([node, facts]) =>
+        find(facts).map(({ services = [], ...finding }) => ({
+          ...finding,
+          check: name,
+          object: `node/${node}`,
+          affects: [...new Set(services)].map((service) => `service/${service}`),
+        })),
+      ),
+  }
 }

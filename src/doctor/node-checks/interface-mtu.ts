@@ -1,4 +1,4 @@
-import { checkOfEachNode, type NodeFinding } from '../evidence/node-check.ts'
+import { checkOfEachNode, type NodeFinding } from '../evidence/finding.ts'
 import type { InterfaceFacts, NodeFacts } from '../evidence/node-facts.ts'
 
 /** Bytes that a tunnel adds to a packet over IPv4; over IPv6 twenty more. */

@@ -1,4 +1,4 @@
-import { checkOfEachNode } from '../evidence/node-check.ts'
+import { checkOfEachNode } from '../evidence/finding.ts'
 import type { NodeFacts } from '../evidence/node-facts.ts'
 
 /** Rules for a Service with ten endpoints, the size of the Services that were measured. */

@@ -1,8 +1,8 @@
 import { type IpAddress, parseIp, splitHostPort } from '../../lib/ip.ts'
 import type { Protocol } from '../../resources/types.ts'
 import type { HostFacts, Listening } from '../packet/host-facts.ts'
-import { unreadable } from './read-json.ts'
 import type { RunCommand } from './run-command.ts'
+import { unreadable } from './run-command.ts'
 
 /** A listening TCP socket, or an unconnected UDP socket. */
 interface ListeningSocket {

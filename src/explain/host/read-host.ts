@@ -9,8 +9,8 @@ import {
   prefixLength,
 } from '../../lib/ip.ts'
 import type { AddressType, HostFacts } from '../packet/host-facts.ts'
-import { type JsonObject, parseObjects, readJson, textOf, unreadable } from './read-json.ts'
 import type { RunCommand } from './run-command.ts'
+import { type JsonObject, parseObjects, readJson, textOf, unreadable } from './run-command.ts'
 
 const TYPES = new Set<AddressType>(['local', 'broadcast', 'anycast', 'multicast', 'unicast'])
 

@@ -1,7 +1,7 @@
 import type { IpAddress } from '../../lib/ip.ts'
 import { ACCEPT, type Branch, branchOf } from '../packet/branch.ts'
 import type { PacketState } from '../packet/packet-state.ts'
-import { type Translation, translate, untracked } from '../packet/translate.ts'
+import { type Translation, translate, untracked } from '../packet/packet-state.ts'
 import { evaluate } from './evaluate-expression.ts'
 import { type Chance, type Evaluated, type Evaluation, isUnknown, setName } from './look-up.ts'
 import { isObject, type Json, type JsonObject, textOf } from './model/json.ts'

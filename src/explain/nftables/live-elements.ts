@@ -5,7 +5,7 @@ import type { Family } from '../../lib/ip.ts'
 import type { RunCommand } from '../host/run-command.ts'
 import type { LookUpElement } from './look-up.ts'
 import { isList, isObject, type Json, type JsonObject, textOf } from './model/json.ts'
-import type { SetElements } from './model/set-elements.ts'
+import type { SetElements } from './model/ruleset.ts'
 import { addressOf, type Part } from './model/value.ts'
 
 /** Fields by the names that nft prints. */

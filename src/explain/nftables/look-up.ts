@@ -1,11 +1,11 @@
 import type { Element, Table } from '../../kernel/nftables/objects.ts'
 import type { HostFacts } from '../packet/host-facts.ts'
 import type { Hook, PacketState } from '../packet/packet-state.ts'
-import { fitsAny, fitsElement } from './model/fits.ts'
 import { isList, type Json, onlyMember } from './model/json.ts'
 import type { NftTable } from './model/ruleset.ts'
-import { listedElements, type SetElements } from './model/set-elements.ts'
+import { listedElements, type SetElements } from './model/ruleset.ts'
 import type { Part } from './model/value.ts'
+import { fitsAny, fitsElement } from './model/value.ts'
 
 /** Reads the element of a set with this key; undefined if it does not exist. */
 export type LookUpElement = (table: Table, set: string, key: Buffer) => Promise<Element | undefined>

@@ -1,6 +1,6 @@
 import type { TableSummary } from '../../kernel/nftables/list-tables.ts'
-import { unreadable } from '../host/read-json.ts'
 import type { CommandOutput, RunCommand } from '../host/run-command.ts'
+import { unreadable } from '../host/run-command.ts'
 import { LiveElements } from './live-elements.ts'
 import type { LookUpElement } from './look-up.ts'
 import { type NftTable, parseRuleset } from './model/ruleset.ts'

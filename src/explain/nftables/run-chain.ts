@@ -1,14 +1,13 @@
-import { type Branch, branchOf, extend, type Step } from '../packet/branch.ts'
+import { type Branch, branchOf, extend, mergeBranches, type Step } from '../packet/branch.ts'
 import type { HostFacts } from '../packet/host-facts.ts'
-import { mergeBranches } from '../packet/merge-branches.ts'
 import type { Hook, PacketState } from '../packet/packet-state.ts'
 import { applyStatement, applyText } from './apply-statement.ts'
 import { evaluate } from './evaluate-expression.ts'
 import { type Chance, type Evaluation, isIn, isUnknown, lookUp, setOf } from './look-up.ts'
-import { fits, fitsAny, fitsElement } from './model/fits.ts'
 import { isList, isObject, type Json, type JsonObject, onlyMember, textOf } from './model/json.ts'
 import type { NftChain, NftRule, NftTable } from './model/ruleset.ts'
 import type { Part } from './model/value.ts'
+import { fits, fitsAny, fitsElement } from './model/value.ts'
 
 /** nf_tables refuses deeper nesting (NFT_JUMP_STACK_SIZE is 16). */
 const MAX_DEPTH = 32

@@ -1,8 +1,13 @@
-import { type Branch, branchOf, CONTINUE, extend, type Step } from '../packet/branch.ts'
+import {
+  type Branch,
+  branchOf,
+  CONTINUE,
+  extend,
+  mergeBranches,
+  type Step,
+} from '../packet/branch.ts'
 import type { HookFunction } from '../packet/hook-function.ts'
-import { mergeBranches } from '../packet/merge-branches.ts'
-import type { Endpoint, Hook, PacketState } from '../packet/packet-state.ts'
-import type { Translation } from '../packet/translate.ts'
+import type { Endpoint, Hook, PacketState, Translation } from '../packet/packet-state.ts'
 
 /**
  * The priority at which connection tracking runs the nat functions of a hook (NF_IP_PRI_NAT_DST, NF_IP_PRI_NAT_SRC).

@@ -3,7 +3,7 @@ import type { Cidr, IpAddress } from '../../lib/ip.ts'
 import { branchOf, type Verdict } from '../packet/branch.ts'
 import type { HookFunction } from '../packet/hook-function.ts'
 import type { Hook, PacketState } from '../packet/packet-state.ts'
-import { translate } from '../packet/translate.ts'
+import { translate } from '../packet/packet-state.ts'
 import { type FakeNode, fakeFacts, fakeRouting } from '../testing/fake-world.ts'
 import { type WalkStart, walkPacket } from './walk-packet.ts'
 

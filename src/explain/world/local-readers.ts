@@ -12,7 +12,7 @@ import { systemClock } from '../../lib/clock.ts'
 import { formatIp, type IpAddress, parseIp, splitHostPort } from '../../lib/ip.ts'
 import type { Protocol } from '../../resources/types.ts'
 import type { RunCommand } from '../host/run-command.ts'
-import type { IpvsSnapshot, PersistenceTemplate } from '../ipvs-snapshot.ts'
+import type { IpvsSnapshot, PersistenceTemplate } from '../ipvs-functions.ts'
 import { isOfIptables } from '../nftables/read-nftables.ts'
 import type { WorldReaders } from './world-readers.ts'
 

@@ -1,6 +1,6 @@
 import type { TableSummary } from '../../kernel/nftables/list-tables.ts'
 import type { RunCommand } from '../host/run-command.ts'
-import type { IpvsSnapshot } from '../ipvs-snapshot.ts'
+import type { IpvsSnapshot } from '../ipvs-functions.ts'
 import type { LookUpElement } from '../nftables/look-up.ts'
 
 /** Reads everything needed about the kernel in one network namespace, live or from a recording. */

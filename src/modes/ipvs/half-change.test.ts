@@ -32,7 +32,7 @@ import {
   V4,
   V6,
 } from '../../../test/support/modes/half-change/some-service.ts'
-import type { ListedService } from '../../explain/ipvs-snapshot.ts'
+import type { ListedService } from '../../explain/ipvs-functions.ts'
 import type { ForwardingEntry } from '../../forwarding/entry.ts'
 import { virtualServerKey } from '../../kernel/ipvs/ipvs.ts'
 import { ip, settings } from '../testing/mode-fixtures.ts'

@@ -1,4 +1,4 @@
-import type { CommandEntry } from './command/command-module.ts'
+import type { CommandEntry } from './command-module.ts'
 
 /** The commands beside the daemon itself: one folder and one entry each. None of them changes anything. */
 export const COMMANDS: readonly CommandEntry[] = [
@@ -31,7 +31,7 @@ export const COMMANDS: readonly CommandEntry[] = [
     name: 'plan',
     summary:
       'show what a configuration, a mode or a manifest would change in the kernel, and change nothing',
-    load: () => import('./plan/plan-command.ts'),
+    load: () => import('./plan-command.ts'),
   },
   {
     name: 'doctor',

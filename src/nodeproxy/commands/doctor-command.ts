@@ -1,7 +1,7 @@
 import type { Command } from 'commander'
 import { diagnoseNodes, findingsText } from '../../doctor/diagnose.ts'
-import type { CommandContext } from './command/command-module.ts'
-import { addFactsFlags, type FactsFlags, readFacts } from './facts-flags.ts'
+import type { CommandContext } from './command-module.ts'
+import { addFactsFlags, type FactsFlags, readFacts } from './facts-command.ts'
 
 const NOTES = `
 Exit code 1: something was found. It needs no API server, and finds causes on this node alone; those in the

@@ -8,9 +8,9 @@ import {
 } from '../../explain/compare-outcomes.ts'
 import type { Step } from '../../explain/packet/branch.ts'
 import type { TrackedConnection, TrackedConnections } from '../../explain/read-connections.ts'
+import { arrivalInterface } from '../../explain/walk/routing.ts'
 import type { WalkOutcome } from '../../explain/walk/walk-outcome.ts'
 import { type WalkWorld, walkPacket } from '../../explain/walk/walk-packet.ts'
-import { arrivalInterface } from '../../explain/world/first-hop.ts'
 import type { ExplanationDocument } from '../../inspection/answers.ts'
 import {
   type ExplainResponse,
@@ -19,10 +19,10 @@ import {
 import { NodeProxyError } from '../../lib/error.ts'
 import { familyOf, hostPort, type IpAddress } from '../../lib/ip.ts'
 import type { Protocol } from '../../resources/types.ts'
-import type { CommandContext } from './command/command-module.ts'
+import type { CommandContext } from './command-module.ts'
 import { type DesiredQuery, type KnownNode, readRecordedNode, readThisNode } from './known-node.ts'
 import { parseQuery, type Query, type QueryFlags } from './parse-query.ts'
-import { addSocketFlags, type SocketFlags } from './socket/socket-flags.ts'
+import { addSocketFlags, type SocketFlags } from './socket-flags.ts'
 
 /** The most left-out endpoints that the text shows. */
 const MAX_LEFT_OUT = 10

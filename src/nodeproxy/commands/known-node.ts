@@ -7,19 +7,18 @@ import {
 import type { WalkWorld } from '../../explain/walk/walk-packet.ts'
 import { openLocalReaders } from '../../explain/world/local-readers.ts'
 import { readWorld } from '../../explain/world/read-world.ts'
-import { worldOfFiles } from '../../explain/world/world-files.ts'
-import { recordedWorld } from '../../explain/world/world-record.ts'
+import { recordedWorld, worldOfFiles } from '../../explain/world/world-record.ts'
 import {
   type ExplainRequest,
   ExplainRequestSchema,
   type ExplainResponse,
   ExplainResponseSchema,
 } from '../../inspection/generated/inspection_pb.ts'
-import { openInspection } from '../../inspection/inspection-client.ts'
+import { withInspection } from '../../inspection/inspection-client.ts'
 import { NodeProxyError } from '../../lib/error.ts'
-import { DESIRED_DOCUMENT, parseDesired } from '../explanation/desired-document.ts'
-import { explainMessage } from '../explanation/explain-message.ts'
-import { POOLS_DOCUMENT, parsePools } from '../explanation/pools-document.ts'
+import { DESIRED_DOCUMENT, parseDesired } from '../inspection/desired-state.ts'
+import { explainMessage } from '../inspection/explain-message.ts'
+import { POOLS_DOCUMENT, parsePools } from '../inspection/pools-document.ts'
 import { type BundleFiles, bundleError, readBundle } from './bundle-file.ts'
 
 /** The request to a forwarding table: by `service`, by `dst` and `port`, or by `port` alone: a node port. */
@@ -72,15 +71,12 @@ export async function readRecordedNode(path: string): Promise<KnownNode> {
 
 /** A Service by its name, or a node port, cannot be found without node-proxy; an address can be explained without it. */
 async function inspect(socket: string, query: DesiredQuery): Promise<ExplainResponse | string> {
-  const client = openInspection(socket)
   try {
-    return await client.explain({ ...query })
+    return await withInspection(socket, (client) => client.explain({ ...query }))
   } catch (error) {
     const isAbsent = error instanceof NodeProxyError && error.code === 'NP_INSPECTION_UNREACHABLE'
     if (!isAbsent || query.dst === '') throw error
     return `${error.message}; ${error.hint ?? ''}`
-  } finally {
-    client.close()
   }
 }
 

@@ -3,15 +3,14 @@ import { arch, hostname, release } from 'node:os'
 import { toJson } from '@bufbuild/protobuf'
 import type { Command } from 'commander'
 import { openLocalReaders } from '../../explain/world/local-readers.ts'
-import { filesOfWorld } from '../../explain/world/world-files.ts'
-import { recordWorld } from '../../explain/world/world-record.ts'
+import { filesOfWorld, recordWorld } from '../../explain/world/world-record.ts'
 import { EntrySchema, StatusResponseSchema } from '../../inspection/generated/inspection_pb.ts'
-import { type InspectionClient, openInspection } from '../../inspection/inspection-client.ts'
+import { type InspectionClient, withInspection } from '../../inspection/inspection-client.ts'
 import { NodeProxyError } from '../../lib/error.ts'
 import { quote } from '../../lib/quote.ts'
 import { type BundleFiles, writeBundle } from './bundle-file.ts'
-import type { CommandContext } from './command/command-module.ts'
-import { addSocketFlags, type SocketFlags } from './socket/socket-flags.ts'
+import type { CommandContext } from './command-module.ts'
+import { addSocketFlags, type SocketFlags } from './socket-flags.ts'
 
 const REDACTED = '[redacted]'
 
@@ -125,17 +124,14 @@ async function uptime(): Promise<string> {
 }
 
 async function recordDaemon(socket: string): Promise<NodeRecord> {
-  const client = openInspection(socket)
   try {
-    return { files: await filesOf(client), missing: [] }
+    return { files: await withInspection(socket, filesOf), missing: [] }
   } catch (error) {
     if (!(error instanceof NodeProxyError)) throw error
     return {
       files: new Map(),
       missing: [`node-proxy itself: ${error.message}; ${error.hint ?? ''}`],
     }
-  } finally {
-    client.close()
   }
 }
 

@@ -1,7 +1,7 @@
 import { Command, CommanderError } from 'commander'
 import { NodeProxyError } from '../../lib/error.ts'
 import { asProblem, createAnswers } from '../../settings/answers.ts'
-import type { CommandEntry, CommandExitCode, CommandHost } from './command/command-module.ts'
+import type { CommandEntry, CommandExitCode, CommandHost } from './command-module.ts'
 
 const EXIT_CODES = `
 Exit codes:

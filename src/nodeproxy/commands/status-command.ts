@@ -4,29 +4,24 @@ import {
   type StatusResponse,
   StatusResponseSchema,
 } from '../../inspection/generated/inspection_pb.ts'
-import { openInspection } from '../../inspection/inspection-client.ts'
+import { withInspection } from '../../inspection/inspection-client.ts'
 import { formatDuration } from '../../lib/duration.ts'
 import { quote } from '../../lib/quote.ts'
-import type { CommandContext } from './command/command-module.ts'
-import { addSocketFlags, type SocketFlags } from './socket/socket-flags.ts'
+import type { CommandContext } from './command-module.ts'
+import { addSocketFlags, type SocketFlags } from './socket-flags.ts'
 
 const MIB = 2 ** 20
 
 /** `node-proxy status`: whether the node-proxy of this node works, and what does not. */
 export function define(command: Command, { host, finish }: CommandContext): void {
   addSocketFlags(command).action(async ({ socket, output }: SocketFlags) => {
-    const client = openInspection(socket)
-    try {
-      const status = await client.status()
-      const text =
-        output === 'json'
-          ? `${JSON.stringify(toJson(StatusResponseSchema, status, { alwaysEmitImplicit: true }), null, 2)}\n`
-          : statusText(status, Date.now())
-      host.stdout.write(text)
-      finish(isWell(status) ? 0 : 1)
-    } finally {
-      client.close()
-    }
+    const status = await withInspection(socket, (client) => client.status())
+    const text =
+      output === 'json'
+        ? `${JSON.stringify(toJson(StatusResponseSchema, status, { alwaysEmitImplicit: true }), null, 2)}\n`
+        : statusText(status, Date.now())
+    host.stdout.write(text)
+    finish(isWell(status) ? 0 : 1)
   })
 }
 

@@ -6,10 +6,9 @@ import {
   ServiceTrafficSchema,
   type Traffic,
 } from '../../inspection/generated/inspection_pb.ts'
-import { openInspection } from '../../inspection/inspection-client.ts'
 import { hostPort } from '../../lib/ip.ts'
-import type { CommandContext } from './command/command-module.ts'
-import { addSocketFlags, type SocketFlags } from './socket/socket-flags.ts'
+import type { CommandContext } from './command-module.ts'
+import { defineListing } from './socket-flags.ts'
 
 /** Characters of the first column; a longer name shifts the other columns of its line. */
 const NAME_WIDTH = 36
@@ -27,26 +26,12 @@ const COLUMNS = [
 const WIDTH = 13
 
 /** `node-proxy traffic`: what was forwarded for each Service and backend, as far as the mode counts it. */
-export function define(command: Command, { host, finish }: CommandContext): void {
-  command.argument('[service]', 'NAMESPACE/NAME, or NAMESPACE/ for all of a namespace', '')
-  addSocketFlags(command).action(async (service: string, { socket, output }: SocketFlags) => {
-    const client = openInspection(socket)
-    const isJson = output === 'json'
-    let count = 0
-    try {
-      for await (const one of client.traffic(service)) {
-        if (!isJson && count === 0) host.stdout.write(trafficHeader())
-        count++
-        host.stdout.write(
-          isJson ? `${JSON.stringify(toJson(ServiceTrafficSchema, one))}\n` : trafficText(one),
-        )
-      }
-    } finally {
-      client.close()
-    }
-    if (count > 0 || service === '') return finish(0)
-    host.stderr.write(`node-proxy: this node forwards no port of ${JSON.stringify(service)}\n`)
-    finish(1)
+export function define(command: Command, context: CommandContext): void {
+  defineListing(command, context, {
+    read: (client, service) => client.traffic(service),
+    json: (one) => toJson(ServiceTrafficSchema, one),
+    text: trafficText,
+    title: trafficHeader(),
   })
 }
 

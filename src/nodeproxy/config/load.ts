@@ -1,6 +1,9 @@
 import type { ConfigurationFile } from '../../settings/configuration-file.ts'
 import type { GivenFlags } from '../../settings/flags.ts'
 import * as load from '../../settings/load.ts'
+import type { ConfigurationFile } from '../../settings/read-file.ts'
+import type { Logger } from '../../telemetry/logger.ts'
+import type { CommandLine } from './command-line.ts'
 import type { NodeProxyConfiguration } from './fields/configuration.ts'
 import { type NodeProxyTable, SETTINGS_TABLE } from './settings-table.ts'
 
@@ -17,4 +20,15 @@ export function loadConfiguration(
   table: NodeProxyTable = SETTINGS_TABLE,
 ): Promise<LoadResult> {
   return load.loadConfiguration(table, file, line)
+}
+
+/** What the daemon is started with. */
+export interface Launch extends LoadedConfiguration {
+  readonly line: CommandLine
+  /** The file that --config names, as it was read; undefined without the flag. */
+  readonly file: ConfigurationFile | undefined
+  readonly log: Logger
+  readonly version: string
+  /** Loads a changed file as at the start, with the same flags. */
+  reload(file: ConfigurationFile): Promise<LoadResult>
 }

@@ -1,12 +1,13 @@
+import type { IpAddress } from '../../lib/ip.ts'
 import type { ModeDefinition } from '../../modes/definition/mode-definition.ts'
+import type { SocketAddress } from '../../settings/network-types.ts'
+import type { Settings } from '../../settings/settings.ts'
 import { type SettingsTable, settingsTable } from '../../settings/table.ts'
-import { MODES } from '../modes/mode-registry.ts'
 import { COMMAND_FLAGS } from './command-line.ts'
-import { deriveAddresses } from './derived-addresses.ts'
 import type { NodeProxyConfiguration } from './fields/configuration.ts'
 import { fieldsOf } from './fields/index.ts'
-import { IGNORED_FIELDS, IGNORED_FLAGS } from './ignored-fields.ts'
-import { PORT_FLAGS } from './port-flags.ts'
+import { MODES } from './fields/mode-registry.ts'
+import { IGNORED_FIELDS, IGNORED_FLAGS, PORT_FLAGS } from './kube-proxy-settings.ts'
 import { rulesOf } from './rules.ts'
 
 /** See `settingsTableOf`. */
@@ -52,3 +53,35 @@ export function settingsTableOf(modes: readonly ModeDefinition[]): NodeProxyTabl
 
 /** The table with the modes of this build. */
 export const SETTINGS_TABLE = settingsTableOf(MODES)
+
+/**
+ * The configuration with IPv6 defaults where `bindAddress` is IPv6: `healthzBindAddress` on `::`,
+ * `metricsBindAddress` and `inspection.pageBindAddress` on `::1`, unless they are set.
+ */
+function deriveAddresses(
+  config: NodeProxyConfiguration,
+  settings: Settings<NodeProxyConfiguration>,
+): NodeProxyConfiguration {
+  if (!config.bindAddress.includes(':')) return config
+  const { healthzBindAddress, metricsBindAddress, inspection } = config
+  const { pageBindAddress } = inspection
+  return {
+    ...config,
+    healthzBindAddress: settings.has('healthzBindAddress')
+      ? healthzBindAddress
+      : withIp(healthzBindAddress, '::'),
+    metricsBindAddress: settings.has('metricsBindAddress')
+      ? metricsBindAddress
+      : withIp(metricsBindAddress, '::1'),
+    inspection: {
+      ...inspection,
+      pageBindAddress: settings.has('inspection.pageBindAddress')
+        ? pageBindAddress
+        : withIp(pageBindAddress, '::1'),
+    },
+  }
+}
+
+function withIp(address: SocketAddress | undefined, ip: '::' | '::1'): SocketAddress | undefined {
+  return address && { ip: ip as IpAddress, port: address.port }
+}

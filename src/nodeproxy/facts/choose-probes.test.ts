@@ -2,7 +2,7 @@ import { create } from '@bufbuild/protobuf'
 import { expect, test } from 'vitest'
 import { type Entry, EntrySchema } from '../../inspection/generated/inspection_pb.ts'
 import type { IpAddress } from '../../lib/ip.ts'
-import type { DesiredRules } from '../explanation/desired-state.ts'
+import type { DesiredRules } from '../inspection/desired-state.ts'
 import { chooseProbes, type Senders } from './read-packets.ts'
 import { SampledEntries } from './sampled-entries.ts'
 

@@ -1,10 +1,11 @@
+import { readFile } from 'node:fs/promises'
+import { parse } from 'yaml'
 import type { DaemonFacts, NodeFacts } from '../../doctor/evidence/node-facts.ts'
 import type { Entry, StatusResponse } from '../../inspection/generated/inspection_pb.ts'
 import type { InspectionClient } from '../../inspection/inspection-client.ts'
 import { NodeProxyError } from '../../lib/error.ts'
 import { type Json, objectAt, stringAt, valueAt } from '../../lib/json.ts'
-import { DESIRED_DOCUMENT } from '../explanation/desired-document.ts'
-import type { DesiredRules } from '../explanation/desired-state.ts'
+import { DESIRED_DOCUMENT, type DesiredRules } from '../inspection/desired-state.ts'
 
 /**
  * Settings that should be the same on all nodes, because they decide what happens to packets to a Service. Addresses,
@@ -129,4 +130,22 @@ function sharedSettings(config: Json): Readonly<Record<string, string>> {
       value === undefined ? [] : [[path, JSON.stringify(value)]],
     ),
   )
+}
+
+/**
+ * What a configuration file (YAML or JSON) says about the mode. It is not validated: the daemon does that at its start.
+ * Undefined: no file is named. Rejects when the file cannot be read.
+ */
+export async function readConfigured(
+  path: string | undefined,
+): Promise<NodeFacts['configuration']> {
+  if (path === undefined) return undefined
+  const file = parse(await readFile(path, 'utf8')) as Json
+  return {
+    mode: stringAt(file, 'mode'),
+    scheduler: stringAt(file, 'ipvs', 'scheduler'),
+    masqueradeAll: valueAt(file, 'iptables', 'masqueradeAll') === true,
+    isOfDaemon: false,
+    shared: {},
+  }
 }

@@ -1,8 +1,14 @@
 import { describe, expect, test } from 'vitest'
 import type { RunCommand } from '../../explain/host/run-command.ts'
-import { readInterfaces, readUplink } from './read-interfaces.ts'
 import { isOwnRule, readMasquerades } from './read-masquerades.ts'
-import { processAtSocket, readListeners, readRules, readSettings } from './read-node-facts.ts'
+import {
+  processAtSocket,
+  readInterfaces,
+  readListeners,
+  readRules,
+  readSettings,
+  readUplink,
+} from './read-node-facts.ts'
 
 /** Runs nothing: commands by their words, others are not there. */
 function answers(outputs: Readonly<Record<string, string>>): RunCommand {

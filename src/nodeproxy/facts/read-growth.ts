@@ -3,10 +3,10 @@ import { setTimeout as delay } from 'node:timers/promises'
 import type { CounterFacts, NodeFacts } from '../../doctor/evidence/node-facts.ts'
 import type { RunCommand } from '../../explain/host/run-command.ts'
 import type { InspectionClient } from '../../inspection/inspection-client.ts'
-import { readTotals, type Totals } from './read-loads.ts'
+import { NodeProxyError } from '../../lib/error.ts'
 
 /** Counters that were read twice; a difference is something that happens now. */
-export interface Growth {
+interface Growth {
   readonly counters: NodeFacts['counters']
   readonly before: Totals
   readonly after: Totals
@@ -85,4 +85,62 @@ function sumOf(pairs: readonly (readonly [string, number])[]): Table {
   const sums = new Map<string, number>()
   for (const [name, value] of pairs) sums.set(name, (sums.get(name) ?? 0) + value)
   return sums
+}
+
+/** Service ports whose connections are compared, those with the most first. */
+const MAX_LOADS = 100
+
+/** Connections of backends so far, by entry. */
+type Totals = ReadonlyMap<string, readonly BackendTotal[]>
+
+interface BackendTotal {
+  readonly ip: string
+  readonly port: number
+  readonly connections: number
+  /** -1: not counted. */
+  readonly connectionsNow: number
+}
+
+/** Service ports with several backends whose connections the mode counts. Empty when no node-proxy answers. */
+async function readTotals(client: Pick<InspectionClient, 'traffic'>): Promise<Totals> {
+  const totals = new Map<string, BackendTotal[]>()
+  try {
+    for await (const { backends } of client.traffic('')) {
+      for (const { entry, ip, port, traffic } of backends) {
+        if (traffic?.connections === undefined) continue
+        const now = traffic.connectionsNow === undefined ? -1 : Number(traffic.connectionsNow)
+        const one = { ip, port, connections: Number(traffic.connections), connectionsNow: now }
+        totals.getOrInsertComputed(entry, () => []).push(one)
+      }
+    }
+  } catch (error) {
+    if (!(error instanceof NodeProxyError)) throw error
+  }
+  return totals
+}
+
+/** The connections between two reads, so that backends of different age can be compared. */
+export function loadsBetween(
+  before: Totals,
+  after: Totals,
+  affinitySeconds: ReadonlyMap<string, number>,
+): NodeFacts['loads'] {
+  const loads = [...after].flatMap(([entry, backends]) => {
+    if (backends.length < 2) return []
+    const known = new Map(before.get(entry)?.map((one) => [`${one.ip} ${one.port}`, one]))
+    const grown = backends.map((one) => ({
+      ...one,
+      connections: Math.max(
+        0,
+        one.connections - (known.get(`${one.ip} ${one.port}`)?.connections ?? one.connections),
+      ),
+    }))
+    const service = entry.split(':')[0] ?? ''
+    return [{ entry, service, affinitySeconds: affinitySeconds.get(entry) ?? 0, backends: grown }]
+  })
+  return loads.toSorted((a, b) => connectionsOf(b) - connectionsOf(a)).slice(0, MAX_LOADS)
+}
+
+function connectionsOf({ backends }: NodeFacts['loads'][number]): number {
+  return backends.reduce((sum, { connections }) => sum + connections, 0)
 }

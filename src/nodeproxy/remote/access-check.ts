@@ -4,7 +4,7 @@ import type { Clock } from '../../lib/clock.ts'
 import { NodeProxyError } from '../../lib/error.ts'
 import { quote } from '../../lib/quote.ts'
 import type { Reviewed, Reviews } from './access-reviews.ts'
-import { type Caller, credentialsOf } from './caller.ts'
+import { type Caller, credentialsOf } from './access-reviews.ts'
 
 /** How many milliseconds an answer of the API server is used; the values are those of kubelets. */
 const TOKEN_MS = 120_000

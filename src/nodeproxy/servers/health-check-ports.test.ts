@@ -6,8 +6,8 @@ import { freePort } from '../../lib/testing/free-port.ts'
 import type { NodePortScope } from '../../modes/netfilter/settings/node-port-scope.ts'
 import type { ServiceKey } from '../../resources/types.ts'
 import { request } from '../testing/request.ts'
-import { healthCheckAddresses } from '../wiring/health-checks.ts'
 import { HealthCheckPorts } from './health-check-ports.ts'
+import { healthCheckAddresses } from './health-checks.ts'
 
 const CART = 'shop/cart' as ServiceKey
 const TILL = 'shop/till' as ServiceKey

@@ -2,7 +2,7 @@ import { completeConfiguration, put } from '../../settings/settings.ts'
 import type { Logger } from '../../telemetry/logger.ts'
 import type { NodeProxyConfiguration } from '../config/fields/configuration.ts'
 import { SETTINGS_TABLE } from '../config/settings-table.ts'
-import type { Warning } from '../wiring/events/warnings.ts'
+import type { Warning } from '../events/warnings.ts'
 
 /** Records of a log that tests read. */
 export interface Recorded {

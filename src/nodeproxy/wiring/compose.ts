@@ -1,29 +1,33 @@
+import type { ApiClient } from '../../client/http/api-client.ts'
+import type { RequestReporter } from '../../client/http/api-failures.ts'
 import { ClusterStore } from '../../cluster/cluster-store.ts'
 import { ChangeHistory } from '../../inspection/change-history.ts'
 import type { Clock } from '../../lib/clock.ts'
-import type { ConditionSink, ModeReview } from '../../modes/definition/mode-view.ts'
-import type { KernelError, Mode, ObjectKey } from '../../modes/mode.ts'
-import type { Service, ServiceKey } from '../../resources/types.ts'
-import type { SyncObserver } from '../../sync/sync-loop.ts'
+import type { Mode } from '../../modes/mode.ts'
+import type { KernelFacts } from '../../modes/netfilter/settings/mode-inputs.ts'
+import type { ServiceKey } from '../../resources/types.ts'
 import type { Conditions } from '../../telemetry/health/conditions.ts'
 import { type FamilyName, Health } from '../../telemetry/health/health.ts'
 import type { Logger } from '../../telemetry/logger.ts'
+import type { Metrics } from '../../telemetry/metrics/metrics.ts'
+import { cutFlows } from '../engine/cut-flows.ts'
+import { Engine } from '../engine/engine.ts'
+import { PendingCleanups } from '../engine/pending-cleanups.ts'
+import { ThisNode } from '../engine/this-node.ts'
+import { eventSender } from '../events/node-events.ts'
+import { ObjectProblems } from '../events/object-problems.ts'
+import { ServiceEvents } from '../events/service-events.ts'
+import type { Kernel } from '../kernel/kernel.ts'
+import { LoopbackControl } from '../loopback/loopback-control.ts'
+import { LoopbackOfMode } from '../loopback/loopback-of-mode.ts'
+import type { LoopbackRouting } from '../loopback/loopback-routing.ts'
+import type { Modes } from '../modes/modes.ts'
+import { AppliedVersions } from '../observation/applied-versions.ts'
+import { ChangeTimes } from '../observation/change-times.ts'
+import { Reviews } from '../observation/reviews.ts'
+import { observeSync, recordChanges } from '../observation/sync-observer.ts'
+import { HealthChecks } from '../servers/health-checks.ts'
 import type { Configuration } from './configuration.ts'
-import { cutFlows } from './engine/cut-flows.ts'
-import { Engine, type Running } from './engine/engine.ts'
-import { PendingCleanups } from './engine/pending-cleanups.ts'
-import { eventSender } from './events/event-sender.ts'
-import { ObjectProblems } from './events/object-problems.ts'
-import { ServiceEvents } from './events/service-events.ts'
-import { HealthChecks } from './health-checks.ts'
-import { LoopbackControl } from './loopback-control.ts'
-import type { Modes } from './modes.ts'
-import { reviewNode } from './node-conditions.ts'
-import type { NodeProxyParts } from './node-proxy-parts.ts'
-import { AppliedVersions } from './observation/applied-versions.ts'
-import { ChangeTimes } from './observation/change-times.ts'
-import { observeSync } from './observation/sync-observer.ts'
-import { ThisNode } from './this-node.ts'
 
 /** The connected parts. */
 export type Composition = ReturnType<typeof compose>
@@ -150,186 +154,21 @@ function familyNames({ kernel }: NodeProxyParts): readonly FamilyName[] {
   return kernel.families.map((family): FamilyName => `IPv${family}`)
 }
 
-/** What `LoopbackOfMode` uses. */
-interface LoopbackOfModeParts {
-  readonly control: Pick<LoopbackControl, 'open' | 'close'>
+/** The parts of the kernel that every mode needs. */
+type NodeKernel = Pick<Kernel, 'families' | 'conntrack' | 'sysctl' | 'addresses' | 'listeners'>
+
+/** What a NodeProxy uses. */
+export interface NodeProxyParts {
   readonly configuration: Pick<Configuration, 'current'>
-  readonly modes: Pick<Modes, 'current' | 'named'>
-  readonly running: () => Running | undefined
-}
-
-/** Opens and closes loopback routing as the active modes need it. */
-class LoopbackOfMode {
-  readonly #parts: LoopbackOfModeParts
-  /** The name of the mode that has all objects in the kernel, and alone serves traffic. */
-  #completeMode: string | undefined
-
-  constructor(parts: LoopbackOfModeParts) {
-    this.#parts = parts
-  }
-
-  /** `mode` wrote objects: opens loopback when the rules that guard it are in the kernel. */
-  written(mode: Mode, failed: ReadonlyMap<ObjectKey, unknown>): void {
-    const { control, configuration, modes } = this.#parts
-    const running = this.#parts.running()
-    const guards = modes.named(mode.name)?.loopbackGuards(configuration.current)
-    if (guards === undefined || running?.mode !== mode) return
-    if (guards.every((key) => running.tracker.isWanted(key) && !failed.has(key))) control.open()
-  }
-
-  /** The mode of this name has all objects in the kernel. */
-  completed(mode: string): void {
-    this.#completeMode = mode
-    this.reconfigured()
-  }
-
-  /** Closes loopback if the mode does not need it. Does nothing during a change of mode, when two modes are active. */
-  reconfigured(): void {
-    const { control, configuration, modes } = this.#parts
-    const mode = modes.current
-    if (this.#completeMode !== mode.name) return
-    if (mode.loopbackGuards(configuration.current) === undefined) control.close()
-  }
-}
-
-/** What `Reviews` reads. */
-interface ReviewsParts {
-  readonly configuration: Pick<Configuration, 'current'>
-  readonly modes: Pick<Modes, 'current' | 'others'>
+  readonly modes: Pick<Modes, 'current' | 'others' | 'named'>
+  readonly kernel: NodeKernel
+  readonly client: ApiClient
   readonly nodeName: string
+  readonly metrics: Metrics
   readonly conditions: Conditions
-  readonly log: Pick<Logger, 'info'>
-  readonly engine: () => Pick<Engine, 'running'> & {
-    readonly store: Pick<Engine['store'], 'node' | 'service' | 'serviceCIDRs' | 'counts'>
-  }
-}
-
-/** Raises and clears conditions as configuration, cluster and kernel change. */
-class Reviews {
-  readonly #parts: ReviewsParts
-  #isComplete = false
-
-  constructor(parts: ReviewsParts) {
-    this.#parts = parts
-  }
-
-  /** The Node object or the configuration changed. Does nothing until the cluster is listed. */
-  node(): void {
-    const { configuration, conditions, nodeName, engine } = this.#parts
-    const { running, store } = engine()
-    if (running === undefined) return
-    const { serviceCIDRs } = store
-    const node = store.node(nodeName)
-    reviewNode(conditions, { config: configuration.current, nodeName, node, serviceCIDRs })
-  }
-
-  /** Services or the configuration changed. */
-  services(): void {
-    const { configuration, conditions, modes } = this.#parts
-    const { running, store } = this.#parts.engine()
-    if (running === undefined) return
-    const config = configuration.current
-    const serviceOf = (key: ServiceKey): Service | undefined => store.service(key)
-    for (const { name, review } of [modes.current, ...modes.others]) {
-      review?.services(conditions, { config, isAtWork: name === running.mode.name, serviceOf })
-    }
-  }
-
-  /** A run of the sync loop ended. */
-  applied(): void {
-    const { conditions, modes, engine } = this.#parts
-    const { running } = engine()
-    if (running === undefined) return
-    const reviews = [modes.current, ...modes.others].flatMap(({ review }) => review ?? [])
-    reviewKernelErrors(conditions, reviews, running.tracker.failures())
-  }
-
-  /** A mode has all objects in the kernel; the first time is logged. */
-  completed(): void {
-    const { running, store } = this.#parts.engine()
-    if (running === undefined || this.#isComplete) return
-    this.#isComplete = true
-    this.#log(running, store.counts.services)
-  }
-
-  #log(running: Running, services: number): void {
-    const secondsSinceStart = Number(process.uptime().toFixed(3))
-    const facts = { ...describeRules(running, services), secondsSinceStart }
-    this.#parts.log.info(facts, 'the rules are in the kernel for the first time')
-  }
-}
-
-/** Counts for the log record of the first complete run of a mode. */
-function describeRules(
-  { mode, table, tracker }: Running,
-  services: number,
-): Readonly<Record<string, number | string>> {
-  let [entries, frontends, endpoints] = [0, 0, 0]
-  for (const { frontends: own, pools } of table.entries()) {
-    entries++
-    frontends += own.length
-    // An endpoint of two Services counts twice, because building a set of hundreds of thousands would delay the record.
-    endpoints += Math.max(pools.cluster.length, pools.local.length)
-  }
-  const objects = [...tracker.wantedKeys()].length
-  const refused = tracker.failures().size
-  return {
-    mode: mode.name,
-    services,
-    entries,
-    frontends,
-    endpoints,
-    objects,
-    refused,
-  }
-}
-
-/** An observer that also writes the history of changes. */
-export function recordChanges(
-  observer: SyncObserver,
-  history: ChangeHistory,
-  clock: Pick<Clock, 'now'>,
-): SyncObserver {
-  return {
-    ...observer,
-    compiled(services) {
-      history.compiled(services, clock.now())
-      observer.compiled(services)
-    },
-    applied(run) {
-      history.applied(run)
-      observer.applied(run)
-    },
-    drifted(drift, by) {
-      history.driftRepaired += drift.length
-      observer.drifted(drift, by)
-    },
-  }
-}
-
-const REASON = 'kernel-refusals'
-
-/**
- * Raises a condition for the objects that the kernel refuses at present, and clears it when there are none.
- * The review of a mode reports the errors that its configuration causes. An error of one Service does
- * not block readiness: otherwise the owner of that Service could stop a rollout.
- */
-export function reviewKernelErrors(
-  conditions: ConditionSink,
-  reviews: readonly ModeReview[],
-  failures: ReadonlyMap<ObjectKey, { readonly refusal: KernelError }>,
-): void {
-  const errors = [...failures].map(([key, { refusal }]) => ({ key, ...refusal }))
-  for (const review of reviews) {
-    const messages = errors.filter((error) => review.isConfigured(error))
-    const unique = [...new Set(messages.map(({ message }) => message))].toSorted()
-    review.configuredErrors(conditions, unique)
-  }
-  const isConfigured = (error: KernelError) => reviews.some((review) => review.isConfigured(error))
-  const [first, ...more] = errors.filter((error) => !isConfigured(error))
-  if (first === undefined) return conditions.clear(REASON)
-  conditions.raise(REASON, {
-    blocksReadiness: false,
-    message: `the kernel refuses ${first.key}${more.length > 0 ? ' and others' : ''} (${first.code}: ${first.message}); the row of the code in docs/errors.md has the remedy`,
-  })
+  readonly apiFailures: RequestReporter
+  readonly loopback: LoopbackRouting
+  readonly log: Logger
+  readonly clock: Clock
+  readonly facts: Omit<KernelFacts, 'routesLocalnet'>
 }

@@ -7,11 +7,11 @@ import { Conditions } from '../../telemetry/health/conditions.ts'
 import { createMetrics } from '../../telemetry/metrics/metrics.ts'
 import type { NodeProxyConfiguration } from '../config/fields/configuration.ts'
 import { parseFlags } from '../config/flags.ts'
-import type { Launch } from '../config/launch.ts'
+import type { Launch } from '../config/load.ts'
 import { loadConfiguration } from '../config/load.ts'
+import type { Verdict } from '../modes/modes.ts'
 import { recordingLog } from '../testing/wiring.ts'
 import { Configuration } from './configuration.ts'
-import type { Verdict } from './modes.ts'
 
 const HEAD = 'apiVersion: proxy.config.orch.io/v1alpha1\nkind: NodeProxyConfiguration\n'
 

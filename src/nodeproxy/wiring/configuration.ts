@@ -10,10 +10,9 @@ import { compareConfigurations, configzBody } from '../../settings/settings.ts'
 import type { Conditions } from '../../telemetry/health/conditions.ts'
 import type { Metrics } from '../../telemetry/metrics/metrics.ts'
 import type { NodeProxyConfiguration } from '../config/fields/configuration.ts'
-import type { Launch } from '../config/launch.ts'
-import type { LoadedConfiguration } from '../config/load.ts'
+import type { Launch, LoadedConfiguration } from '../config/load.ts'
 import { SETTINGS_TABLE } from '../config/settings-table.ts'
-import type { Verdict } from './modes.ts'
+import type { Verdict } from '../modes/modes.ts'
 
 /** What `Configuration` uses. */
 export interface ConfigurationParts {

@@ -2,10 +2,9 @@ import type { ApiClient } from '../../client/http/api-client.ts'
 import { ApiFailures } from '../../client/http/api-failures.ts'
 import { type ApiFailure, causeOf } from '../../client/http/failure.ts'
 import type { ReflectorState } from '../../client/reflector/reflector-state.ts'
-import { serveInspection } from '../../inspection/serve-inspection.ts'
 import type { IptablesVariant } from '../../kernel/iptables/iptables.ts'
 import { systemClock as clock } from '../../lib/clock.ts'
-import { NodeProxyError } from '../../lib/error.ts'
+import type { NodeProxyError } from '../../lib/error.ts'
 import { systemRandom as random } from '../../lib/random.ts'
 import { sampleEventLoopDelay } from '../../telemetry/event-loop-delay.ts'
 import type { Conditions } from '../../telemetry/health/conditions.ts'
@@ -18,22 +17,20 @@ import {
 } from '../../watch/cluster-watcher.ts'
 import { PROBE } from '../../watch/server-probe.ts'
 import type { NodeProxyConfiguration } from '../config/fields/configuration.ts'
-import type { Launch } from '../config/launch.ts'
-import { watchProxies } from '../foreign-proxies/watch-proxies.ts'
-import { type RemoteParts, serveRemote } from '../remote/serve-remote.ts'
+import type { Launch } from '../config/load.ts'
+import { startInspection } from '../inspection/start-inspection.ts'
+import type { Kernel } from '../kernel/kernel.ts'
+import type { LoopbackRouting } from '../loopback/loopback-routing.ts'
+import type { OpenModes } from '../modes/open-modes.ts'
+import { watchProxies } from '../observation/foreign-proxies.ts'
+import { refreshGauges } from '../observation/gauges.ts'
+import { applyProcessSettings } from '../process/process-settings.ts'
+import type { Ownership } from '../process/take-ownership.ts'
 import { type PageSources, type StatusPage, startStatusServers } from '../servers/status-servers.ts'
+import { ServiceTrafficGauges } from '../traffic/service-traffic-gauges.ts'
+import { TrafficCounters } from '../traffic/traffic-counters.ts'
 import { Configuration } from './configuration.ts'
-import type { Kernel } from './kernel/kernel.ts'
-import type { LoopbackRouting } from './loopback-routing.ts'
-import { type Inspected, nodeInspection } from './node-inspection.ts'
 import { NodeProxy } from './node-proxy.ts'
-import { refreshGauges } from './observation/gauges.ts'
-import type { OpenModes } from './open-modes.ts'
-import { applyProcessSettings } from './process-settings.ts'
-import { type HttpParts, handlerParts, servePage } from './serve-page.ts'
-import type { Ownership } from './take-ownership.ts'
-import { ServiceTrafficGauges } from './traffic/service-traffic-gauges.ts'
-import { TrafficCounters } from './traffic/traffic-counters.ts'
 
 /** The opened parts of a daemon. */
 export interface NodeParts extends OpenModes {
@@ -189,76 +186,6 @@ function pageConditions(conditions: Conditions) {
       }),
     onListening: (page: StatusPage) => conditions.clear(reasonOf(page)),
   }
-}
-
-/** What the inspection service reads of the NodeProxy at each request. */
-interface InspectedProxy extends Pick<Inspected, 'startedAt' | 'node' | 'history' | 'cluster'> {
-  readonly modeName: string
-  readonly running: ReturnType<Inspected['running']>
-  readonly health: { report(): ReturnType<Inspected['health']> }
-}
-
-/** What the inspection service is started with. */
-interface InspectionParts extends Pick<RemoteParts, 'client'> {
-  readonly launch: Pick<Launch, 'config' | 'log' | 'version'>
-  readonly nodeName: string
-  readonly proxy: InspectedProxy
-  readonly conditions: Pick<Conditions, 'raise' | 'clear'>
-  readonly traffic: TrafficCounters
-  readonly pages: Pick<PageSources, 'readiness' | 'configz'> & {
-    readonly metrics: { text(): Promise<string> }
-  }
-}
-
-/** Serves inspection where the configuration says. A failure only raises a condition: traffic does not depend on it. */
-async function startInspection(parts: InspectionParts): Promise<{ close(): Promise<void> }> {
-  const { launch, conditions } = parts
-  const shared = { launch, conditions, source: sourceOf(parts) }
-  const http = handlerParts(shared)
-  const open = await Promise.all([
-    serveSocket(shared),
-    servePage(http, shared),
-    serveRemote(http, { ...parts, clock }),
-  ])
-  return {
-    async close() {
-      for (const one of open) await one?.close()
-    },
-  }
-}
-
-async function serveSocket({ launch, conditions, source }: HttpParts) {
-  const { socket, gid } = launch.config.inspection
-  if (socket === '') return undefined
-  const onError = (error: unknown) =>
-    launch.log.error({ err: error }, 'the inspection service failed')
-  try {
-    return await serveInspection({ socket, gid }, source, onError)
-  } catch (error) {
-    if (!(error instanceof NodeProxyError)) throw error
-    const message = `${error.message}; ${error.hint}`
-    conditions.raise('inspection-not-served', { message, blocksReadiness: false })
-    return undefined
-  }
-}
-
-function sourceOf({ launch, nodeName, proxy, pages, traffic }: InspectionParts) {
-  const { history, node, startedAt, cluster } = proxy
-  return nodeInspection({
-    version: launch.version,
-    nodeName,
-    startedAt,
-    node,
-    history,
-    cluster,
-    traffic: (service) => traffic.read(service),
-    readiness: () => pages.readiness(),
-    describe: () => pages.configz(),
-    metrics: () => pages.metrics.text(),
-    modeName: () => proxy.modeName,
-    running: () => proxy.running,
-    health: () => proxy.health.report(),
-  })
 }
 
 /** What the status pages read. */

@@ -16,7 +16,7 @@ import {
   type TrafficFacts,
 } from '../../doctor/evidence/node-facts.ts'
 import { nameOf } from '../../doctor/evidence/objects.ts'
-import { unbalancedLoad } from '../../doctor/node-checks/unbalanced-load.ts'
+import { unbalancedLoad } from '../../doctor/node-checks/backends.ts'
 import { hostPort, parseIp } from '../../lib/ip.ts'
 import {
   arrayAt,

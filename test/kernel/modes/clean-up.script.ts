@@ -14,7 +14,7 @@ import { systemClock } from '../../../src/lib/clock.ts'
 import { IptablesMode } from '../../../src/modes/iptables/mode.ts'
 import { entry, settings } from '../../../src/modes/testing/mode-fixtures.ts'
 import { configuration, recordingLog } from '../../../src/nodeproxy/testing/wiring.ts'
-import { cleanUpKernel } from '../../../src/nodeproxy/wiring/clean-up.ts'
+import { cleanUpKernel } from '../../../src/nodeproxy/modes/clean-up.ts'
 
 /** Rules of earlier runs, made with either variant, and what --cleanup leaves of them. */
 const [, , made = '', absent = ''] = process.argv

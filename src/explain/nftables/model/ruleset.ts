@@ -1,5 +1,5 @@
 import { isList, isObject, type Json, type JsonObject, textOf } from './json.ts'
-import { listedElements, type SetElements } from './set-elements.ts'
+import type { Part } from './value.ts'
 
 /** A rule: its statements in order. */
 export interface NftRule {
@@ -121,4 +121,18 @@ function ruleTexts(text: string): ReadonlyMap<string, string> {
     if (rule !== null) texts.set(`${table} ${rule[2]}`, rule[1] ?? '')
   }
   return texts
+}
+
+/** The elements of a set; those of a map are pairs. */
+export interface SetElements {
+  /**
+   * The elements that may have the key. Undefined if they cannot be read, or were not read yet: then they are read
+   * before the packet is walked again.
+   */
+  withKey(parts: readonly Part[]): readonly Json[] | undefined
+}
+
+/** Elements that were listed with their set. */
+export function listedElements(elements: readonly Json[]): SetElements {
+  return { withKey: () => elements }
 }

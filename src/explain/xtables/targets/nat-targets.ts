@@ -1,7 +1,7 @@
 import { familyOf, type IpAddress, parseIp } from '../../../lib/ip.ts'
 import { rangeBetween } from '../../../lib/ip-range.ts'
 import { type Branch, branchOf } from '../../packet/branch.ts'
-import { type Translation, translate } from '../../packet/translate.ts'
+import { type Translation, translate } from '../../packet/packet-state.ts'
 import { optionValue } from '../model/rule.ts'
 import {
   result,

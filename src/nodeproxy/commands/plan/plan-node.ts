@@ -10,8 +10,8 @@ import { ifPresent } from '../../../modes/netfilter/if-present.ts'
 import type { ModeInputs } from '../../../modes/netfilter/settings/settings.ts'
 import { type DryRun, dryRun } from '../../../sync/dry-run.ts'
 import type { NodeProxyConfiguration } from '../../config/fields/configuration.ts'
-import { chooseModes } from '../../config/mode-choice.ts'
-import type { ThisNode } from '../../wiring/this-node.ts'
+import { chooseModes } from '../../config/fields/mode-registry.ts'
+import type { ThisNode } from '../../engine/this-node.ts'
 import type {
   NodePlan,
   PlannedCleanup,

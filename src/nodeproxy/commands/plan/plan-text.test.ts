@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
+import { planText } from '../plan-command.ts'
 import { type NodePlan, wouldChange } from './node-plan.ts'
-import { planText } from './plan-command.ts'
 
 const NOTHING: NodePlan = {
   mode: 'iptables',

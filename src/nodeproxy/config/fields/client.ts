@@ -1,5 +1,5 @@
 import { integer, positiveNumber, text } from '../../../settings/scalar-types.ts'
-import type { FieldsOf, PathsUnder } from './field.ts'
+import type { FieldsOf, PathsUnder } from './configuration.ts'
 
 /** The connection to the API server, and the node and Services that the daemon serves. */
 export const clientFields: FieldsOf<

@@ -1,8 +1,10 @@
 import type { AffinityScope } from '../../../forwarding/node-context.ts'
 import type { Cidr, IpAddress } from '../../../lib/ip.ts'
 import type { NetfilterConfiguration } from '../../../modes/netfilter/settings/configuration.ts'
+import type * as settings from '../../../settings/field.ts'
+import type * as paths from '../../../settings/field-path.ts'
 import type { SocketAddress } from '../../../settings/network-types.ts'
-import type { ModeConfiguration } from '../../modes/mode-registry.ts'
+import type { ModeConfiguration } from './mode-registry.ts'
 
 /** The values of `iptables.backend`. */
 export const IPTABLES_VARIANTS = ['', 'nft', 'legacy'] as const
@@ -65,3 +67,15 @@ export interface CommonConfiguration extends NetfilterConfiguration {
   }
   readonly logging: { readonly verbosity: number }
 }
+
+/** `iptables.syncPeriod` and so on: every leaf of the configuration. */
+export type FieldPath = paths.FieldPath<NodeProxyConfiguration>
+
+/** A field for every leaf of the configuration that `Paths` names. */
+export type FieldsOf<Paths extends FieldPath> = settings.FieldsOf<NodeProxyConfiguration, Paths>
+
+/** The paths that start with `Section.`. */
+export type PathsUnder<Section extends string> = settings.PathsUnder<
+  NodeProxyConfiguration,
+  Section
+>

@@ -2,7 +2,7 @@ import type { ModeDefinition } from '../../../modes/definition/mode-definition.t
 import type { AnyField, FieldsOf } from '../../../settings/field.ts'
 import { clientFields } from './client.ts'
 import type { CommonConfiguration, NodeProxyConfiguration } from './configuration.ts'
-import { modeField } from './mode.ts'
+import { modeField } from './mode-registry.ts'
 import { servingFields } from './serving.ts'
 import { conntrackFields, netfilterFields, trafficFields } from './traffic.ts'
 

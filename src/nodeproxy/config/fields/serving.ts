@@ -1,7 +1,7 @@
 import type { IpAddress } from '../../../lib/ip.ts'
 import { ipAddress, socketAddress } from '../../../settings/network-types.ts'
 import { boolean, integer, text } from '../../../settings/scalar-types.ts'
-import type { FieldsOf, PathsUnder } from './field.ts'
+import type { FieldsOf, PathsUnder } from './configuration.ts'
 
 const ANY = '0.0.0.0' as IpAddress
 const LOOPBACK = '127.0.0.1' as IpAddress

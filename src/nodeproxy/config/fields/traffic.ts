@@ -7,8 +7,8 @@ import {
 import { cidrList, cidrPair, splitCommas } from '../../../settings/network-types.ts'
 import { boolean, duration, integer, oneOf, text } from '../../../settings/scalar-types.ts'
 import { accept, refuse, type ValueType } from '../../../settings/value-type.ts'
+import type { FieldsOf, PathsUnder } from './configuration.ts'
 import { IPTABLES_VARIANTS } from './configuration.ts'
-import type { FieldsOf, PathsUnder } from './field.ts'
 
 /** Limits and timeouts of the kernel's connection tracking. */
 export const conntrackFields: FieldsOf<PathsUnder<'conntrack'>> = {

@@ -1,4 +1,4 @@
-import type { ListedService } from '../../../../src/explain/ipvs-snapshot.ts'
+import type { ListedService } from '../../../../src/explain/ipvs-functions.ts'
 import type { IpSet } from '../../../../src/explain/xtables/model/ip-set.ts'
 import { memberText, type SetCommand } from '../../../../src/kernel/ipset/sets.ts'
 import {

@@ -3,7 +3,7 @@ import { fakeFacts, fakeRouting } from '../../../../src/explain/testing/fake-wor
 import type { WalkOutcome } from '../../../../src/explain/walk/walk-outcome.ts'
 import { walkPacket } from '../../../../src/explain/walk/walk-packet.ts'
 import type { IpSet } from '../../../../src/explain/xtables/model/ip-set.ts'
-import { xtablesFunctions } from '../../../../src/explain/xtables/xtables-functions.ts'
+import { xtablesFunctions } from '../../../../src/explain/xtables-functions.ts'
 import { routingBit } from '../../../../src/modes/netfilter/mark.ts'
 import { cidr, ip, settings } from '../../../../src/modes/testing/mode-fixtures.ts'
 import type { RedirectPorts } from '../../../../src/modes/userspace/forwarder.ts'

@@ -2,7 +2,7 @@ import type { HookFunction } from '../../../../src/explain/packet/hook-function.
 import { fakeFacts, fakeRouting } from '../../../../src/explain/testing/fake-world.ts'
 import { walkPacket } from '../../../../src/explain/walk/walk-packet.ts'
 import type { IpSet } from '../../../../src/explain/xtables/model/ip-set.ts'
-import { xtablesFunctions } from '../../../../src/explain/xtables/xtables-functions.ts'
+import { xtablesFunctions } from '../../../../src/explain/xtables-functions.ts'
 import { cidr, ip } from '../../../../src/modes/testing/mode-fixtures.ts'
 import { endOf } from './judgement.ts'
 import type { Addresses, Packet } from './some-service.ts'

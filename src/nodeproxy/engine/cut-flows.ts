@@ -1,0 +1,34 @@
+import type { StaleFlows } from '../../forwarding/entry.ts'
+import type { Conntrack } from '../../kernel/conntrack/conntrack.ts'
+import type { Clock } from '../../lib/clock.ts'
+import type { Metrics } from '../../telemetry/metrics/metrics.ts'
+
+/** What `cutFlows` uses. */
+export interface CutFlowsParts {
+  readonly conntrack: Conntrack
+  readonly metrics: Pick<Metrics, 'conntrackDuration' | 'conntrackDeleted'>
+  readonly clock: Pick<Clock, 'now'>
+  /** Ports of this process in userspace mode: entries translated to them stay, because it moves its clients itself. */
+  readonly ownPorts?: ReadonlySet<number> | undefined
+}
+
+/** Deletes stale conntrack entries, and counts them by family. @returns their number @throws the errors of conntrack */
+export async function cutFlows(
+  flows: readonly StaleFlows[],
+  { conntrack, metrics, clock, ownPorts }: CutFlowsParts,
+): Promise<number> {
+  let total = 0
+  for (const family of [4, 6] as const) {
+    const mine = flows
+      .filter((flow) => flow.family === family)
+      .map((flow) => (ownPorts && flow.keep.size > 0 ? { ...flow, ownPorts } : flow))
+    if (mine.length === 0) continue
+    const ip_family = `IPv${family}`
+    const startedAt = clock.now()
+    const { deleted } = await conntrack.cut(mine)
+    metrics.conntrackDuration.observe({ ip_family }, (clock.now() - startedAt) / 1_000)
+    metrics.conntrackDeleted.inc({ ip_family }, deleted)
+    total += deleted
+  }
+  return total
+}

@@ -1,0 +1,102 @@
+import type { Clock } from '../../lib/clock.ts'
+import { sleep } from '../../lib/sleep.ts'
+import type { PendingCleanup } from '../../modes/definition/mode-driver.ts'
+import type { Logger } from '../../telemetry/logger.ts'
+
+/** What `PendingCleanups` uses. */
+export interface PendingCleanupsParts {
+  readonly clock: Clock
+  readonly log: Logger
+}
+
+interface Pending {
+  readonly cleanup: PendingCleanup
+  readonly wasServing: () => Promise<boolean>
+}
+
+interface Removal {
+  readonly pending: PendingCleanup
+  readonly stop: AbortController
+  readonly ended: Promise<void>
+}
+
+/** Between a failed removal and the next attempt. */
+const RETRY_MS = 30_000
+
+/**
+ * Removes the kernel state of modes that are no longer active, in the background, after the active mode has
+ * all objects in the kernel. `recall` stops a removal, so that its mode can become active again.
+ */
+export class PendingCleanups {
+  readonly #parts: PendingCleanupsParts
+  readonly #pending = new Map<string, Pending>()
+  readonly #running = new Map<string, Removal>()
+
+  constructor(parts: PendingCleanupsParts) {
+    this.#parts = parts
+  }
+
+  /**
+   * `mode` is inactive and may have state in the kernel. Replaces an earlier call for the same mode. The removal is
+   * logged at info level only if `wasServing` resolves to true, because most modes never ran on a node.
+   */
+  add(mode: string, cleanup: PendingCleanup, wasServing = () => Promise.resolve(true)): void {
+    this.#pending.set(mode, { cleanup, wasServing })
+  }
+
+  /** `mode` is to become active: stops its removal, and resolves when it has stopped. */
+  async recall(mode: string): Promise<void> {
+    const removal = this.#running.get(mode)
+    removal?.stop.abort()
+    await removal?.ended
+  }
+
+  /** `mode` is active and has all objects in the kernel: starts the removal of all others. */
+  completed(mode: string): void {
+    this.#pending.delete(mode)
+    for (const [other, pending] of this.#pending) {
+      if (!this.#running.has(other)) this.#begin(other, pending)
+    }
+  }
+
+  /** How many backends keep connections in modes that are being removed. */
+  get draining(): number {
+    const counts = [...this.#running.values()].map(({ pending }) => pending.draining ?? 0)
+    return counts.reduce((sum, count) => sum + count, 0)
+  }
+
+  /** Stops all removals; what is not removed stays in the kernel. */
+  async stop(): Promise<void> {
+    this.#pending.clear()
+    await Promise.all([...this.#running.keys()].map((mode) => this.recall(mode)))
+  }
+
+  #begin(mode: string, pending: Pending): void {
+    const stop = new AbortController()
+    const ended = this.#remove(mode, pending, stop.signal).finally(() => {
+      this.#running.delete(mode)
+    })
+    this.#running.set(mode, { pending: pending.cleanup, stop, ended })
+  }
+
+  async #remove(mode: string, pending: Pending, signal: AbortSignal): Promise<void> {
+    const { clock, log } = this.#parts
+    const wasServing = await pending.wasServing().catch(() => true)
+    while (!signal.aborted) {
+      try {
+        await pending.cleanup.drainAndCleanup(signal)
+        if (signal.aborted) return
+        this.#pending.delete(mode)
+        const level = wasServing ? 'info' : 'debug'
+        log[level]({ mode }, 'removed every rule and object of the previous proxy mode')
+        return
+      } catch (error) {
+        log.error(
+          { err: error, mode },
+          'removing the rules and objects of the previous proxy mode failed; trying again in 30 s',
+        )
+        await sleep(clock, RETRY_MS, signal)
+      }
+    }
+  }
+}

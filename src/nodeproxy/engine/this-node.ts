@@ -1,0 +1,163 @@
+import type { ClusterStore } from '../../cluster/cluster-store.ts'
+import type { NodeContext } from '../../forwarding/node-context.ts'
+import type { Addresses } from '../../kernel/addresses.ts'
+import type { Sysctl } from '../../kernel/sysctl.ts'
+import { isDeepEqual } from '../../lib/equal.ts'
+import type { IpAddress } from '../../lib/ip.ts'
+import { familyOf, type IpAddress } from '../../lib/ip.ts'
+import type { KernelFacts, ModeInputs } from '../../modes/netfilter/settings/mode-inputs.ts'
+import {
+  type NodePortScope,
+  nodePortScope,
+} from '../../modes/netfilter/settings/node-port-scope.ts'
+import type { KernelFacts, ModeInputs } from '../../modes/netfilter/settings/settings.ts'
+import type { Node } from '../../resources/types.ts'
+import type { Logger } from '../../telemetry/logger.ts'
+import type { NodeProxyConfiguration } from '../config/fields/configuration.ts'
+import { routesLocalnet } from '../kernel/sysctls.ts'
+
+/** What `ThisNode` reads. */
+interface ThisNodeParts {
+  readonly configuration: { readonly current: NodeProxyConfiguration }
+  readonly nodeName: string
+  readonly store: Pick<ClusterStore, 'node' | 'serviceCIDRs'>
+  readonly kernel: { readonly addresses: Addresses; readonly sysctl: Sysctl }
+  readonly facts: Omit<KernelFacts, 'routesLocalnet'>
+  readonly log: Logger
+}
+
+/** The present state of this node: its object, the addresses of its interfaces, its kernel and its configuration. */
+export class ThisNode {
+  readonly #parts: ThisNodeParts
+  readonly #local: LocalAddresses
+
+  constructor(parts: ThisNodeParts) {
+    this.#parts = parts
+    this.#local = new LocalAddresses(parts.kernel.addresses, parts.log)
+  }
+
+  /** The Node object; undefined: the API server has no Node of this name. */
+  get object(): Node | undefined {
+    return this.#parts.store.node(this.#parts.nodeName)
+  }
+
+  /** The addresses of the interfaces, as of the last change. */
+  get localAddresses(): readonly IpAddress[] {
+    return this.#local.current
+  }
+
+  /** What the compilation of Services needs of this node. */
+  get context(): NodeContext {
+    const { configuration, nodeName } = this.#parts
+    const known = { node: this.object, local: this.localAddresses }
+    return nodeContext(configuration.current, nodeName, known)
+  }
+
+  /** The addresses that serve node ports. */
+  get nodePortScope(): NodePortScope {
+    return nodePortScope(this.#parts.configuration.current.nodePortAddresses, this.object)
+  }
+
+  /** What a mode derives its settings from. */
+  get modeInputs(): ModeInputs<NodeProxyConfiguration> {
+    const { configuration, facts, kernel, store } = this.#parts
+    return {
+      config: configuration.current,
+      node: this.object,
+      serviceCIDRs: store.serviceCIDRs,
+      facts: { ...facts, routesLocalnet: routesLocalnet(kernel.sysctl) },
+      localAddresses: this.localAddresses,
+    }
+  }
+
+  /** Reads the addresses, and calls back after each change. @returns stops it */
+  followAddresses(onChange: () => void): Promise<() => void> {
+    return this.#local.follow(onChange)
+  }
+}
+
+/**
+ * The addresses of this node's interfaces, without those of link scope, which change with every pod and
+ * serve no Service.
+ */
+export class LocalAddresses {
+  readonly #addresses: Addresses
+  readonly #log: Logger
+  #current: readonly IpAddress[] = []
+
+  constructor(addresses: Addresses, log: Logger) {
+    this.#addresses = addresses
+    this.#log = log
+  }
+
+  get current(): readonly IpAddress[] {
+    return this.#current
+  }
+
+  /** Reads the addresses, and calls back after each change. @returns stops it */
+  async follow(onChange: () => void): Promise<() => void> {
+    const stop = this.#addresses.watch(() => {
+      void this.#read().then((changed) => {
+        if (changed) onChange()
+      })
+    })
+    await this.#read()
+    return stop
+  }
+
+  /** @returns whether the addresses changed; after a failure the last known ones stay */
+  async #read(): Promise<boolean> {
+    try {
+      const all = await this.#addresses.list()
+      const next = all.filter(({ scope }) => scope !== 'link').map(({ ip }) => ip)
+      if (isDeepEqual(next, this.#current)) return false
+      this.#current = next
+      return true
+    } catch (error) {
+      this.#log.warn(
+        { err: error },
+        'reading the addresses of this node failed; the last known ones stay in use',
+      )
+      return false
+    }
+  }
+}
+
+/** The name of this node's Node object: hostnameOverride, else the host name, in lower case. */
+export function nodeNameOf(config: NodeProxyConfiguration, hostname: string): string {
+  return (config.hostnameOverride === '' ? hostname : config.hostnameOverride).trim().toLowerCase()
+}
+
+/**
+ * Whether load balancers may send traffic here: not while the node is being removed, and not after its object was
+ * deleted. Undefined: the Node object has never existed.
+ */
+export function isEligible(before: Node | undefined, now: Node | undefined): boolean | undefined {
+  if (now !== undefined) return !now.leaving
+  return before === undefined ? undefined : false
+}
+
+/** The compiler need not drain backends, because conntrack, or the mode itself, keeps established connections. */
+const NO_DRAINING = { TCP: 0, UDP: 0, SCTP: 0 } as const
+
+/** What the compilation of Services needs of the node, from its object, its interfaces and the configuration. */
+export function nodeContext(
+  config: NodeProxyConfiguration,
+  name: string,
+  { node, local }: { readonly node: Node | undefined; readonly local: readonly IpAddress[] },
+): NodeContext {
+  const addresses = [...new Set([...(node?.addresses ?? []), ...local])]
+  return {
+    name,
+    zone: node?.zone,
+    addresses: {
+      4: addresses.filter((ip) => familyOf(ip) === 4),
+      6: addresses.filter((ip) => familyOf(ip) === 6),
+    },
+    allowedExternalIPs:
+      config.allowedExternalIPs.length > 0 ? config.allowedExternalIPs : undefined,
+    proxyName: config.proxyName === '' ? undefined : config.proxyName,
+    affinityScope: config.affinityScope,
+    drainSeconds: NO_DRAINING,
+  }
+}

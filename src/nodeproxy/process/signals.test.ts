@@ -1,0 +1,27 @@
+import { expect, test } from 'vitest'
+import { listenForSignals } from './signals.ts'
+
+test('SIGHUP reloads once a handler is set, and never ends the daemon', () => {
+  const { onHangup } = listenForSignals()
+  let reads = 0
+  process.emit('SIGHUP')
+  onHangup(() => reads++)
+  process.emit('SIGHUP')
+  expect(reads).toBe(1)
+  process.emit('SIGTERM')
+  process.emit('SIGINT')
+  process.emit('SIGHUP')
+  expect([reads, process.listenerCount('SIGHUP')]).toEqual([1, 0])
+})
+
+test.each(['SIGTERM', 'SIGINT'] as const)(
+  '%s requests the stop, also before the daemon waits for it',
+  async (name) => {
+    const { stop } = listenForSignals()
+    process.emit(name)
+    expect(await stop).toBe(name)
+    expect(process.listenerCount(name)).toBe(0)
+    process.removeAllListeners('SIGTERM')
+    process.removeAllListeners('SIGINT')
+  },
+)

@@ -1,0 +1,31 @@
+/** The signals of the process. */
+export interface Signals {
+  /** Resolves with the first SIGTERM or SIGINT, even if it arrived earlier. */
+  readonly stop: Promise<NodeJS.Signals>
+  /** Sets the function that SIGHUP calls to read the configuration again; until then SIGHUP is ignored. */
+  onHangup(reread: () => void): void
+}
+
+/**
+ * Handles signals from now on, so that a signal during the start does not end the daemon before it has
+ * released what it opened. A second SIGTERM or SIGINT ends the process at once.
+ */
+export function listenForSignals(): Signals {
+  let reread = () => {}
+  const hangup = () => reread()
+  process.on('SIGHUP', hangup)
+  const stop = new Promise<NodeJS.Signals>((resolve) => {
+    for (const signal of ['SIGTERM', 'SIGINT'] as const) {
+      process.once(signal, () => {
+        process.off('SIGHUP', hangup)
+        resolve(signal)
+      })
+    }
+  })
+  return {
+    stop,
+    onHangup(next) {
+      reread = next
+    },
+  }
+}
