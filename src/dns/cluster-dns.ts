@@ -13,15 +13,18 @@ import type { Service, ServiceKey } from '../resources/types.ts'
 import { createEndpointsFeed } from '../watch/endpoints-feed.ts'
 import { createFeed, type FeedContext, type WatchProblem } from '../watch/feed.ts'
 import { probeServer } from '../watch/server-probe.ts'
-import type { DnsSettings } from './dns-settings.ts'
+import type { DnsSettings } from './dns-fields.ts'
 import { openForwarder } from './forward/open-forwarder.ts'
 import { upstreamName } from './forward/upstream/upstream.ts'
 import type { UpstreamChange } from './forward/upstream/upstream-health.ts'
-import { AmplificationLimit } from './server/amplification-limit.ts'
 import { Authority } from './server/authority.ts'
-import { ClientNetworks } from './server/client-networks.ts'
 import { Responder } from './server/responder.ts'
-import type { ListenAddress, ServerParts } from './server/server-parts.ts'
+import {
+  AmplificationLimit,
+  ClientNetworks,
+  type ListenAddress,
+  type ServerParts,
+} from './server/server-parts.ts'
 import { createStatistics, forwardObserver, type Statistics } from './server/statistics.ts'
 import { TcpServer } from './server/tcp-server.ts'
 import { UdpServer } from './server/udp-server.ts'

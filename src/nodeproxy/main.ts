@@ -1,5 +1,5 @@
 import { flushCompileCache } from 'node:module'
-import { packageVersion } from '../lib/package-version.ts'
+import { packageVersion } from '../lib/process.ts'
 import type { CommandHost } from './commands/command/command-module.ts'
 import { COMMANDS, commandOf } from './commands/commands.ts'
 import { MODES } from './modes/mode-registry.ts'

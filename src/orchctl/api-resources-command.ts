@@ -2,13 +2,13 @@ import type { Command } from 'commander'
 import type { Json } from '../lib/json.ts'
 import { quote } from '../lib/quote.ts'
 import { type CommandContext, runs } from './command/command-module.ts'
-import { preferredResources } from './discovery/aggregated.ts'
+import { type ExitCode, usageError } from './command/exit-code.ts'
 import { type ApiResource, groupVersion, qualifiedName } from './discovery/api-resource.ts'
 import { openCatalogue } from './discovery/catalogue.ts'
+import { preferredResources } from './discovery/discover.ts'
 import { jsonText } from './output/documents.ts'
 import { columns } from './output/server-table.ts'
 import { oneLine } from './output/terminal-text.ts'
-import { type ExitCode, usageError } from './usage/exit-code.ts'
 
 interface ResourceFlags {
   readonly output?: string

@@ -8,16 +8,24 @@ import {
   readManifests,
 } from '../manifests/manifests.ts'
 import { type CommandContext, runs } from './command/command-module.ts'
+import { type ExitCode, usageError } from './command/exit-code.ts'
 import { openCatalogue } from './discovery/catalogue.ts'
 import { withoutManagedFields } from './output/documents.ts'
 import type { CallFailure } from './session/call-failure.ts'
 import type { Session } from './session/open-session.ts'
-import { type ExitCode, usageError } from './usage/exit-code.ts'
-import { eachManifest } from './writing/each-manifest.ts'
-import { type ManifestTarget, manifestTarget } from './writing/manifest-target.ts'
-import { manifestRefusal } from './writing/refusal-lines.ts'
-import { showWritten } from './writing/show-written.ts'
-import { addFileFlags, addWriteFlags, type WriteFlags, writeQuery } from './writing/write-flags.ts'
+import {
+  eachManifest,
+  type ManifestTarget,
+  manifestRefusal,
+  manifestTarget,
+} from './writing/manifest-target.ts'
+import {
+  addFileFlags,
+  addWriteFlags,
+  showWritten,
+  type WriteFlags,
+  writeQuery,
+} from './writing/write-flags.ts'
 
 interface ApplyFlags extends FileFlags, WriteFlags {
   readonly forceConflicts?: boolean

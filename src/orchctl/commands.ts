@@ -66,7 +66,7 @@ export const COMMANDS: readonly CommandEntry[] = [
   {
     name: 'auth',
     summary: 'check permissions and identity',
-    load: () => import('./auth/auth-command.ts'),
+    load: () => import('./auth-command.ts'),
   },
   {
     name: 'env',

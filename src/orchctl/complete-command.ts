@@ -1,15 +1,14 @@
 import { Command, type Option } from 'commander'
 import { arrayAt, type JsonObject, scalarText, stringAt, valueAt } from '../lib/json.ts'
 import { type CommandContext, runs } from './command/command-module.ts'
+import type { ExitCode } from './command/exit-code.ts'
+import { addGlobalFlags, type GlobalFlags } from './command/global-flags.ts'
 import { type ApiResource, collectionPath, objectPath } from './discovery/api-resource.ts'
 import { openCatalogue } from './discovery/catalogue.ts'
-import { readKubeconfigFiles } from './kubeconfig/kubeconfig-files.ts'
-import { entryNames, type ListName, merged } from './kubeconfig/merged.ts'
 import { FORMATS } from './output/output-format.ts'
-import { objectsOf } from './selection/list-pages.ts'
+import { entryNames, type ListName, merged, readKubeconfigFiles } from './session/kubeconfig.ts'
+import { objectsOf } from './session/list-pages.ts'
 import { openSession } from './session/open-session.ts'
-import type { ExitCode } from './usage/exit-code.ts'
-import { addGlobalFlags, type GlobalFlags } from './usage/global-flags.ts'
 
 /** The verbs of requests. */
 const VERBS = [

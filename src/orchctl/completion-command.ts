@@ -2,7 +2,7 @@ import type { Command } from 'commander'
 import { nearest } from '../lib/nearest.ts'
 import { quote } from '../lib/quote.ts'
 import { type CommandContext, runs } from './command/command-module.ts'
-import { type ExitCode, usageError } from './usage/exit-code.ts'
+import { type ExitCode, usageError } from './command/exit-code.ts'
 
 const BASH = `# Completion of orchctl for bash.
 _orchctl() {

@@ -13,17 +13,20 @@ import {
 } from '../lib/json.ts'
 import { quote } from '../lib/quote.ts'
 import { type CommandContext, runs } from './command/command-module.ts'
-import {
-  type KubeconfigFile,
-  newKubeconfigPath,
-  readKubeconfigFiles,
-} from './kubeconfig/kubeconfig-files.ts'
-import { entryNames, entryOf, LISTS, merged } from './kubeconfig/merged.ts'
+import { type ExitCode, usageError } from './command/exit-code.ts'
 import { documentText, jsonText } from './output/documents.ts'
 import { outputFormat } from './output/output-format.ts'
 import { columns } from './output/server-table.ts'
 import { oneLine } from './output/terminal-text.ts'
-import { type ExitCode, usageError } from './usage/exit-code.ts'
+import {
+  entryNames,
+  entryOf,
+  type KubeconfigFile,
+  LISTS,
+  merged,
+  newKubeconfigPath,
+  readKubeconfigFiles,
+} from './session/kubeconfig.ts'
 
 const SECRETS: ReadonlySet<string> = new Set([
   'token',

@@ -5,6 +5,7 @@ import { type JsonObject, stringAt } from '../lib/json.ts'
 import { quote } from '../lib/quote.ts'
 import { type FileFlags, readManifests } from '../manifests/manifests.ts'
 import { type CommandContext, runs } from './command/command-module.ts'
+import { type ExitCode, usageError } from './command/exit-code.ts'
 import {
   type ApiResource,
   collectionPath,
@@ -12,13 +13,12 @@ import {
   qualifiedKind,
 } from './discovery/api-resource.ts'
 import { openCatalogue } from './discovery/catalogue.ts'
+import { selectedBy } from './discovery/selected.ts'
 import { outputFormat } from './output/output-format.ts'
 import { oneLine } from './output/terminal-text.ts'
-import { listObjects, namespaceOf, type ScopeFlags, selectorQuery } from './selection/list-pages.ts'
-import { selectedBy } from './selection/selected.ts'
 import type { Api } from './session/api.ts'
 import { failureError } from './session/call-failure.ts'
-import { type ExitCode, usageError } from './usage/exit-code.ts'
+import { listObjects, namespaceOf, type ScopeFlags, selectorQuery } from './session/list-pages.ts'
 import { manifestTarget } from './writing/manifest-target.ts'
 import { addFileFlags, dryRunSuffix } from './writing/write-flags.ts'
 

@@ -9,25 +9,24 @@ import {
   isJsonObject,
   type Json,
   type JsonObject,
+  mergePatch,
   objectAt,
   ownValue,
   setOwn,
   stringAt,
   without,
 } from '../lib/json.ts'
-import { mergePatch } from '../lib/merge-patch.ts'
 import { quote } from '../lib/quote.ts'
 import { parseManifests } from '../manifests/manifests.ts'
 import { type CommandContext, runs } from './command/command-module.ts'
+import type { ExitCode } from './command/exit-code.ts'
 import { objectPath } from './discovery/api-resource.ts'
 import { openCatalogue } from './discovery/catalogue.ts'
+import { selectedObject } from './discovery/selected.ts'
 import { withoutManagedFields, yamlText } from './output/documents.ts'
 import { oneLine } from './output/terminal-text.ts'
-import { selectedObject } from './selection/selected.ts'
 import { type CallFailure, failureError } from './session/call-failure.ts'
-import type { ExitCode } from './usage/exit-code.ts'
-import { showWritten } from './writing/show-written.ts'
-import { FIELD_MANAGER } from './writing/write-flags.ts'
+import { FIELD_MANAGER, showWritten } from './writing/write-flags.ts'
 
 /** `orchctl edit`. */
 export function define(command: Command, context: CommandContext): void {

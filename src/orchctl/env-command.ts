@@ -3,13 +3,13 @@ import { quote } from '../lib/quote.ts'
 import { yieldToEventLoop } from '../lib/yield-to-event-loop.ts'
 import { API_SERVICE_NAMESPACE, podEnvironment } from '../resources/pod-environment.ts'
 import { type CommandContext, runs } from './command/command-module.ts'
+import { type ExitCode, usageError } from './command/exit-code.ts'
 import { collectionPath, objectPath } from './discovery/api-resource.ts'
 import { openCatalogue } from './discovery/catalogue.ts'
+import { selectedObject } from './discovery/selected.ts'
 import { jsonText } from './output/documents.ts'
 import { oneLine } from './output/terminal-text.ts'
-import { listObjects } from './selection/list-pages.ts'
-import { selectedObject } from './selection/selected.ts'
-import { type ExitCode, usageError } from './usage/exit-code.ts'
+import { listObjects } from './session/list-pages.ts'
 
 const ABOUT = `
 A container gets these variables when it starts. Services that were created or changed

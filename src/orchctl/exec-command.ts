@@ -7,11 +7,10 @@ import {
   type RemoteCommand,
 } from '../streams/remote-command/command-client.ts'
 import { type CommandContext, runs } from './command/command-module.ts'
+import { type ExitCode, usageError } from './command/exit-code.ts'
+import { type Host, type OutputStream, type Terminal, writeBytes } from './command/host.ts'
 import { openStream } from './pods/open-stream.ts'
 import { podPath, podsOf } from './pods/pods-of.ts'
-import { writeBytes } from './pods/write-bytes.ts'
-import { type ExitCode, usageError } from './usage/exit-code.ts'
-import type { Host, OutputStream, Terminal } from './usage/host.ts'
 
 const ABOUT = `
 Ends with the exit code of the command. What the command prints reaches the terminal as it is.

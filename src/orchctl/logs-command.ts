@@ -6,12 +6,12 @@ import { NodeProxyError } from '../lib/error.ts'
 import { arrayAt, type JsonObject, stringAt } from '../lib/json.ts'
 import { quote } from '../lib/quote.ts'
 import { type CommandContext, runs } from './command/command-module.ts'
+import { type ExitCode, usageError } from './command/exit-code.ts'
+import { writeBytes } from './command/host.ts'
 import { openCatalogue } from './discovery/catalogue.ts'
 import { escaped } from './output/terminal-text.ts'
 import { podPath, podsBySelector, podsOf } from './pods/pods-of.ts'
-import { writeBytes } from './pods/write-bytes.ts'
 import { failureError } from './session/call-failure.ts'
-import { type ExitCode, usageError } from './usage/exit-code.ts'
 
 /** The most characters of a line that are printed at once; longer lines are printed in parts. */
 const MAX_LINE = 1 << 20

@@ -10,14 +10,13 @@ import {
 } from '../lib/json.ts'
 import { quote } from '../lib/quote.ts'
 import { type CommandContext, runs } from './command/command-module.ts'
+import { type ExitCode, usageError } from './command/exit-code.ts'
 import { collectionPath, objectPath } from './discovery/api-resource.ts'
 import { openCatalogue } from './discovery/catalogue.ts'
-import { listObjects, namespaceOf, type ScopeFlags, selectorQuery } from './selection/list-pages.ts'
-import { selectedBy } from './selection/selected.ts'
+import { selectedBy } from './discovery/selected.ts'
 import { failureError } from './session/call-failure.ts'
-import { type ExitCode, usageError } from './usage/exit-code.ts'
-import { showWritten } from './writing/show-written.ts'
-import { addWriteFlags, type WriteFlags, writeQuery } from './writing/write-flags.ts'
+import { listObjects, namespaceOf, type ScopeFlags, selectorQuery } from './session/list-pages.ts'
+import { addWriteFlags, showWritten, type WriteFlags, writeQuery } from './writing/write-flags.ts'
 
 interface MapFlags extends ScopeFlags, WriteFlags {
   readonly overwrite?: boolean

@@ -1,9 +1,9 @@
 import type { Command } from 'commander'
 import { stringAt } from '../lib/json.ts'
 import { type CommandContext, runs } from './command/command-module.ts'
+import { type ExitCode, usageError } from './command/exit-code.ts'
 import { jsonText, yamlText } from './output/documents.ts'
 import { oneLine } from './output/terminal-text.ts'
-import { type ExitCode, usageError } from './usage/exit-code.ts'
 
 interface VersionFlags {
   readonly client?: boolean

@@ -1,5 +1,5 @@
 import type { NodeProxyError } from '../lib/error.ts'
-import { describeFault } from '../lib/yaml/located.ts'
+import { describeFault } from '../lib/yaml.ts'
 import type { Problem } from './problem.ts'
 
 /** 0 done, or stopped by a signal; 1 failure while running; 2 wrong flags or configuration. */

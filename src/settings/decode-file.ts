@@ -1,7 +1,6 @@
 import { nearest } from '../lib/nearest.ts'
 import { quote } from '../lib/quote.ts'
-import { type Located, locateYaml, unknownField } from '../lib/yaml/located.ts'
-import type { Fault } from '../lib/yaml/parse-yaml.ts'
+import { type Fault, type Located, locateYaml, unknownField } from '../lib/yaml.ts'
 import type { AnyField } from './field.ts'
 import type { FieldPath } from './field-path.ts'
 import { type ForeignKind, type ImpliedValue, readKind } from './file-kind.ts'

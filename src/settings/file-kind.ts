@@ -1,6 +1,5 @@
 import { quote } from '../lib/quote.ts'
-import type { Fields } from '../lib/yaml/located.ts'
-import type { Position } from '../lib/yaml/parse-yaml.ts'
+import type { Fields, Position } from '../lib/yaml.ts'
 import type { Problem, ProblemCodes } from './problem.ts'
 import { type Raw, rawOf } from './value-type.ts'
 

@@ -1,4 +1,4 @@
-import type { FieldFault } from '../lib/yaml/located.ts'
+import type { FieldFault } from '../lib/yaml.ts'
 
 /** One thing that is wrong with the configuration (`server.port`) or the command line (`--server-port`). */
 export interface Problem extends FieldFault {

@@ -1,4 +1,4 @@
-import type { Position } from '../lib/yaml/parse-yaml.ts'
+import type { Position } from '../lib/yaml.ts'
 import type { AnyField } from './field.ts'
 import type { FieldPath } from './field-path.ts'
 

@@ -1,20 +1,24 @@
-import type { ApiResult } from '../../client/http/failure.ts'
-import { statusFailure } from '../../client/http/failure.ts'
+import { type ApiResult, statusFailure } from '../../client/http/failure.ts'
 import type { Clock } from '../../lib/clock.ts'
-import type { JsonObject } from '../../lib/json.ts'
-import { arrayAt, isJsonObject, objectAt, scalarText, stringAt, without } from '../../lib/json.ts'
-import { mergePatch } from '../../lib/merge-patch.ts'
+import {
+  arrayAt,
+  isJsonObject,
+  type JsonObject,
+  mergePatch,
+  objectAt,
+  scalarText,
+  stringAt,
+  without,
+} from '../../lib/json.ts'
 import { FakeClock } from '../../lib/testing/fake-clock.ts'
-import type { CollectionName, Objects } from '../cache/collections.ts'
-import { COLLECTIONS } from '../cache/collections.ts'
+import { COLLECTIONS, type CollectionName, type Objects } from '../cache/collections.ts'
 import type { View } from '../cache/object-cache.ts'
 import { perCollection } from '../cache/per-collection.ts'
 import { keyOf, readMeta } from '../objects/object-meta.ts'
 import type { FollowHandlers, ObjectFollower } from '../runner/object-follower.ts'
 import type { ObjectWriter } from '../runner/object-writer.ts'
 import { SharedCollection } from '../runner/runner.ts'
-import type { Deletion, ObjectIdentity, Write } from '../runner/write.ts'
-import { completeBody } from '../runner/write.ts'
+import { completeBody, type Deletion, type ObjectIdentity, type Write } from '../runner/write.ts'
 import { withConditions } from './with-conditions.ts'
 
 type Deliver = () => void

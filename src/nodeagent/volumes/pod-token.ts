@@ -1,6 +1,6 @@
 import type { ApiClient } from '../../client/http/api-client.ts'
 import { failureError } from '../../client/http/failure.ts'
-import { requestToken } from '../../client/renewal/token-request.ts'
+import { requestToken } from '../../client/http/token-request.ts'
 import type { Clock } from '../../lib/clock.ts'
 import type { Random } from '../../lib/random.ts'
 import { DEFAULT_ACCOUNT } from '../../resources/names.ts'

@@ -1,6 +1,6 @@
 import type { Clock } from '../../lib/clock.ts'
 import { quote } from '../../lib/quote.ts'
-import { describeFault } from '../../lib/yaml/located.ts'
+import { describeFault } from '../../lib/yaml.ts'
 import { compareConfigurations } from '../../settings/compare.ts'
 import type { ConfigurationFile } from '../../settings/read-file.ts'
 import { configzBody } from '../../settings/render.ts'

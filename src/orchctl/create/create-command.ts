@@ -1,17 +1,19 @@
 import type { Command } from 'commander'
 import { type FileFlags, readManifests } from '../../manifests/manifests.ts'
 import { type CommandContext, runs } from '../command/command-module.ts'
+import { type ExitCode, usageError } from '../command/exit-code.ts'
 import { openCatalogue } from '../discovery/catalogue.ts'
-import { type ExitCode, usageError } from '../usage/exit-code.ts'
-import { eachManifest } from '../writing/each-manifest.ts'
-import { manifestTarget } from '../writing/manifest-target.ts'
-import { manifestRefusal } from '../writing/refusal-lines.ts'
-import { showWritten } from '../writing/show-written.ts'
-import { addFileFlags, addWriteFlags, type WriteFlags, writeQuery } from '../writing/write-flags.ts'
-import { defineBindings } from './bindings.ts'
+import { eachManifest, manifestRefusal, manifestTarget } from '../writing/manifest-target.ts'
+import {
+  addFileFlags,
+  addWriteFlags,
+  showWritten,
+  type WriteFlags,
+  writeQuery,
+} from '../writing/write-flags.ts'
 import { defineConfigMap, defineSecrets } from './data-objects.ts'
 import { generates } from './generates.ts'
-import { defineRoles } from './roles.ts'
+import { defineBindings, defineRoles } from './roles.ts'
 import { defineServices } from './services.ts'
 import { defineToken } from './token.ts'
 

@@ -3,12 +3,12 @@ import { parseDuration } from '../../lib/duration.ts'
 import { type JsonObject, stringAt } from '../../lib/json.ts'
 import { quote } from '../../lib/quote.ts'
 import { type CommandContext, runs } from '../command/command-module.ts'
+import { type ExitCode, usageError } from '../command/exit-code.ts'
+import { collect } from '../command/global-flags.ts'
 import { objectPath } from '../discovery/api-resource.ts'
 import { openCatalogue } from '../discovery/catalogue.ts'
 import { documentText } from '../output/documents.ts'
 import { outputFormat } from '../output/output-format.ts'
-import { type ExitCode, usageError } from '../usage/exit-code.ts'
-import { collect } from '../usage/global-flags.ts'
 
 /** Seconds of the units that durations of Go do not have. A year has 365 days. */
 const DAYS: Readonly<Record<string, number>> = { d: 86_400, w: 7 * 86_400, y: 365 * 86_400 }

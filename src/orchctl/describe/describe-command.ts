@@ -14,13 +14,17 @@ import {
   without,
 } from '../../lib/json.ts'
 import { type CommandContext, runs } from '../command/command-module.ts'
+import type { ExitCode } from '../command/exit-code.ts'
 import { type ApiResource, collectionPath, objectPath } from '../discovery/api-resource.ts'
 import { openCatalogue } from '../discovery/catalogue.ts'
+import { type Selected, selectedBy } from '../discovery/selected.ts'
 import { type ReadEvidence, readEvidence } from '../doctor/read-evidence.ts'
 import { addNodeFlags, type NodeFlags, nodeFlagsOf } from '../nodes/node-flags.ts'
 import type { NodeLines } from '../nodes/node-inspection.ts'
 import { type NodeAnswer, readLinesOfNodes, readNodes } from '../nodes/read-nodes.ts'
 import { severalLines } from '../output/terminal-text.ts'
+import type { Api } from '../session/api.ts'
+import { failureError } from '../session/call-failure.ts'
 import {
   listObjects,
   listPages,
@@ -29,11 +33,7 @@ import {
   PAGE_SIZE,
   type ScopeFlags,
   selectorQuery,
-} from '../selection/list-pages.ts'
-import { type Selected, selectedBy } from '../selection/selected.ts'
-import type { Api } from '../session/api.ts'
-import { failureError } from '../session/call-failure.ts'
-import type { ExitCode } from '../usage/exit-code.ts'
+} from '../session/list-pages.ts'
 import {
   describeBinding,
   describeConfigMap,
@@ -44,10 +44,9 @@ import {
 import { type DescribedKind, type Related, unreadable } from './describer.ts'
 import { describeNode } from './nodes.ts'
 import { describePod } from './pods.ts'
-import { describeNetworkPolicy } from './policies.ts'
 import { byLabel, type Cell, pairs, type Row, rowsText } from './rows.ts'
 import { describeEndpointSlice, describeEndpoints, describeService } from './services.ts'
-import { describeDeployment } from './workloads.ts'
+import { describeDeployment, describeNetworkPolicy } from './workloads.ts'
 
 const LIMIT = 500
 

@@ -9,9 +9,9 @@ import {
   userOf,
 } from '../../doctor/refused-access.ts'
 import { type JsonObject, valueAt } from '../../lib/json.ts'
-import { resourceOf } from '../auth/resource-of.ts'
 import type { CommandContext } from '../command/command-module.ts'
-import { usageError } from '../usage/exit-code.ts'
+import { usageError } from '../command/exit-code.ts'
+import { resourceOf } from '../discovery/catalogue.ts'
 
 /** Whether the account of the inspected object may do `VERB RESOURCE [NAME]`, by the API server itself. */
 export async function accessFindings(

@@ -4,8 +4,8 @@ import type { Finding } from '../../doctor/evidence/finding.ts'
 import { stringAt } from '../../lib/json.ts'
 import { quote } from '../../lib/quote.ts'
 import type { CommandContext } from '../command/command-module.ts'
+import { usageError } from '../command/exit-code.ts'
 import { queryServer } from '../resolve/query-server.ts'
-import { usageError } from '../usage/exit-code.ts'
 
 /** A Service that every cluster has. */
 const KNOWN = 'kubernetes.default.svc'

@@ -8,8 +8,8 @@ import { LAST_APPLIED } from '../../resources/label-names.ts'
 import type { CommandContext } from '../command/command-module.ts'
 import { type ApiResource, collectionPath } from '../discovery/api-resource.ts'
 import { openCatalogue } from '../discovery/catalogue.ts'
-import { listPages, objectsOf, PAGE_SIZE } from '../selection/list-pages.ts'
 import type { CallResult } from '../session/api.ts'
+import { listPages, objectsOf, PAGE_SIZE } from '../session/list-pages.ts'
 
 /** The kinds that are read, with their names in the server's catalogue. */
 const KINDS: Readonly<Record<EvidenceKind, string>> = {

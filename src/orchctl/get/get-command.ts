@@ -1,9 +1,9 @@
 import type { Command } from 'commander'
 import { type CommandContext, runs } from '../command/command-module.ts'
+import { type ExitCode, usageError } from '../command/exit-code.ts'
 import { openCatalogue } from '../discovery/catalogue.ts'
+import { type Selected, selectedBy } from '../discovery/selected.ts'
 import { outputFormat } from '../output/output-format.ts'
-import { type Selected, selectedBy } from '../selection/selected.ts'
-import { type ExitCode, usageError } from '../usage/exit-code.ts'
 import { addGetFlags, type GetFlags } from './get-flags.ts'
 
 const EXAMPLES = `

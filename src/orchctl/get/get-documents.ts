@@ -1,13 +1,12 @@
 import type { JsonObject } from '../../lib/json.ts'
 import type { CommandContext } from '../command/command-module.ts'
+import type { ExitCode } from '../command/exit-code.ts'
 import { collectionPath, objectPath } from '../discovery/api-resource.ts'
+import type { Selected } from '../discovery/selected.ts'
 import { type DocumentFormat, documentText, listOf } from '../output/documents.ts'
-import { listObjects, namespaceOf, selectorQuery } from '../selection/list-pages.ts'
-import type { Selected } from '../selection/selected.ts'
 import { failureError } from '../session/call-failure.ts'
-import type { ExitCode } from '../usage/exit-code.ts'
-import type { GetFlags } from './get-flags.ts'
-import { sorterBy } from './sort-by.ts'
+import { listObjects, namespaceOf, selectorQuery } from '../session/list-pages.ts'
+import { type GetFlags, sorterBy } from './get-flags.ts'
 
 export interface DocumentsRequest {
   readonly selected: readonly Selected[]

@@ -1,18 +1,17 @@
 import type { CommandContext } from '../command/command-module.ts'
+import type { ExitCode } from '../command/exit-code.ts'
 import {
   type ApiResource,
   collectionPath,
   objectPath,
   qualifiedKind,
 } from '../discovery/api-resource.ts'
+import type { Selected } from '../discovery/selected.ts'
 import { readTable, type ServerTable, TABLE_ACCEPT } from '../output/server-table.ts'
-import { listPages, namespaceOf, selectorQuery } from '../selection/list-pages.ts'
-import type { Selected } from '../selection/selected.ts'
 import type { Call } from '../session/api.ts'
 import { failureError } from '../session/call-failure.ts'
-import type { ExitCode } from '../usage/exit-code.ts'
-import type { GetFlags } from './get-flags.ts'
-import type { Sorter } from './sort-by.ts'
+import { listPages, namespaceOf, selectorQuery } from '../session/list-pages.ts'
+import type { GetFlags, Sorter } from './get-flags.ts'
 import { tableText } from './table-text.ts'
 
 export interface TablesRequest {
@@ -57,7 +56,7 @@ export async function getTables(
 /** The sorter of `--sort-by`, whose module is loaded only if the flag is given. @throws NP_ORCHCTL_USAGE */
 async function sorterOf({ sortBy }: GetFlags): Promise<Sorter> {
   if (sortBy === undefined) return (items) => items
-  const { sorterBy } = await import('./sort-by.ts')
+  const { sorterBy } = await import('./get-flags.ts')
   return sorterBy(sortBy)
 }
 

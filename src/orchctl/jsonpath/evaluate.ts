@@ -1,6 +1,6 @@
 import { isDeepEqual } from '../../lib/equal.ts'
-import { isJsonObject, type Json, ownValue } from '../../lib/json.ts'
-import type { Filter, Operand, Operator, Path, Step } from './template.ts'
+import { isJsonObject, type Json, type JsonObject, ownValue, setOwn } from '../../lib/json.ts'
+import type { Filter, Operand, Operator, Path, Step, Template } from './parse-template.ts'
 
 /** The values that a path finds, starting at `current`; `$` starts at `root`. Missing fields give no value. */
 export function evaluate(path: Path, current: Json, root: Json): readonly Json[] {
@@ -70,4 +70,37 @@ function compare(operator: Operator, one: Json, other: Json): boolean {
   if (operator === '<') return order < 0
   if (operator === '<=') return order <= 0
   return operator === '>' ? order > 0 : order >= 0
+}
+
+/** The text of a template for a document. The values of one path are separated by spaces. */
+export function expand(template: Template, document: Json): string {
+  return expandParts(template, document, document)
+}
+
+function expandParts(template: Template, current: Json, root: Json): string {
+  return template
+    .map((part) => {
+      if (part.type === 'text') return part.text
+      const values = evaluate(part.path, current, root)
+      return part.type === 'path'
+        ? values.map(valueText).join(' ')
+        : values.map((value) => expandParts(part.body, value, root)).join('')
+    })
+    .join('')
+}
+
+/** A string unchanged; any other value as JSON. */
+export function valueText(value: Json): string {
+  if (typeof value === 'string') return value
+  return typeof value === 'object' ? JSON.stringify(sortedValue(value)) : String(value)
+}
+
+/** A copy whose objects have their keys in order, as kubectl prints them. */
+export function sortedValue(value: Json): Json {
+  if (Array.isArray(value)) return value.map(sortedValue)
+  if (!isJsonObject(value)) return value
+  const copy: JsonObject = {}
+  const entries = Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1))
+  for (const [key, inner] of entries) setOwn(copy, key, sortedValue(inner))
+  return copy
 }

@@ -1,9 +1,7 @@
 import { expect, test } from 'vitest'
 import type { Json } from '../../lib/json.ts'
-import { evaluate } from './evaluate.ts'
-import { expand } from './expand.ts'
-import { parseSinglePath, parseTemplate } from './parse-template.ts'
-import { TemplateError } from './scanner.ts'
+import { evaluate, expand } from './evaluate.ts'
+import { parseSinglePath, parseTemplate, TemplateError } from './parse-template.ts'
 
 const DOCUMENT: Json = {
   kind: 'List',

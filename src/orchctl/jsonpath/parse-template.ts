@@ -1,6 +1,4 @@
 import type { Json } from '../../lib/json.ts'
-import { Scanner } from './scanner.ts'
-import type { Filter, Operand, Operator, Part, Path, Step, Template } from './template.ts'
 
 const OPERATORS: readonly Operator[] = ['==', '!=', '<=', '>=', '<', '>']
 const MAX_STEPS = 100
@@ -169,3 +167,110 @@ function parseOperand(scanner: Scanner): Operand {
   if (word !== '' && Number.isFinite(number)) return { literal: number }
   throw scanner.error('a path such as @.name, or a value in quotes, is missing')
 }
+
+/** Why a template cannot be read. */
+export class TemplateError extends Error {
+  override readonly name = 'TemplateError'
+}
+
+const ESCAPES: Readonly<Record<string, string>> = { n: '\n', t: '\t', r: '\r' }
+
+/** Reads a text from left to right. */
+export class Scanner {
+  readonly #text: string
+  at = 0
+
+  constructor(text: string) {
+    this.#text = text
+  }
+
+  get isAtEnd(): boolean {
+    return this.at >= this.#text.length
+  }
+
+  /** The next character; empty at the end. */
+  get next(): string {
+    return this.#text[this.at] ?? ''
+  }
+
+  /** Skips `words` if they are next. @returns whether they were */
+  take(words: string): boolean {
+    if (!this.#text.startsWith(words, this.at)) return false
+    this.at += words.length
+    return true
+  }
+
+  /** Skips and returns the text that a sticky pattern matches here; empty: no match. */
+  match(pattern: RegExp): string {
+    const sticky = new RegExp(pattern.source, 'uy')
+    sticky.lastIndex = this.at
+    const found = sticky.exec(this.#text)?.[0] ?? ''
+    this.at += found.length
+    return found
+  }
+
+  skipSpaces(): void {
+    this.match(/\s*/)
+  }
+
+  /** Skips `words`. @throws TemplateError when they are not next */
+  expect(words: string): void {
+    if (!this.take(words)) throw this.error(`${words} is missing`)
+  }
+
+  /** Reads a text in single or double quotes. @throws TemplateError */
+  quoted(): string {
+    const quote = this.next
+    this.at++
+    let text = ''
+    while (this.next !== quote) {
+      if (this.isAtEnd) throw this.error(`the closing ${quote} is missing`)
+      const character = this.next
+      this.at++
+      if (character !== '\\') text += character
+      else {
+        text += ESCAPES[this.next] ?? this.next
+        this.at++
+      }
+    }
+    this.at++
+    return text
+  }
+
+  error(message: string): TemplateError {
+    return new TemplateError(`${message} at character ${this.at + 1}`)
+  }
+}
+
+/** One step of a path. */
+export type Step =
+  | { readonly type: 'root' }
+  | { readonly type: 'field'; readonly name: string }
+  | { readonly type: 'wildcard' }
+  /** All values below, at any depth. */
+  | { readonly type: 'descend' }
+  | { readonly type: 'slice'; readonly from?: number; readonly to?: number; readonly step?: number }
+  | { readonly type: 'union'; readonly parts: readonly Step[] }
+  | { readonly type: 'filter'; readonly filter: Filter }
+
+export type Path = readonly Step[]
+
+export type Operator = '==' | '!=' | '<' | '<=' | '>' | '>='
+
+/** A side of a comparison. */
+export type Operand = { readonly path: Path } | { readonly literal: Json }
+
+/** `?(@.name=="x")`; without operator: whether the left side exists. */
+export interface Filter {
+  readonly left: Operand
+  readonly operator?: Operator
+  readonly right?: Operand
+}
+
+/** A part of a template. */
+export type Part =
+  | { readonly type: 'text'; readonly text: string }
+  | { readonly type: 'path'; readonly path: Path }
+  | { readonly type: 'range'; readonly path: Path; readonly body: readonly Part[] }
+
+export type Template = readonly Part[]

@@ -1,8 +1,8 @@
 import { type Json, type JsonObject, objectAt, stringAt, without } from '../../lib/json.ts'
-import { expand, sortedValue } from '../jsonpath/expand.ts'
-import { customCells } from './custom-columns.ts'
+import { expand, sortedValue } from '../jsonpath/evaluate.ts'
 import type { OutputFormat } from './output-format.ts'
 import { columns } from './server-table.ts'
+import { customCells } from './template-format.ts'
 import { escaped, oneLine } from './terminal-text.ts'
 
 /** Every format but a table of the server. */

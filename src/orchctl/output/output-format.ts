@@ -1,7 +1,7 @@
 import type { NodeProxyError } from '../../lib/error.ts'
 import { nearest } from '../../lib/nearest.ts'
 import { quote } from '../../lib/quote.ts'
-import { usageError } from '../usage/exit-code.ts'
+import { usageError } from '../command/exit-code.ts'
 import type { TemplateFormat, TemplateName } from './template-format.ts'
 
 /** What `-o` requests. */

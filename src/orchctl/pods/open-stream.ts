@@ -1,7 +1,10 @@
 import type { Connection, TlsSettings } from '../../client/connection/connection.ts'
 import type { Credential } from '../../client/connection/credential/credential.ts'
-import type { UpgradeOptions } from '../../streams/open-upgraded.ts'
-import { type OpenWebSocket, openWebSocket } from '../../streams/open-web-socket.ts'
+import {
+  type OpenWebSocket,
+  openWebSocket,
+  type UpgradeOptions,
+} from '../../streams/open-web-socket.ts'
 import { failureError, refused } from '../session/call-failure.ts'
 import { impersonationHeaders, type Session } from '../session/open-session.ts'
 

@@ -4,9 +4,9 @@ import { quote } from '../../lib/quote.ts'
 import type { CommandContext } from '../command/command-module.ts'
 import { collectionPath, objectPath } from '../discovery/api-resource.ts'
 import { type Catalogue, openCatalogue } from '../discovery/catalogue.ts'
+import { selectedObject } from '../discovery/selected.ts'
 import { objectName } from '../output/documents.ts'
-import { listObjects } from '../selection/list-pages.ts'
-import { selectedObject } from '../selection/selected.ts'
+import { listObjects } from '../session/list-pages.ts'
 
 /** Pods that an operand names, and the object through which it names them. */
 export interface NamedPods {

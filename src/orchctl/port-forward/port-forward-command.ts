@@ -7,8 +7,8 @@ import { messageOf, NodeProxyError, systemCode } from '../../lib/error.ts'
 import { hostPort } from '../../lib/ip.ts'
 import { quote } from '../../lib/quote.ts'
 import { type CommandContext, runs } from '../command/command-module.ts'
+import { type ExitCode, usageError } from '../command/exit-code.ts'
 import { podsOf } from '../pods/pods-of.ts'
-import { type ExitCode, usageError } from '../usage/exit-code.ts'
 import { PodConnection } from './pod-connection.ts'
 
 const MAX_PORT = 65_535

@@ -1,6 +1,12 @@
 import { type Command, Option } from 'commander'
 import type { Query } from '../../client/http/query.ts'
-import { collect } from '../usage/global-flags.ts'
+import type { JsonObject } from '../../lib/json.ts'
+import type { CommandContext } from '../command/command-module.ts'
+import { usageError } from '../command/exit-code.ts'
+import { collect } from '../command/global-flags.ts'
+import { documentText, objectName } from '../output/documents.ts'
+import { outputFormat } from '../output/output-format.ts'
+import { oneLine } from '../output/terminal-text.ts'
 
 /** Flags of commands that write. */
 export interface WriteFlags {
@@ -46,4 +52,22 @@ export function writeQuery({ dryRun, fieldManager }: WriteFlags): Query {
 export function dryRunSuffix({ dryRun }: Pick<WriteFlags, 'dryRun'>): string {
   if (dryRun === 'server') return ' (server dry run)'
   return dryRun === 'client' ? ' (dry run)' : ''
+}
+
+/** Prints what happened to an object: `service/web created`, or the object in the format of `-o`. */
+export async function showWritten(
+  object: JsonObject,
+  verb: string,
+  flags: Pick<WriteFlags, 'output' | 'dryRun'>,
+  context: CommandContext,
+): Promise<void> {
+  const format = await outputFormat(flags.output)
+  if (format.type === 'table') {
+    if (format.isWide) throw usageError('-o wide is for get', 'write json, yaml or name')
+    context.print(`${oneLine(objectName(object))} ${verb}${dryRunSuffix(flags)}\n`)
+    return
+  }
+  const isTerminal = context.host.stdout.isTTY === true
+  const text = await documentText(format, object, { isTerminal })
+  context.print(format.type === 'yaml' ? `---\n${text}` : text)
 }

@@ -1,8 +1,8 @@
+import { timestamp } from '../../lib/clock.ts'
 import { formatDuration } from '../../lib/duration.ts'
 import { NodeProxyError } from '../../lib/error.ts'
 import type { IpAddress } from '../../lib/ip.ts'
 import { quote } from '../../lib/quote.ts'
-import { timestamp } from '../../lib/timestamp.ts'
 import type { InstalledAuthority } from '../certificates/authority.ts'
 import { newKey } from '../certificates/pem.ts'
 

@@ -1,6 +1,6 @@
 import { existsSync, statSync } from 'node:fs'
 import type { Clock } from '../../lib/clock.ts'
-import { follow } from '../../lib/follow.ts'
+import { follow } from '../../lib/regularly.ts'
 import { createSoleCandidate, type Election } from '../../storage/election.ts'
 import { currentFile } from '../../storage/embedded/store-file.ts'
 import type { EtcdTls } from '../../storage/etcd/renewable-tls.ts'

@@ -1,5 +1,5 @@
 import { constants, inflateRawSync } from 'node:zlib'
-import { spdyFault } from './spdy-fault.ts'
+import { spdyFault } from './frame.ts'
 
 const WORDS =
   'options head post put delete trace accept accept-charset accept-encoding accept-language ' +

@@ -1,7 +1,7 @@
 import { Duplex } from 'node:stream'
 import { RESET } from './frame.ts'
 import type { SpdyHeaders } from './header-block.ts'
-import { SendWindow } from './send-window.ts'
+import { SendWindow } from './outbound.ts'
 
 /** One stream of a session. */
 export interface SpdyStream {

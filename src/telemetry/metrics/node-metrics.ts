@@ -1,4 +1,4 @@
-import { exponential, type MetricDefinition } from './definition.ts'
+import { exponential, type MetricDefinition } from './metrics.ts'
 
 /** The daemon itself. */
 export const processMetrics = {

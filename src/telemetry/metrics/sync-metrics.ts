@@ -1,4 +1,4 @@
-import { exponential, type MetricDefinition } from './definition.ts'
+import { exponential, type MetricDefinition } from './metrics.ts'
 
 const SYNC_BUCKETS = exponential(0.001, 2, 15)
 

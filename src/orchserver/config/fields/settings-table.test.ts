@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises'
 import { describe, expect, it } from 'vitest'
 import { defaultLimits } from '../../../apiserver/context/limits.ts'
-import { describeFault } from '../../../lib/yaml/located.ts'
+import { describeFault } from '../../../lib/yaml.ts'
 import { parseFlags } from '../../../settings/flags.ts'
 import { loadConfiguration } from '../../../settings/load.ts'
 import { configurationYaml } from '../../../settings/render.ts'
