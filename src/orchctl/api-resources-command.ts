@@ -1,14 +1,14 @@
 import type { Command } from 'commander'
 import type { Json } from '../lib/json.ts'
-import { quote } from '../lib/quote.ts'
-import { type CommandContext, runs } from './command/command-module.ts'
-import { type ExitCode, usageError } from './command/exit-code.ts'
 import { type ApiResource, groupVersion, qualifiedName } from './discovery/api-resource.ts'
 import { openCatalogue } from './discovery/catalogue.ts'
 import { preferredResources } from './discovery/discover.ts'
 import { jsonText } from './output/documents.ts'
+import { formatAmong } from './output/output-format.ts'
 import { columns } from './output/server-table.ts'
 import { oneLine } from './output/terminal-text.ts'
+import { type CommandContext, type Run, runs } from './session/command-module.ts'
+import { usageError } from './usage/exit-code.ts'
 
 interface ResourceFlags {
   readonly output?: string
@@ -24,14 +24,10 @@ export function define(command: Command, context: CommandContext): void {
     .option('--namespaced <yes>', 'true: those in namespaces; false: those of the cluster')
     .option('--api-group <group>', 'those of one group')
     .option('--no-headers', 'no line with the names of the columns')
-  runs<ResourceFlags>(command, context, apiResources)
+  runs(command, context, apiResources)
 }
 
-async function apiResources(
-  args: readonly string[],
-  flags: ResourceFlags,
-  context: CommandContext,
-): Promise<ExitCode> {
+const apiResources: Run<ResourceFlags> = async (args, flags, context) => {
   if (args.length > 0) throw usageError('api-resources has no operands')
   const all = preferredResources(await (await openCatalogue(context)).all())
   const shown = all.filter(
@@ -44,18 +40,12 @@ async function apiResources(
 }
 
 function textOf(shown: readonly ApiResource[], { output, headers }: ResourceFlags): string {
-  switch (output) {
-    case 'name':
-      return shown.map((one) => `${oneLine(qualifiedName(one))}\n`).join('')
-    case 'json':
-      return jsonText(JSON.parse(JSON.stringify(shown)) as Json, { isTerminal: true })
-    case 'wide':
-    case undefined:
-      break
-    default:
-      throw usageError(`-o ${quote(output)} is no output format`, 'write wide, name or json')
+  const format = formatAmong(output, 'wide', 'name', 'json')
+  if (format === 'name') return shown.map((one) => `${oneLine(qualifiedName(one))}\n`).join('')
+  if (format === 'json') {
+    return jsonText(JSON.parse(JSON.stringify(shown)) as Json, { isTerminal: true })
   }
-  const isWide = output === 'wide'
+  const isWide = format === 'wide'
   const names = ['NAME', 'SHORTNAMES', 'APIVERSION', 'NAMESPACED', 'KIND']
   const header = [...names, ...(isWide ? ['VERBS', 'CATEGORIES'] : [])]
   const rows = shown.map((one) => [

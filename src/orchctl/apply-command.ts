@@ -7,12 +7,12 @@ import {
   manifestError,
   readManifests,
 } from '../manifests/manifests.ts'
-import { type CommandContext, runs } from './command/command-module.ts'
-import { type ExitCode, usageError } from './command/exit-code.ts'
 import { openCatalogue } from './discovery/catalogue.ts'
 import { withoutManagedFields } from './output/documents.ts'
 import type { CallFailure } from './session/call-failure.ts'
+import { type CommandContext, type Run, runs } from './session/command-module.ts'
 import type { Session } from './session/open-session.ts'
+import { usageError } from './usage/exit-code.ts'
 import {
   eachManifest,
   type ManifestTarget,
@@ -36,14 +36,10 @@ export function define(command: Command, context: CommandContext): void {
   addWriteFlags(addFileFlags(command))
     .option('--force-conflicts', 'take over fields that another manager has set')
     .option('--server-side', 'accepted for compatibility: every apply is done by the server')
-  runs<ApplyFlags>(command, context, apply)
+  runs(command, context, apply)
 }
 
-async function apply(
-  args: readonly string[],
-  flags: ApplyFlags,
-  context: CommandContext,
-): Promise<ExitCode> {
+const apply: Run<ApplyFlags> = async (args, flags, context) => {
   if (args.length > 0 || flags.filename === undefined) {
     throw usageError('apply needs -f and no operands', 'write apply -f FILE')
   }

@@ -2,9 +2,9 @@ import type { Command, CommanderError } from 'commander'
 import type { NodeProxyError } from '../lib/error.ts'
 import { nearest } from '../lib/nearest.ts'
 import { quote } from '../lib/quote.ts'
-import type { CommandEntry } from './command/command-module.ts'
-import { usageError } from './command/exit-code.ts'
-import { takesNextArgument } from './command/global-flags.ts'
+import type { CommandEntry } from './session/command-module.ts'
+import { usageError } from './usage/exit-code.ts'
+import { takesNextArgument } from './usage/global-flags.ts'
 
 /** The word that names the command, and after `help` also the next word; empty: there is no command. */
 export function commandNames(args: readonly string[]): readonly string[] {

@@ -10,15 +10,15 @@ import {
   valueAt,
 } from '../lib/json.ts'
 import { quote } from '../lib/quote.ts'
-import { type CommandContext, runs } from './command/command-module.ts'
-import { type ExitCode, usageError } from './command/exit-code.ts'
 import { resourceOf } from './discovery/catalogue.ts'
-import { documentText, jsonText } from './output/documents.ts'
-import { outputFormat } from './output/output-format.ts'
+import { jsonText, printDocument } from './output/documents.ts'
+import { formatAmong, outputFormat } from './output/output-format.ts'
 import { columns } from './output/server-table.ts'
 import { oneLine } from './output/terminal-text.ts'
-import type { Api } from './session/api.ts'
+import { type Api, reviewAccess } from './session/api.ts'
 import { failureError } from './session/call-failure.ts'
+import { type CommandContext, type Run, runs } from './session/command-module.ts'
+import { type ExitCode, usageError } from './usage/exit-code.ts'
 
 /** The flags of `orchctl auth can-i`. */
 export interface CanIFlags {
@@ -31,14 +31,8 @@ export interface CanIFlags {
 }
 
 /** `orchctl auth can-i VERB RESOURCE [NAME]`: exit code 0 if it is allowed, 1 if not. */
-export async function canI(
-  args: readonly string[],
-  flags: CanIFlags,
-  context: CommandContext,
-): Promise<ExitCode> {
-  if (flags.output !== undefined && flags.output !== 'json') {
-    throw usageError(`-o ${quote(flags.output)} is no output format`, 'write json')
-  }
+const canI: Run<CanIFlags> = async (args, flags, context) => {
+  formatAmong(flags.output, 'json')
   if (flags.list === true) {
     if (args.length > 0) throw usageError('--list has no operands')
     return listRules(flags, context)
@@ -48,15 +42,8 @@ export async function canI(
     throw usageError('a verb and a resource are missing', 'write can-i VERB RESOURCE, or --list')
   }
   const { api } = await context.session()
-  const review = await api.send({
-    method: 'POST',
-    path: '/apis/authorization.k8s.io/v1/selfsubjectaccessreviews',
-    body: {
-      apiVersion: 'authorization.k8s.io/v1',
-      kind: 'SelfSubjectAccessReview',
-      spec: await specOf({ verb, resource, name }, flags, context),
-    },
-  })
+  const spec = await specOf({ verb, resource, name }, flags, context)
+  const review = await reviewAccess(api, 'SelfSubjectAccessReview', spec)
   const isAllowed = valueAt(review, 'status', 'allowed') === true
   if (flags.quiet !== true) {
     const text = flags.output === 'json' ? jsonText(review, { isTerminal: true }) : answer(review)
@@ -108,24 +95,10 @@ async function specOf(
   }
 }
 
-interface ListFlags {
-  readonly output?: string
-  readonly quiet?: boolean
-  readonly headers: boolean
-}
-
 /** `orchctl auth can-i --list`: all that is allowed in the namespace. */
-async function listRules(flags: ListFlags, context: CommandContext): Promise<ExitCode> {
+async function listRules(flags: CanIFlags, context: CommandContext): Promise<ExitCode> {
   const { api, namespace } = await context.session()
-  const review = await api.send({
-    method: 'POST',
-    path: '/apis/authorization.k8s.io/v1/selfsubjectrulesreviews',
-    body: {
-      apiVersion: 'authorization.k8s.io/v1',
-      kind: 'SelfSubjectRulesReview',
-      spec: { namespace },
-    },
-  })
+  const review = await reviewAccess(api, 'SelfSubjectRulesReview', { namespace })
   if (valueAt(review, 'status', 'incomplete') === true) {
     const why = stringAt(review, 'status', 'evaluationError')
     context.notice(`warning: the list may be incomplete: ${why}`)
@@ -217,17 +190,12 @@ export function define(command: Command, context: CommandContext): void {
 }
 
 /** `orchctl auth whoami`. */
-async function whoAmI(
-  _args: readonly string[],
-  { output }: { readonly output?: string },
-  context: CommandContext,
-): Promise<ExitCode> {
+const whoAmI: Run<{ readonly output?: string }> = async (_args, { output }, context) => {
   const format = await outputFormat(output)
   const { api } = await context.session()
   const review = await reviewOf(api)
   if (format.type !== 'table') {
-    const isTerminal = context.host.stdout.isTTY === true
-    context.print(await documentText(format, review, { isTerminal }))
+    await printDocument(format, review, context)
     return 0
   }
   const extra = Object.entries(objectAt(review, 'status', 'userInfo', 'extra'))

@@ -1,4 +1,4 @@
-import type { CommandEntry } from './command/command-module.ts'
+import type { CommandEntry } from './session/command-module.ts'
 
 /** Every command: one file or folder, and one entry each. A module is loaded when its command runs. */
 export const COMMANDS: readonly CommandEntry[] = [
@@ -31,12 +31,12 @@ export const COMMANDS: readonly CommandEntry[] = [
   {
     name: 'label',
     summary: 'set and remove labels',
-    load: () => import('./label-command.ts'),
+    load: async () => (await import('./map-command.ts')).label,
   },
   {
     name: 'annotate',
     summary: 'set and remove annotations',
-    load: () => import('./annotate-command.ts'),
+    load: async () => (await import('./map-command.ts')).annotate,
   },
   {
     name: 'scale',

@@ -5,13 +5,13 @@ import { parseDuration } from '../lib/duration.ts'
 import { NodeProxyError } from '../lib/error.ts'
 import { arrayAt, type JsonObject, stringAt } from '../lib/json.ts'
 import { quote } from '../lib/quote.ts'
-import { type CommandContext, runs } from './command/command-module.ts'
-import { type ExitCode, usageError } from './command/exit-code.ts'
-import { writeBytes } from './command/host.ts'
 import { openCatalogue } from './discovery/catalogue.ts'
 import { escaped } from './output/terminal-text.ts'
 import { podPath, podsBySelector, podsOf } from './pods/pods-of.ts'
 import { failureError } from './session/call-failure.ts'
+import { type CommandContext, type Run, runs } from './session/command-module.ts'
+import { type ExitCode, usageError } from './usage/exit-code.ts'
+import { writeBytes } from './usage/host.ts'
 
 /** The most characters of a line that are printed at once; longer lines are printed in parts. */
 const MAX_LINE = 1 << 20
@@ -48,14 +48,10 @@ export function define(command: Command, context: CommandContext): void {
   command.argument('[operands...]', 'POD [CONTAINER], or TYPE/NAME of what selects Pods')
   addLogsFlags(command)
   command.addHelpText('after', ABOUT)
-  runs<LogsFlags>(command, context, logs)
+  runs(command, context, logs)
 }
 
-async function logs(
-  args: readonly string[],
-  flags: LogsFlags,
-  context: CommandContext,
-): Promise<ExitCode> {
+const logs: Run<LogsFlags> = async (args, flags, context) => {
   const [operand, named, ...rest] = args
   if (rest.length > 0 || (operand === undefined) === (flags.selector === undefined)) {
     throw usageError('name one Pod, or give --selector', 'write logs POD, or logs -l app=web')

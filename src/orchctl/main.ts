@@ -1,7 +1,7 @@
 import type { ReadStream, WriteStream } from 'node:tty'
 import { packageVersion } from '../lib/process.ts'
-import type { Terminal } from './command/host.ts'
 import { runOrchctl } from './program.ts'
+import type { Terminal } from './usage/host.ts'
 
 const USUAL = { width: 80, height: 24 } as const
 

@@ -1,14 +1,14 @@
 import { Command, CommanderError } from 'commander'
 import { NodeProxyError } from '../lib/error.ts'
 import { commandNames, explainRefusal, normalised, unknownCommand } from './arguments.ts'
-import type { CommandContext } from './command/command-module.ts'
-import { type ExitCode, exitCodeOf } from './command/exit-code.ts'
-import { addGlobalFlags, type GlobalFlags } from './command/global-flags.ts'
-import type { Host } from './command/host.ts'
 import { COMMANDS } from './commands.ts'
 import { reportError } from './output/report-error.ts'
 import { oneLine } from './output/terminal-text.ts'
+import type { CommandContext } from './session/command-module.ts'
 import type { Session } from './session/open-session.ts'
+import { type ExitCode, exitCodeOf } from './usage/exit-code.ts'
+import { addGlobalFlags, type GlobalFlags } from './usage/global-flags.ts'
+import type { Host } from './usage/host.ts'
 
 const ABOUT =
   'The command line of an API server: orch-server, or any that is compatible with Kubernetes.'

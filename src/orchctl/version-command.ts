@@ -1,9 +1,9 @@
 import type { Command } from 'commander'
 import { stringAt } from '../lib/json.ts'
-import { type CommandContext, runs } from './command/command-module.ts'
-import { type ExitCode, usageError } from './command/exit-code.ts'
 import { jsonText, yamlText } from './output/documents.ts'
 import { oneLine } from './output/terminal-text.ts'
+import { type CommandContext, type Run, runs } from './session/command-module.ts'
+import { usageError } from './usage/exit-code.ts'
 
 interface VersionFlags {
   readonly client?: boolean
@@ -15,14 +15,10 @@ export function define(command: Command, context: CommandContext): void {
   command
     .option('--client', 'the version of orchctl alone, without a request')
     .option('-o, --output <format>', 'json|yaml')
-  runs<VersionFlags>(command, context, version)
+  runs(command, context, version)
 }
 
-async function version(
-  args: readonly string[],
-  { client = false, output }: VersionFlags,
-  context: CommandContext,
-): Promise<ExitCode> {
+const version: Run<VersionFlags> = async (args, { client = false, output }, context) => {
   if (args.length > 0) throw usageError('version has no operands')
   if (output !== undefined && output !== 'json' && output !== 'yaml') {
     throw usageError('the output of version is json or yaml')

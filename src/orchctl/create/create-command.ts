@@ -1,8 +1,8 @@
 import type { Command } from 'commander'
 import { type FileFlags, readManifests } from '../../manifests/manifests.ts'
-import { type CommandContext, runs } from '../command/command-module.ts'
-import { type ExitCode, usageError } from '../command/exit-code.ts'
 import { openCatalogue } from '../discovery/catalogue.ts'
+import { type CommandContext, type Run, runs } from '../session/command-module.ts'
+import { usageError } from '../usage/exit-code.ts'
 import { eachManifest, manifestRefusal, manifestTarget } from '../writing/manifest-target.ts'
 import {
   addFileFlags,
@@ -21,7 +21,7 @@ import { defineToken } from './token.ts'
 export function define(command: Command, context: CommandContext): void {
   command.usage('-f FILE, or: create KIND NAME [flags]')
   addWriteFlags(addFileFlags(command))
-  runs<FileFlags & WriteFlags>(command, context, createFiles)
+  runs(command, context, createFiles)
   for (const defineKind of [
     defineNamespace,
     defineServiceAccount,
@@ -36,11 +36,7 @@ export function define(command: Command, context: CommandContext): void {
   }
 }
 
-async function createFiles(
-  args: readonly string[],
-  flags: FileFlags & WriteFlags,
-  context: CommandContext,
-): Promise<ExitCode> {
+const createFiles: Run<FileFlags & WriteFlags> = async (args, flags, context) => {
   if (args.length > 0 || flags.filename === undefined) {
     throw usageError('create needs -f FILE, or a kind and a name', 'see orchctl create --help')
   }

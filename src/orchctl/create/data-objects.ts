@@ -3,9 +3,9 @@ import { basename, join } from 'node:path'
 import { type Command, Option } from 'commander'
 import { systemCode } from '../../lib/error.ts'
 import { quote, unquoted } from '../../lib/quote.ts'
-import type { CommandContext } from '../command/command-module.ts'
-import { usageError } from '../command/exit-code.ts'
-import { collect } from '../command/global-flags.ts'
+import type { CommandContext } from '../session/command-module.ts'
+import { usageError } from '../usage/exit-code.ts'
+import { collect } from '../usage/global-flags.ts'
 import { generates } from './generates.ts'
 
 interface GenericFlags extends DataFlags {

@@ -2,10 +2,10 @@ import { type Command, Option } from 'commander'
 import type { Json } from '../../lib/json.ts'
 import { quote } from '../../lib/quote.ts'
 import { RBAC_GROUP } from '../../resources/api-groups.ts'
-import type { CommandContext } from '../command/command-module.ts'
-import { usageError } from '../command/exit-code.ts'
-import { collect } from '../command/global-flags.ts'
 import { openCatalogue } from '../discovery/catalogue.ts'
+import type { CommandContext } from '../session/command-module.ts'
+import { usageError } from '../usage/exit-code.ts'
+import { collect } from '../usage/global-flags.ts'
 import { generates } from './generates.ts'
 
 interface RoleFlags {

@@ -1,9 +1,9 @@
 import { type Command, Option } from 'commander'
 import type { JsonObject } from '../../lib/json.ts'
 import { quote } from '../../lib/quote.ts'
-import type { CommandContext } from '../command/command-module.ts'
-import { usageError } from '../command/exit-code.ts'
-import { collect } from '../command/global-flags.ts'
+import type { CommandContext } from '../session/command-module.ts'
+import { usageError } from '../usage/exit-code.ts'
+import { collect } from '../usage/global-flags.ts'
 import { generates } from './generates.ts'
 
 interface ServiceFlags {

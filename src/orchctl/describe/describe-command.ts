@@ -13,27 +13,24 @@ import {
   valueAt,
   without,
 } from '../../lib/json.ts'
-import { type CommandContext, runs } from '../command/command-module.ts'
-import type { ExitCode } from '../command/exit-code.ts'
-import { type ApiResource, collectionPath, objectPath } from '../discovery/api-resource.ts'
+import { type ApiResource, collectionPath } from '../discovery/api-resource.ts'
 import { openCatalogue } from '../discovery/catalogue.ts'
-import { type Selected, selectedBy } from '../discovery/selected.ts'
+import { readSelected, selectedBy } from '../discovery/selected.ts'
 import { type ReadEvidence, readEvidence } from '../doctor/read-evidence.ts'
 import { addNodeFlags, type NodeFlags, nodeFlagsOf } from '../nodes/node-flags.ts'
 import type { NodeLines } from '../nodes/node-inspection.ts'
 import { type NodeAnswer, readLinesOfNodes, readNodes } from '../nodes/read-nodes.ts'
 import { severalLines } from '../output/terminal-text.ts'
 import type { Api } from '../session/api.ts'
-import { failureError } from '../session/call-failure.ts'
+import { type CommandContext, type Run, runs } from '../session/command-module.ts'
 import {
   listObjects,
   listPages,
-  namespaceOf,
   objectsOf,
   PAGE_SIZE,
   type ScopeFlags,
-  selectorQuery,
 } from '../session/list-pages.ts'
+import type { ExitCode } from '../usage/exit-code.ts'
 import {
   describeBinding,
   describeConfigMap,
@@ -93,17 +90,13 @@ export function define(command: Command, context: CommandContext): void {
   runs<DescribeFlags>(addNodeFlags(command), context, describe)
 }
 
-async function describe(
-  args: readonly string[],
-  flags: DescribeFlags,
-  context: CommandContext,
-): Promise<ExitCode> {
+const describe: Run<DescribeFlags> = async (args, flags, context) => {
   const selected = await selectedBy(args, await openCatalogue(context))
   const readers = { related: relatedOf(context, flags), stateRows: createStateRows(flags, context) }
   let code: ExitCode = 0
   let count = 0
   for (const one of selected) {
-    for (const object of await selectedObjects(one, flags, context)) {
+    for (const object of await readSelected(one, flags, context)) {
       if (object === undefined) {
         code = 1
         continue
@@ -117,23 +110,6 @@ async function describe(
   }
   if (count === 0 && code === 0) context.notice('No resources found')
   return code
-}
-
-/** Undefined for an object that cannot be read, which is reported. */
-async function selectedObjects(
-  { resource, name }: Selected,
-  flags: DescribeFlags,
-  context: CommandContext,
-): Promise<readonly (JsonObject | undefined)[]> {
-  const session = await context.session()
-  if (name === undefined) {
-    const path = collectionPath(resource, namespaceOf(session, flags))
-    return listObjects(session.api, { path, query: selectorQuery(flags) })
-  }
-  const answer = await session.api.request({ path: objectPath(resource, session.namespace, name) })
-  if (answer.ok) return [answer.value.body]
-  context.report(failureError(answer.failure))
-  return [undefined]
 }
 
 interface Given {

@@ -1,7 +1,7 @@
 import { NodeProxyError } from '../../lib/error.ts'
 import { nearest } from '../../lib/nearest.ts'
 import { quote } from '../../lib/quote.ts'
-import type { CommandContext } from '../command/command-module.ts'
+import type { CommandContext } from '../session/command-module.ts'
 import { type ApiResource, qualifiedName } from './api-resource.ts'
 import { discover } from './discover.ts'
 import { readDiscoveryCache, writeDiscoveryCache } from './discovery-cache.ts'

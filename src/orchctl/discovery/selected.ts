@@ -1,6 +1,17 @@
+import { type JsonObject, stringAt } from '../../lib/json.ts'
 import { quote } from '../../lib/quote.ts'
-import { usageError } from '../command/exit-code.ts'
+import { failureError } from '../session/call-failure.ts'
+import type { CommandContext } from '../session/command-module.ts'
+import {
+  listObjects,
+  namespaceOf,
+  PAGE_SIZE,
+  type ScopeFlags,
+  selectorQuery,
+} from '../session/list-pages.ts'
+import { usageError } from '../usage/exit-code.ts'
 import type { ApiResource } from './api-resource.ts'
+import { collectionPath, objectPath } from './api-resource.ts'
 import type { Catalogue } from './catalogue.ts'
 
 /** What the operands of a command name: an object, or a collection. */
@@ -47,4 +58,56 @@ export async function selectedObject(
     throw usageError('name one object', 'write TYPE NAME or TYPE/NAME')
   }
   return { ...found, name: found.name }
+}
+
+/** The flags by which some commands read objects otherwise. */
+interface ReadFlags extends ScopeFlags {
+  readonly ignoreNotFound?: boolean
+  /** The number of objects per page; 0: all. */
+  readonly chunkSize?: string
+}
+
+/**
+ * Reads the object, or those of the collection that the flags select. Undefined stands for an object that cannot be
+ * read, which is reported. @throws NodeProxyError when a collection cannot be read
+ */
+export async function readSelected(
+  { resource, name }: Selected,
+  flags: ReadFlags,
+  context: CommandContext,
+): Promise<readonly (JsonObject | undefined)[]> {
+  const session = await context.session()
+  if (name === undefined) {
+    const path = collectionPath(resource, namespaceOf(session, flags))
+    const size = flags.chunkSize === undefined ? PAGE_SIZE : Number(flags.chunkSize)
+    return listObjects(session.api, { path, query: selectorQuery(flags) }, size)
+  }
+  const answer = await session.api.request({ path: objectPath(resource, session.namespace, name) })
+  if (answer.ok) return [answer.value.body]
+  if (answer.failure.code === 404 && flags.ignoreNotFound === true) return []
+  context.report(failureError(answer.failure))
+  return [undefined]
+}
+
+/** An object that a command changes. */
+export interface SelectedPath {
+  readonly resource: ApiResource
+  readonly name: string
+  readonly path: string
+}
+
+/** The path of the object, which need not exist, or those of the objects of the collection. @throws NodeProxyError */
+export async function selectedPaths(
+  selected: Selected,
+  flags: ScopeFlags,
+  context: CommandContext,
+): Promise<readonly SelectedPath[]> {
+  const { resource, name } = selected
+  const { namespace } = await context.session()
+  if (name !== undefined) return [{ resource, name, path: objectPath(resource, namespace, name) }]
+  const objects = await readSelected(selected, flags, context)
+  return objects.map((object) => {
+    const [own = '', inside] = ['name', 'namespace'].map((key) => stringAt(object, 'metadata', key))
+    return { resource, name: own, path: objectPath(resource, inside, own) }
+  })
 }

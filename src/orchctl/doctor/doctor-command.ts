@@ -27,15 +27,16 @@ import {
   valueAt,
 } from '../../lib/json.ts'
 import { quote } from '../../lib/quote.ts'
-import { type CommandContext, runs } from '../command/command-module.ts'
-import { type ExitCode, usageError } from '../command/exit-code.ts'
 import { objectPath } from '../discovery/api-resource.ts'
 import { openCatalogue } from '../discovery/catalogue.ts'
 import { selectedObject } from '../discovery/selected.ts'
 import { addNodeFlags, type NodeFlags, nodeFlagsOf } from '../nodes/node-flags.ts'
 import { readLinesOfNodes, readNodes } from '../nodes/read-nodes.ts'
 import { jsonText } from '../output/documents.ts'
+import { formatAmong } from '../output/output-format.ts'
+import { type CommandContext, type Run, runs } from '../session/command-module.ts'
 import { listObjects } from '../session/list-pages.ts'
+import { usageError } from '../usage/exit-code.ts'
 import { accessFindings } from './access-findings.ts'
 import { dnsFindings } from './dns-findings.ts'
 import { ownCredential, reviewToken, tokenFindings } from './inspected-token.ts'
@@ -97,15 +98,9 @@ export function define(command: Command, context: CommandContext): void {
   runs<DoctorFlags>(addNodeFlags(command), context, doctor)
 }
 
-async function doctor(
-  args: readonly string[],
-  flags: DoctorFlags,
-  context: CommandContext,
-): Promise<ExitCode> {
+const doctor: Run<DoctorFlags> = async (args, flags, context) => {
   const { allNamespaces, output } = flags
-  if (output !== undefined && output !== 'json') {
-    throw usageError(`-o ${quote(output)} is no output format`, 'write json')
-  }
+  formatAmong(output, 'json')
   const { namespace } = await context.session()
   const inspected = args.length === 0 ? undefined : await inspectedObject(args, context)
   const isWhole = inspected !== undefined || allNamespaces === true || flags.tokenFile !== undefined

@@ -8,7 +8,7 @@ import {
 import { ClusterEvidence } from '../../doctor/evidence/cluster-evidence.ts'
 import { issueClient } from '../../orchserver/certificates/issue.ts'
 import { newKey } from '../../orchserver/certificates/pem.ts'
-import type { CommandContext } from '../command/command-module.ts'
+import type { CommandContext } from '../session/command-module.ts'
 import { ownCredential } from './inspected-token.ts'
 
 const NOW = Date.now()

@@ -7,8 +7,8 @@ import { judgeToken } from '../../doctor/judge-token.ts'
 import { systemCode } from '../../lib/error.ts'
 import { isJsonObject, type Json, type JsonObject, valueAt } from '../../lib/json.ts'
 import { quote } from '../../lib/quote.ts'
-import type { CommandContext } from '../command/command-module.ts'
-import { usageError } from '../command/exit-code.ts'
+import type { CommandContext } from '../session/command-module.ts'
+import { usageError } from '../usage/exit-code.ts'
 
 /** The most bytes of a token. */
 const LIMIT = 64 * 1024

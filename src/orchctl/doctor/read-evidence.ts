@@ -5,10 +5,10 @@ import {
 } from '../../doctor/evidence/cluster-evidence.ts'
 import { type Json, type JsonObject, objectAt, stringAt, valueAt } from '../../lib/json.ts'
 import { LAST_APPLIED } from '../../resources/label-names.ts'
-import type { CommandContext } from '../command/command-module.ts'
 import { type ApiResource, collectionPath } from '../discovery/api-resource.ts'
 import { openCatalogue } from '../discovery/catalogue.ts'
 import type { CallResult } from '../session/api.ts'
+import type { CommandContext } from '../session/command-module.ts'
 import { listPages, objectsOf, PAGE_SIZE } from '../session/list-pages.ts'
 
 /** The kinds that are read, with their names in the server's catalogue. */

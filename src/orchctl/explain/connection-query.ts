@@ -1,8 +1,8 @@
 import { familyOf, hostPort, type IpAddress, parseIp, splitHostPort } from '../../lib/ip.ts'
 import { type JsonObject, stringAt, valueAt } from '../../lib/json.ts'
 import { quote } from '../../lib/quote.ts'
-import { usageError } from '../command/exit-code.ts'
 import { nodeAddresses } from '../nodes/node-inspection.ts'
+import { usageError } from '../usage/exit-code.ts'
 import { type ClusterReader, podAddresses } from './cluster-reader.ts'
 
 const KINDS: Readonly<Record<string, 'pod' | 'service' | 'node'>> = {

@@ -1,14 +1,14 @@
 import type { Command } from 'commander'
 import { hostPort } from '../../lib/ip.ts'
 import { type JsonObject, stringAt } from '../../lib/json.ts'
-import { quote } from '../../lib/quote.ts'
 import type { EndJudgement } from '../../networkpolicy/judge-connection.ts'
-import { type CommandContext, runs } from '../command/command-module.ts'
-import { type ExitCode, usageError } from '../command/exit-code.ts'
 import { addNodeFlags, type NodeFlags } from '../nodes/node-flags.ts'
 import { readNodes } from '../nodes/read-nodes.ts'
 import { jsonText } from '../output/documents.ts'
+import { formatAmong } from '../output/output-format.ts'
 import { severalLines } from '../output/terminal-text.ts'
+import { type CommandContext, type Run, runs } from '../session/command-module.ts'
+import { usageError } from '../usage/exit-code.ts'
 import {
   type ClusterFacts,
   clusterFacts,
@@ -61,16 +61,14 @@ export function define(command: Command, context: CommandContext): void {
   runs<ExplainFlags>(addNodeFlags(command), context, explain)
 }
 
-async function explain(
-  [source = '', destination = '', ...more]: readonly string[],
-  flags: ExplainFlags,
-  context: CommandContext,
-): Promise<ExitCode> {
+const explain: Run<ExplainFlags> = async (
+  [source = '', destination = '', ...more],
+  flags,
+  context,
+) => {
   if (more.length > 0) throw usageError('there are more than two operands')
   const { output } = flags
-  if (output !== 'text' && output !== 'json') {
-    throw usageError(`-o ${quote(output)} is no output format`, 'write text or json')
-  }
+  formatAmong(output, 'text', 'json')
   const { api, namespace } = await context.session()
   const written = { source, destination, node: flags.node, namespace }
   const reader = clusterReader(api)

@@ -1,9 +1,9 @@
 import type { Command } from 'commander'
-import { type CommandContext, runs } from '../command/command-module.ts'
-import { type ExitCode, usageError } from '../command/exit-code.ts'
 import { openCatalogue } from '../discovery/catalogue.ts'
 import { type Selected, selectedBy } from '../discovery/selected.ts'
 import { outputFormat } from '../output/output-format.ts'
+import { type CommandContext, type Run, runs } from '../session/command-module.ts'
+import { type ExitCode, usageError } from '../usage/exit-code.ts'
 import { addGetFlags, type GetFlags } from './get-flags.ts'
 
 const EXAMPLES = `
@@ -19,14 +19,10 @@ export function define(command: Command, context: CommandContext): void {
   command.argument('[operands...]', 'TYPE[,TYPE] [NAME...], or TYPE/NAME ...')
   addGetFlags(command)
   command.addHelpText('after', EXAMPLES)
-  runs<GetFlags>(command, context, get)
+  runs(command, context, get)
 }
 
-async function get(
-  args: readonly string[],
-  flags: GetFlags,
-  context: CommandContext,
-): Promise<ExitCode> {
+const get: Run<GetFlags> = async (args, flags, context) => {
   const format = await outputFormat(flags.output)
   if (!/^\d{1,6}$/.test(flags.chunkSize)) {
     throw usageError('--chunk-size is no number', 'write for example 500')

@@ -1,5 +1,3 @@
-import type { CommandContext } from '../command/command-module.ts'
-import type { ExitCode } from '../command/exit-code.ts'
 import {
   type ApiResource,
   collectionPath,
@@ -10,7 +8,9 @@ import type { Selected } from '../discovery/selected.ts'
 import { readTable, type ServerTable, TABLE_ACCEPT } from '../output/server-table.ts'
 import type { Call } from '../session/api.ts'
 import { failureError } from '../session/call-failure.ts'
+import type { CommandContext } from '../session/command-module.ts'
 import { listPages, namespaceOf, selectorQuery } from '../session/list-pages.ts'
+import type { ExitCode } from '../usage/exit-code.ts'
 import type { GetFlags, Sorter } from './get-flags.ts'
 import { tableText } from './table-text.ts'
 

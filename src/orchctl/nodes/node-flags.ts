@@ -1,6 +1,6 @@
 import type { Command } from 'commander'
 import { quote } from '../../lib/quote.ts'
-import { usageError } from '../command/exit-code.ts'
+import { usageError } from '../usage/exit-code.ts'
 
 /** The default port on which node-proxies serve other machines. */
 const DEFAULT_PORT = 10_246

@@ -19,10 +19,10 @@ import {
   MAX_ADDRESSES,
   type TlsTrust,
 } from '../../lib/tls/first-connection.ts'
-import type { CommandContext } from '../command/command-module.ts'
-import { usageError } from '../command/exit-code.ts'
 import { createApi } from '../session/api.ts'
 import type { CallFailure } from '../session/call-failure.ts'
+import type { CommandContext } from '../session/command-module.ts'
+import { usageError } from '../usage/exit-code.ts'
 import { type NodeFlags, portOf } from './node-flags.ts'
 
 const TURN_ON =

@@ -1,7 +1,7 @@
 import type { Query } from '../../client/http/query.ts'
 import { NodeProxyError } from '../../lib/error.ts'
 import { type JsonObject, stringAt } from '../../lib/json.ts'
-import type { CommandContext } from '../command/command-module.ts'
+import type { CommandContext } from '../session/command-module.ts'
 import type { NodeFlags } from './node-flags.ts'
 import {
   type NodeInspection,

@@ -1,5 +1,6 @@
 import { type Json, type JsonObject, objectAt, stringAt, without } from '../../lib/json.ts'
 import { expand, sortedValue } from '../jsonpath/evaluate.ts'
+import type { CommandContext } from '../session/command-module.ts'
 import type { OutputFormat } from './output-format.ts'
 import { columns } from './server-table.ts'
 import { customCells } from './template-format.ts'
@@ -45,6 +46,17 @@ export async function documentText(
       return columns([...header, ...rows])
     }
   }
+}
+
+/** Prints it; control characters are escaped where the standard output is a terminal. */
+export async function printDocument(
+  format: DocumentFormat,
+  document: JsonObject,
+  context: CommandContext,
+  options: Omit<DocumentOptions, 'isTerminal'> = {},
+): Promise<void> {
+  const isTerminal = context.host.stdout.isTTY === true
+  context.print(await documentText(format, document, { ...options, isTerminal }))
 }
 
 /** `service/web`, `deployment.apps/web`. */

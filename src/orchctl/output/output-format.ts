@@ -1,7 +1,7 @@
 import type { NodeProxyError } from '../../lib/error.ts'
 import { nearest } from '../../lib/nearest.ts'
 import { quote } from '../../lib/quote.ts'
-import { usageError } from '../command/exit-code.ts'
+import { usageError } from '../usage/exit-code.ts'
 import type { TemplateFormat, TemplateName } from './template-format.ts'
 
 /** What `-o` requests. */
@@ -29,6 +29,17 @@ export async function outputFormat(text: string | undefined): Promise<OutputForm
   if (!TEMPLATES.has(name)) throw unknown(text ?? '')
   const { templateFormat } = await import('./template-format.ts')
   return templateFormat(name as TemplateName, argument)
+}
+
+/** The value of `-o` of a command that has only these formats. @throws NP_ORCHCTL_USAGE */
+export function formatAmong<Format extends string>(
+  text: string | undefined,
+  ...formats: readonly Format[]
+): Format | undefined {
+  const found = formats.find((one) => one === text)
+  if (found !== undefined || text === undefined) return found
+  const choice = [formats.slice(0, -1).join(', '), formats.at(-1)].filter(Boolean).join(' or ')
+  throw usageError(`-o ${quote(text)} is no output format`, `write ${choice}`)
 }
 
 function plainFormat(text: string): OutputFormat {

@@ -1,6 +1,6 @@
 import { styleText } from 'node:util'
 import { NodeProxyError } from '../../lib/error.ts'
-import type { OutputStream } from '../command/host.ts'
+import type { OutputStream } from '../usage/host.ts'
 import { oneLine } from './terminal-text.ts'
 
 export interface Writing {

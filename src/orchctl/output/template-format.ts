@@ -2,7 +2,6 @@ import { readFile } from 'node:fs/promises'
 import { systemCode } from '../../lib/error.ts'
 import type { Json } from '../../lib/json.ts'
 import { quote } from '../../lib/quote.ts'
-import { usageError } from '../command/exit-code.ts'
 import { evaluate, valueText } from '../jsonpath/evaluate.ts'
 import {
   type Path,
@@ -11,6 +10,7 @@ import {
   type Template,
   TemplateError,
 } from '../jsonpath/parse-template.ts'
+import { usageError } from '../usage/exit-code.ts'
 
 /** The formats with an argument. */
 export type TemplateFormat =

@@ -1,11 +1,11 @@
 import { NodeProxyError } from '../../lib/error.ts'
 import { arrayAt, isJsonObject, type JsonObject, objectAt, stringAt } from '../../lib/json.ts'
 import { quote } from '../../lib/quote.ts'
-import type { CommandContext } from '../command/command-module.ts'
 import { collectionPath, objectPath } from '../discovery/api-resource.ts'
 import { type Catalogue, openCatalogue } from '../discovery/catalogue.ts'
 import { selectedObject } from '../discovery/selected.ts'
 import { objectName } from '../output/documents.ts'
+import type { CommandContext } from '../session/command-module.ts'
 import { listObjects } from '../session/list-pages.ts'
 
 /** Pods that an operand names, and the object through which it names them. */
@@ -39,6 +39,20 @@ export async function podsOf(operand: string, context: CommandContext): Promise<
     owner,
     list: () => podsBySelector(selector, catalogue, context),
   }
+}
+
+/** The Pod that words name: `NAME`, `pod/NAME` or `pod NAME`. `refused`: the error for an object of another kind. */
+export async function podOf(
+  words: readonly string[],
+  context: CommandContext,
+  refused: (kind: string) => NodeProxyError,
+): Promise<JsonObject> {
+  const isName = words.length === 1 && words[0]?.includes('/') === false
+  const named = isName ? ['pods', ...words] : words
+  const { resource, name } = await selectedObject(named, await openCatalogue(context))
+  if (resource.kind !== 'Pod' || resource.group !== '') throw refused(resource.kind)
+  const { api, namespace } = await context.session()
+  return api.send({ path: objectPath(resource, namespace, name) })
 }
 
 /** The Pods of the namespace that a selector matches: ready ones first, then by name. */

@@ -14,10 +14,10 @@ import {
   type ForwardingClient,
   TUNNELLED_PORT_FORWARD,
 } from '../../streams/port-forward.ts'
-import type { CommandContext } from '../command/command-module.ts'
-import type { ExitCode } from '../command/exit-code.ts'
 import { openStream } from '../pods/open-stream.ts'
 import { isReady, type NamedPods, podPath } from '../pods/pods-of.ts'
+import type { CommandContext } from '../session/command-module.ts'
+import type { ExitCode } from '../usage/exit-code.ts'
 
 /** A connection to the ports of one Pod. */
 interface OpenPod {

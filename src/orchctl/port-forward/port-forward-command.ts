@@ -6,9 +6,9 @@ import type { Command } from 'commander'
 import { messageOf, NodeProxyError, systemCode } from '../../lib/error.ts'
 import { hostPort } from '../../lib/ip.ts'
 import { quote } from '../../lib/quote.ts'
-import { type CommandContext, runs } from '../command/command-module.ts'
-import { type ExitCode, usageError } from '../command/exit-code.ts'
 import { podsOf } from '../pods/pods-of.ts'
+import { type CommandContext, type Run, runs } from '../session/command-module.ts'
+import { type ExitCode, usageError } from '../usage/exit-code.ts'
 import { PodConnection } from './pod-connection.ts'
 
 const MAX_PORT = 65_535
@@ -38,14 +38,14 @@ export function define(command: Command, context: CommandContext): void {
     .option('--address <list>', 'addresses of this machine to listen on', 'localhost')
     .option('-o, --output <format>', 'json: a line for each address and port that listens')
     .addHelpText('after', ABOUT)
-  runs<PortForwardFlags>(command, context, portForward)
+  runs(command, context, portForward)
 }
 
-async function portForward(
-  [operand = '', ...texts]: readonly string[],
-  { address, output }: PortForwardFlags,
-  context: CommandContext,
-): Promise<ExitCode> {
+const portForward: Run<PortForwardFlags> = async (
+  [operand = '', ...texts],
+  { address, output },
+  context,
+) => {
   if (output !== undefined && output !== 'json') throw usageError('-o takes json only')
   const ports = parsePorts(texts)
   await using held = new AsyncDisposableStack()

@@ -4,7 +4,7 @@ import { nearest } from '../../lib/nearest.ts'
 import { quote } from '../../lib/quote.ts'
 import { isDnsName } from '../../resources/names.ts'
 import type { ServiceKey } from '../../resources/types.ts'
-import { usageError } from '../command/exit-code.ts'
+import { usageError } from '../usage/exit-code.ts'
 
 /** What a name means in the cluster domain, or that it is outside of that domain. */
 export type ZoneName =

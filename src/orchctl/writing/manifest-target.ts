@@ -3,12 +3,12 @@ import { type JsonObject, objectAt, stringAt } from '../../lib/json.ts'
 import { quote } from '../../lib/quote.ts'
 import { positionText } from '../../lib/yaml.ts'
 import { type Manifest, manifestError } from '../../manifests/manifests.ts'
-import type { CommandContext } from '../command/command-module.ts'
-import { type ExitCode, exitCodeOf } from '../command/exit-code.ts'
 import { type ApiResource, collectionPath, objectPath } from '../discovery/api-resource.ts'
 import type { Catalogue } from '../discovery/catalogue.ts'
 import { type CallFailure, failureError } from '../session/call-failure.ts'
+import type { CommandContext } from '../session/command-module.ts'
 import type { Session } from '../session/open-session.ts'
+import { type ExitCode, exitCodeOf } from '../usage/exit-code.ts'
 
 /** Where the object of a manifest belongs. */
 export interface ManifestTarget {

@@ -1,12 +1,12 @@
 import { type Command, Option } from 'commander'
 import type { Query } from '../../client/http/query.ts'
 import type { JsonObject } from '../../lib/json.ts'
-import type { CommandContext } from '../command/command-module.ts'
-import { usageError } from '../command/exit-code.ts'
-import { collect } from '../command/global-flags.ts'
-import { documentText, objectName } from '../output/documents.ts'
+import { objectName, printDocument } from '../output/documents.ts'
 import { outputFormat } from '../output/output-format.ts'
 import { oneLine } from '../output/terminal-text.ts'
+import type { CommandContext } from '../session/command-module.ts'
+import { usageError } from '../usage/exit-code.ts'
+import { collect } from '../usage/global-flags.ts'
 
 /** Flags of commands that write. */
 export interface WriteFlags {
@@ -67,7 +67,6 @@ export async function showWritten(
     context.print(`${oneLine(objectName(object))} ${verb}${dryRunSuffix(flags)}\n`)
     return
   }
-  const isTerminal = context.host.stdout.isTTY === true
-  const text = await documentText(format, object, { isTerminal })
-  context.print(format.type === 'yaml' ? `---\n${text}` : text)
+  if (format.type === 'yaml') context.print('---\n')
+  await printDocument(format, object, context)
 }

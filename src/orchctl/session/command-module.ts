@@ -1,8 +1,8 @@
 import type { Command } from 'commander'
-import type { Session } from '../session/open-session.ts'
-import type { ExitCode } from './exit-code.ts'
-import type { GlobalFlags } from './global-flags.ts'
-import type { Host } from './host.ts'
+import type { ExitCode } from '../usage/exit-code.ts'
+import type { GlobalFlags } from '../usage/global-flags.ts'
+import type { Host } from '../usage/host.ts'
+import type { Session } from './open-session.ts'
 
 /** What a running command uses. */
 export interface CommandContext {
