@@ -190,7 +190,7 @@ const ADVICE: Readonly<Record<string, string>> = {
 }
 
 /** Parses a text of one document. */
-export function parseYaml(source: Source, options: YamlOptions): Parsed<Document> {
+function parseYaml(source: Source, options: YamlOptions): Parsed<Document> {
   return parse(source, options, (text, all) => {
     const document = parseDocument(text, all)
     return [document, document.errors]

@@ -334,7 +334,7 @@ function closeEvent(payload: Buffer): WebSocketEvent {
 export const OPCODE = { continuation: 0, text: 1, binary: 2, close: 8, ping: 9, pong: 10 } as const
 
 /** Why a connection is closed (RFC 6455, section 7.4.1). */
-export const CLOSE = {
+const CLOSE = {
   normal: 1000,
   protocolError: 1002,
   /** The code that is reported when the peer named none; it is never sent. */
@@ -344,7 +344,7 @@ export const CLOSE = {
 } as const
 
 /** A decoded message of a peer. */
-export type WebSocketEvent =
+type WebSocketEvent =
   | { readonly kind: 'message'; readonly data: Buffer }
   | { readonly kind: 'ping'; readonly data: Buffer }
   | { readonly kind: 'pong' }
@@ -361,7 +361,7 @@ export function webSocketFrame(opcode: number, payload: Buffer, mask?: Buffer): 
 }
 
 /** The payload with its mask applied, or taken off: the same operation. `from`: the place in the payload. */
-export function masked(payload: Buffer, mask: Buffer, from = 0): Buffer {
+function masked(payload: Buffer, mask: Buffer, from = 0): Buffer {
   const result = Buffer.allocUnsafe(payload.length)
   for (let at = 0; at < payload.length; at++) {
     result[at] = payload[at]! ^ mask[(at + from) & 3]!

@@ -69,7 +69,7 @@ export const PORT_FORWARD = 'portforward.k8s.io'
 export const TUNNELLED_PORT_FORWARD = 'SPDY/3.1+portforward.k8s.io'
 
 /** Headers of the two streams of each connection. */
-export const HEADER = { type: 'streamtype', port: 'port', request: 'requestid' } as const
+const HEADER = { type: 'streamtype', port: 'port', request: 'requestid' } as const
 
 export interface ForwardingOptions {
   /** Opens a connection to a port of the Pod, or returns why that failed. */

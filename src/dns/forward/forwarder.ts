@@ -291,7 +291,7 @@ export interface ForwardObserver extends UpstreamObserver {
 }
 
 /** Ignores everything. */
-export const noForwardObserver: ForwardObserver = {
+const noForwardObserver: ForwardObserver = {
   queried: () => undefined,
   evicted: () => undefined,
   attempted: () => undefined,
@@ -300,7 +300,7 @@ export const noForwardObserver: ForwardObserver = {
 }
 
 /** Why a question has no answer; the client receives SERVFAIL. */
-export type ForwardFault =
+type ForwardFault =
   /** No upstream answered in time, or none with NOERROR or NXDOMAIN. */
   | 'unanswered'
   /** More questions are in flight than allowed. */
@@ -311,7 +311,7 @@ export type ForwardFault =
   | 'closed'
 
 /** Where an answer comes from; `stale`: its TTL has passed, and no upstream answers (RFC 8767). */
-export type AnswerSource = 'upstream' | 'cache' | 'stale'
+type AnswerSource = 'upstream' | 'cache' | 'stale'
 
 /** The answer to a forwarded question, or why there is none. Records are shared and must not be changed. */
 export type ForwardedAnswer =

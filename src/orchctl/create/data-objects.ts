@@ -1,11 +1,11 @@
 import { readdir, readFile, stat } from 'node:fs/promises'
 import { basename, join } from 'node:path'
-import { type Command, Option } from 'commander'
+import { type Command } from 'commander'
 import { systemCode } from '../../lib/error.ts'
 import { quote, unquoted } from '../../lib/quote.ts'
 import type { CommandContext } from '../session/command-module.ts'
 import { usageError } from '../usage/exit-code.ts'
-import { collect } from '../usage/global-flags.ts'
+import { repeated } from '../usage/global-flags.ts'
 import { generates } from './generates.ts'
 
 interface GenericFlags extends DataFlags {
@@ -91,26 +91,22 @@ function isText(bytes: Buffer): boolean {
 }
 
 /** The flags by which Secrets and ConfigMaps get their data. */
-export interface DataFlags {
+interface DataFlags {
   readonly fromLiteral?: readonly string[]
   readonly fromFile?: readonly string[]
   readonly fromEnvFile?: readonly string[]
 }
 
 /** Adds the flags to a command. */
-export function addDataFlags(command: Command): Command {
+function addDataFlags(command: Command): Command {
   return command
-    .addOption(new Option('--from-literal <key=value>', 'a key and its value').argParser(collect))
-    .addOption(
-      new Option('--from-file <[key=]path>', 'a file, by its name or key; or a folder').argParser(
-        collect,
-      ),
-    )
-    .addOption(new Option('--from-env-file <path>', 'a file of KEY=VALUE lines').argParser(collect))
+    .addOption(repeated('--from-literal <key=value>', 'a key and its value'))
+    .addOption(repeated('--from-file <[key=]path>', 'a file, by its name or key; or a folder'))
+    .addOption(repeated('--from-env-file <path>', 'a file of KEY=VALUE lines'))
 }
 
 /** The data by key. Errors name keys and files, and never a value: it may be a secret. @throws NP_ORCHCTL_USAGE */
-export async function dataOf(flags: DataFlags): Promise<ReadonlyMap<string, Buffer>> {
+async function dataOf(flags: DataFlags): Promise<ReadonlyMap<string, Buffer>> {
   const data = new Map<string, Buffer>()
   const add = (key: string, value: Buffer): void => {
     if (data.has(key)) throw usageError(`the key ${quote(key)} is given twice`)

@@ -1,11 +1,11 @@
-import { type Command, Option } from 'commander'
+import type { Command } from 'commander'
 import type { Json } from '../../lib/json.ts'
 import { quote } from '../../lib/quote.ts'
 import { RBAC_GROUP } from '../../resources/api-groups.ts'
 import { openCatalogue } from '../discovery/catalogue.ts'
 import type { CommandContext } from '../session/command-module.ts'
 import { usageError } from '../usage/exit-code.ts'
-import { collect } from '../usage/global-flags.ts'
+import { repeated } from '../usage/global-flags.ts'
 import { generates } from './generates.ts'
 
 interface RoleFlags {
@@ -21,20 +21,16 @@ export function defineRoles(create: Command, context: CommandContext): void {
   generates<RoleFlags>(addRuleFlags(role), context, roleBuilder('Role'))
   const clusterRole = create.command('clusterrole').description('Create a ClusterRole.')
   addRuleFlags(clusterRole).addOption(
-    new Option('--non-resource-url <path>', 'a path such as /metrics').argParser(collect),
+    repeated('--non-resource-url <path>', 'a path such as /metrics'),
   )
   generates<RoleFlags>(clusterRole, context, roleBuilder('ClusterRole'))
 }
 
 function addRuleFlags(command: Command): Command {
   return command
-    .addOption(new Option('--verb <verbs>', 'get,list,… or *; repeat for more').argParser(collect))
-    .addOption(
-      new Option('--resource <resources>', 'pods,deployments.apps,pods/log').argParser(collect),
-    )
-    .addOption(
-      new Option('--resource-name <names>', 'only the objects of these names').argParser(collect),
-    )
+    .addOption(repeated('--verb <verbs>', 'get,list,… or *; repeat for more'))
+    .addOption(repeated('--resource <resources>', 'pods,deployments.apps,pods/log'))
+    .addOption(repeated('--resource-name <names>', 'only the objects of these names'))
 }
 
 function roleBuilder(kind: 'Role' | 'ClusterRole') {
@@ -112,7 +108,6 @@ export function defineBindings(create: Command, context: CommandContext): void {
 }
 
 function addSubjectFlags(command: Command): void {
-  const repeated = (flags: string, doc: string): Option => new Option(flags, doc).argParser(collect)
   command
     .option('--clusterrole <name>', 'the ClusterRole that is given')
     .addOption(repeated('--user <name>', 'a user who gets it; repeat for more'))

@@ -8,7 +8,7 @@ import { printDocument } from '../output/documents.ts'
 import { outputFormat } from '../output/output-format.ts'
 import { type CommandContext, type Run, runs } from '../session/command-module.ts'
 import { usageError } from '../usage/exit-code.ts'
-import { collect } from '../usage/global-flags.ts'
+import { repeated } from '../usage/global-flags.ts'
 
 /** Seconds of the units that durations of Go do not have. A year has 365 days. */
 const DAYS: Readonly<Record<string, number>> = { d: 86_400, w: 7 * 86_400, y: 365 * 86_400 }
@@ -29,9 +29,7 @@ export function defineToken(create: Command, context: CommandContext): void {
     .description('Request a token of a ServiceAccount, and print it.')
     .argument('<account>')
     .option('--duration <duration>', 'how long it is valid: 10m, 24h, 30d, 2y')
-    .addOption(
-      new Option('--audience <name>', 'who is to accept it; repeat for more').argParser(collect),
-    )
+    .addOption(repeated('--audience <name>', 'who is to accept it; repeat for more'))
     .addOption(
       new Option('--bound-object-kind <kind>', 'the token ends with this object').choices([
         'Pod',

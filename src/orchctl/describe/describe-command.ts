@@ -17,7 +17,7 @@ import { type ApiResource, collectionPath } from '../discovery/api-resource.ts'
 import { openCatalogue } from '../discovery/catalogue.ts'
 import { readSelected, selectedBy } from '../discovery/selected.ts'
 import { type ReadEvidence, readEvidence } from '../doctor/read-evidence.ts'
-import { addNodeFlags, type NodeFlags, nodeFlagsOf } from '../nodes/node-flags.ts'
+import { addNodeFlags, type NodeFlags } from '../nodes/node-flags.ts'
 import type { NodeLines } from '../nodes/node-inspection.ts'
 import { type NodeAnswer, readLinesOfNodes, readNodes } from '../nodes/read-nodes.ts'
 import { severalLines } from '../output/terminal-text.ts'
@@ -157,7 +157,7 @@ function relatedOf(context: CommandContext, flags: DescribeFlags): Related {
     },
     async proxyStatus(node) {
       const [answer] = await readNodes([node], context, {
-        ...nodeFlagsOf(flags),
+        ...flags,
         path: '/inspection/v1/status',
         timeoutMs: NODE_MS,
       })
@@ -281,7 +281,7 @@ function createStateRows(flags: StateFlags, context: CommandContext): StateRows 
   async function nodesCell(service: string): Promise<Cell> {
     nodes ??= listNodes()
     const answers = await readLinesOfNodes(await nodes, context, {
-      ...nodeFlagsOf(flags),
+      ...flags,
       path: '/inspection/v1/entries',
       query: { service },
     })

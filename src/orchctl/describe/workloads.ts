@@ -58,7 +58,7 @@ function conditions(all: readonly Json[]): Row[1] {
 }
 
 /** A label selector as kubectl writes it: `a=b,c in (d,e),!f`. */
-export function selectorText(selector: JsonObject): string {
+function selectorText(selector: JsonObject): string {
   const labels = pairs(objectAt(selector, 'matchLabels'))
   const expressions = arrayAt(selector, 'matchExpressions').map((one) => {
     const key = stringAt(one, 'key')

@@ -68,13 +68,13 @@ function readResourceList(document: Json, groupVersion: string): readonly ApiRes
 }
 
 /** The Accept header of aggregated discovery (KEP-3352), with the plain documents as the last choice. */
-export const DISCOVERY_ACCEPT = ['v2', 'v2beta1']
+const DISCOVERY_ACCEPT = ['v2', 'v2beta1']
   .map((version) => `application/json;g=apidiscovery.k8s.io;v=${version};as=APIGroupDiscoveryList`)
   .concat('application/json')
   .join(',')
 
 /** The resources of an APIGroupDiscoveryList; undefined: the document is not such a list. */
-export function readAggregated(document: Json): readonly ApiResource[] | undefined {
+function readAggregated(document: Json): readonly ApiResource[] | undefined {
   if (stringAt(document, 'kind') !== 'APIGroupDiscoveryList') return undefined
   return arrayAt(document, 'items').flatMap((group) =>
     arrayAt(group, 'versions').flatMap((version) =>

@@ -30,7 +30,7 @@ import { quote } from '../../lib/quote.ts'
 import { objectPath } from '../discovery/api-resource.ts'
 import { openCatalogue } from '../discovery/catalogue.ts'
 import { selectedObject } from '../discovery/selected.ts'
-import { addNodeFlags, type NodeFlags, nodeFlagsOf } from '../nodes/node-flags.ts'
+import { addNodeFlags, type NodeFlags } from '../nodes/node-flags.ts'
 import { readLinesOfNodes, readNodes } from '../nodes/read-nodes.ts'
 import { jsonText } from '../output/documents.ts'
 import { formatAmong } from '../output/output-format.ts'
@@ -259,7 +259,7 @@ async function readTraffic(
   const answers = await readLinesOfNodes(nodes, context, {
     path: '/inspection/v1/traffic',
     query: { service },
-    ...nodeFlagsOf(flags),
+    ...flags,
   })
   return answers.flatMap(({ node, result }) =>
     result.ok ? result.lines.flatMap((line) => trafficOf(node, service, line)) : [],
@@ -299,7 +299,7 @@ async function diagnoseClusterNodes(
   const options = {
     path: '/inspection/v1/facts',
     timeoutMs: TIMEOUT_MS,
-    ...nodeFlagsOf(flags),
+    ...flags,
   }
   const known = new Map<string, NodeFacts>()
   for (const { node, result } of await readNodes(nodes, context, options)) {

@@ -41,7 +41,7 @@ export async function tokenFindings(
 }
 
 /** The claims of a JSON Web Token, not verified; undefined: it is not a JSON Web Token. */
-export function claimsOf(token: string): JsonObject | undefined {
+function claimsOf(token: string): JsonObject | undefined {
   try {
     const payload = decodeJwt(token) as Json
     return isJsonObject(payload) ? payload : undefined

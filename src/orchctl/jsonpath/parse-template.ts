@@ -176,7 +176,7 @@ export class TemplateError extends Error {
 const ESCAPES: Readonly<Record<string, string>> = { n: '\n', t: '\t', r: '\r' }
 
 /** Reads a text from left to right. */
-export class Scanner {
+class Scanner {
   readonly #text: string
   at = 0
 

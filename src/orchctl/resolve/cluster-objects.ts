@@ -179,7 +179,7 @@ export interface EndpointFact {
 }
 
 /** The addresses of an EndpointSlice, or of v1 Endpoints. */
-export function endpointFacts(object: JsonObject): readonly EndpointFact[] {
+function endpointFacts(object: JsonObject): readonly EndpointFact[] {
   const metadata = (field: string): string => stringAt(object, 'metadata', field)
   const name = `${metadata('namespace')}/${metadata('name')}`
   if (stringAt(object, 'kind') === 'Endpoints') return factsOfSubsets(object, name)

@@ -6,7 +6,7 @@ import { outputFormat } from '../output/output-format.ts'
 import { oneLine } from '../output/terminal-text.ts'
 import type { CommandContext } from '../session/command-module.ts'
 import { usageError } from '../usage/exit-code.ts'
-import { collect } from '../usage/global-flags.ts'
+import { repeated } from '../usage/global-flags.ts'
 
 /** Flags of commands that write. */
 export interface WriteFlags {
@@ -35,10 +35,10 @@ export function addWriteFlags(command: Command): Command {
 export function addFileFlags(command: Command): Command {
   return command
     .addOption(
-      new Option(
+      repeated(
         '-f, --filename <path>',
         'a file, a folder, or - for standard input; repeat for more',
-      ).argParser(collect),
+      ),
     )
     .option('-R, --recursive', 'with -f: folders inside of folders, too')
 }

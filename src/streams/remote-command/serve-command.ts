@@ -163,7 +163,7 @@ function outputTo(messages: Duplex, channel: number): Writable {
 }
 
 /** Passes sizes of a terminal on, also the latest one from before there was a listener. */
-export class SizeRelay {
+class SizeRelay {
   #listener: ((size: TerminalSize) => void) | undefined
   #latest: TerminalSize | undefined
 

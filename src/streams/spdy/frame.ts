@@ -25,7 +25,7 @@ export type SpdyFrame =
   | ({ readonly type: 'window-update'; readonly delta: number } & OfStream)
 
 /** The numbers of control frames. */
-export const CONTROL = {
+const CONTROL = {
   synStream: 1,
   synReply: 2,
   reset: 3,
@@ -46,10 +46,10 @@ export const INITIAL_WINDOW_SIZE = 7
 export const DEFAULT_WINDOW_BYTES = 64 << 10
 
 /** The version that frames of SPDY/3.1 carry. */
-export const SPDY_VERSION = 3
+const SPDY_VERSION = 3
 
 /** The flag of frames after which their sender sends nothing more on the stream. */
-export const FLAG_FIN = 1
+const FLAG_FIN = 1
 
 /** A violation of SPDY/3.1 by the peer, which ends the session. */
 export function spdyFault(why: string): NodeProxyError {
