@@ -13,12 +13,8 @@ import type { CallFailure } from './session/call-failure.ts'
 import { type CommandContext, type Run, runs } from './session/command-module.ts'
 import type { Session } from './session/open-session.ts'
 import { usageError } from './usage/exit-code.ts'
-import {
-  eachManifest,
-  type ManifestTarget,
-  manifestRefusal,
-  manifestTarget,
-} from './writing/manifest-target.ts'
+import { eachManifest, type ManifestTarget, manifestTarget } from './writing/manifest-target.ts'
+import { manifestRefusal } from './writing/refusal-lines.ts'
 import {
   addFileFlags,
   addWriteFlags,

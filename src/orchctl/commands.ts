@@ -61,7 +61,7 @@ export const COMMANDS: readonly CommandEntry[] = [
   {
     name: 'port-forward',
     summary: 'connect ports of this machine with those of a Pod or Service',
-    load: () => import('./port-forward/port-forward-command.ts'),
+    load: () => import('./port-forward-command.ts'),
   },
   {
     name: 'auth',
@@ -91,7 +91,7 @@ export const COMMANDS: readonly CommandEntry[] = [
   {
     name: 'api-resources',
     summary: 'list the resources of the server',
-    load: () => import('./api-resources-command.ts'),
+    load: async () => (await import('./server-commands.ts')).apiResources,
   },
   {
     name: 'config',
@@ -106,7 +106,7 @@ export const COMMANDS: readonly CommandEntry[] = [
   {
     name: 'version',
     summary: 'show the version of orchctl and of the server',
-    load: () => import('./version-command.ts'),
+    load: async () => (await import('./server-commands.ts')).version,
   },
   {
     name: '__complete',

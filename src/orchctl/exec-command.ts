@@ -6,9 +6,9 @@ import {
   createRemoteCommand,
   type RemoteCommand,
 } from '../streams/remote-command/command-client.ts'
-import { openStream } from './pods/open-stream.ts'
-import { podPath, podsOf } from './pods/pods-of.ts'
+import { podPath, podsOf } from './discovery/pods-of.ts'
 import { type CommandContext, type Run, runs } from './session/command-module.ts'
+import { openStream } from './session/open-stream.ts'
 import { usageError } from './usage/exit-code.ts'
 import { type Host, type OutputStream, type Terminal, writeBytes } from './usage/host.ts'
 

@@ -1,4 +1,4 @@
-import { exponential, type MetricDefinition } from '../../telemetry/metrics/metrics.ts'
+import { exponential, type MetricDefinition } from '../../telemetry/metrics/definition.ts'
 
 /** The prefix that dashboards for Kubernetes API servers expect. */
 export const SERVER_PREFIX = 'apiserver_'

@@ -1,5 +1,5 @@
 import { Registry } from 'prom-client'
-import { exponential, type MetricDefinition } from '../../telemetry/metrics/metrics.ts'
+import { exponential, type MetricDefinition } from '../../telemetry/metrics/definition.ts'
 import { createRegistry, type MetricsOf } from '../../telemetry/metrics/registry.ts'
 import type { RunnerObserver } from '../runner/observer.ts'
 

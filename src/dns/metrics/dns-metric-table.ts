@@ -1,5 +1,5 @@
 import { credentialMetrics } from '../../telemetry/metrics/cluster-metrics.ts'
-import type { MetricDefinition } from '../../telemetry/metrics/metrics.ts'
+import type { MetricDefinition } from '../../telemetry/metrics/definition.ts'
 
 /** Every metric of a DNS server, once. */
 export const DNS_METRICS = {

@@ -3,7 +3,8 @@ import { type FileFlags, readManifests } from '../../manifests/manifests.ts'
 import { openCatalogue } from '../discovery/catalogue.ts'
 import { type CommandContext, type Run, runs } from '../session/command-module.ts'
 import { usageError } from '../usage/exit-code.ts'
-import { eachManifest, manifestRefusal, manifestTarget } from '../writing/manifest-target.ts'
+import { eachManifest, manifestTarget } from '../writing/manifest-target.ts'
+import { manifestRefusal } from '../writing/refusal-lines.ts'
 import {
   addFileFlags,
   addWriteFlags,

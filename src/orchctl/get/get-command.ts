@@ -1,10 +1,12 @@
 import type { Command } from 'commander'
+import type { JsonObject } from '../../lib/json.ts'
 import { openCatalogue } from '../discovery/catalogue.ts'
-import { type Selected, selectedBy } from '../discovery/selected.ts'
+import { readSelected, type Selected, selectedBy } from '../discovery/selected.ts'
+import { type DocumentFormat, listOf, printDocument } from '../output/documents.ts'
 import { outputFormat } from '../output/output-format.ts'
 import { type CommandContext, type Run, runs } from '../session/command-module.ts'
 import { type ExitCode, usageError } from '../usage/exit-code.ts'
-import { addGetFlags, type GetFlags } from './get-flags.ts'
+import { addGetFlags, type GetFlags, sorterBy } from './get-flags.ts'
 
 const EXAMPLES = `
 Examples:
@@ -39,7 +41,6 @@ const get: Run<GetFlags> = async (args, flags, context) => {
     const { getTables } = await import('./get-tables.ts')
     return getTables({ selected, flags, isWide: format.isWide }, context)
   }
-  const { getDocuments } = await import('./get-documents.ts')
   return getDocuments({ selected, flags, format }, context)
 }
 
@@ -66,4 +67,33 @@ async function raw(
   const query = Object.fromEntries(url.searchParams)
   context.print(await api.text({ path: url.pathname, query, accept: '*/*' }))
   return 0
+}
+
+interface DocumentsRequest {
+  readonly selected: readonly Selected[]
+  readonly flags: GetFlags
+  readonly format: DocumentFormat
+}
+
+/** Prints objects in every format but a table: a single object as it is, several as a list. */
+async function getDocuments(
+  { selected, flags, format }: DocumentsRequest,
+  context: CommandContext,
+): Promise<ExitCode> {
+  const objects: JsonObject[] = []
+  let code: ExitCode = 0
+  for (const one of selected) {
+    for (const object of await readSelected(one, flags, context)) {
+      if (object === undefined) code = 1
+      else objects.push(object)
+    }
+  }
+  const [only] = objects
+  const isOne = selected.length === 1 && selected[0]?.name !== undefined
+  if (isOne && only === undefined) return code
+  const sorted = sorterBy(flags.sortBy)(objects, (object) => object)
+  const document = isOne && only !== undefined ? only : listOf(sorted)
+  const { headers, showManagedFields = false } = flags
+  await printDocument(format, document, context, { showManagedFields, noHeaders: !headers })
+  return code
 }

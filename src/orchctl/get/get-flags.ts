@@ -1,6 +1,6 @@
 import { type Command, Option } from 'commander'
 import type { Json, JsonObject } from '../../lib/json.ts'
-import { evaluate } from '../jsonpath/evaluate.ts'
+import { evaluate } from '../output/evaluate-template.ts'
 import { FORMATS } from '../output/output-format.ts'
 import { pathOf } from '../output/template-format.ts'
 import type { ScopeFlags } from '../session/list-pages.ts'
@@ -42,10 +42,11 @@ export function addGetFlags(command: Command): void {
 }
 
 /** Sorts items by a field of their objects; those without it come first. */
-export type Sorter = <T>(items: readonly T[], objectOf: (item: T) => JsonObject) => readonly T[]
+type Sorter = <T>(items: readonly T[], objectOf: (item: T) => JsonObject) => readonly T[]
 
-/** The sorter for the path of a field. @throws NP_ORCHCTL_USAGE */
-export function sorterBy(field: string): Sorter {
+/** The sorter for the path of a field; undefined: the order stays. @throws NP_ORCHCTL_USAGE */
+export function sorterBy(field: string | undefined): Sorter {
+  if (field === undefined) return (items) => items
   const path = pathOf(field)
   return (items, objectOf) => {
     const keyed = items.map((item) => {

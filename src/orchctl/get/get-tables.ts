@@ -11,7 +11,7 @@ import { failureError } from '../session/call-failure.ts'
 import type { CommandContext } from '../session/command-module.ts'
 import { listPages, namespaceOf, selectorQuery } from '../session/list-pages.ts'
 import type { ExitCode } from '../usage/exit-code.ts'
-import type { GetFlags, Sorter } from './get-flags.ts'
+import { type GetFlags, sorterBy } from './get-flags.ts'
 import { tableText } from './table-text.ts'
 
 export interface TablesRequest {
@@ -27,7 +27,7 @@ export async function getTables(
 ): Promise<ExitCode> {
   const resources = [...new Set(selected.map(({ resource }) => resource))]
   const isPrefixed = flags.showKind === true || resources.length > 1
-  const sorted = await sorterOf(flags)
+  const sorted = sorterBy(flags.sortBy)
   const state = { failed: false, printed: 0 }
   for (const resource of resources) {
     const names = selected.filter((one) => one.resource === resource).map(({ name }) => name)
@@ -51,13 +51,6 @@ export async function getTables(
     await reportNothing(resources, flags, context)
   }
   return state.failed ? 1 : 0
-}
-
-/** The sorter of `--sort-by`, whose module is loaded only if the flag is given. @throws NP_ORCHCTL_USAGE */
-async function sorterOf({ sortBy }: GetFlags): Promise<Sorter> {
-  if (sortBy === undefined) return (items) => items
-  const { sorterBy } = await import('./get-flags.ts')
-  return sorterBy(sortBy)
 }
 
 interface Reading {

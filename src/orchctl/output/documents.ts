@@ -1,6 +1,6 @@
 import { type Json, type JsonObject, objectAt, stringAt, without } from '../../lib/json.ts'
-import { expand, sortedValue } from '../jsonpath/evaluate.ts'
 import type { CommandContext } from '../session/command-module.ts'
+import { expand, sortedValue } from './evaluate-template.ts'
 import type { OutputFormat } from './output-format.ts'
 import { columns } from './server-table.ts'
 import { customCells } from './template-format.ts'

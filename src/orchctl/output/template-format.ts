@@ -2,15 +2,15 @@ import { readFile } from 'node:fs/promises'
 import { systemCode } from '../../lib/error.ts'
 import type { Json } from '../../lib/json.ts'
 import { quote } from '../../lib/quote.ts'
-import { evaluate, valueText } from '../jsonpath/evaluate.ts'
+import { usageError } from '../usage/exit-code.ts'
+import { evaluate, valueText } from './evaluate-template.ts'
 import {
   type Path,
   parseSinglePath,
   parseTemplate,
   type Template,
   TemplateError,
-} from '../jsonpath/parse-template.ts'
-import { usageError } from '../usage/exit-code.ts'
+} from './parse-template.ts'
 
 /** The formats with an argument. */
 export type TemplateFormat =

@@ -1,11 +1,9 @@
 import { NodeProxyError } from '../../lib/error.ts'
 import { type JsonObject, objectAt, stringAt } from '../../lib/json.ts'
 import { quote } from '../../lib/quote.ts'
-import { positionText } from '../../lib/yaml.ts'
 import { type Manifest, manifestError } from '../../manifests/manifests.ts'
 import { type ApiResource, collectionPath, objectPath } from '../discovery/api-resource.ts'
 import type { Catalogue } from '../discovery/catalogue.ts'
-import { type CallFailure, failureError } from '../session/call-failure.ts'
 import type { CommandContext } from '../session/command-module.ts'
 import type { Session } from '../session/open-session.ts'
 import { type ExitCode, exitCodeOf } from '../usage/exit-code.ts'
@@ -79,50 +77,4 @@ export async function eachManifest(
 function expected(error: unknown): NodeProxyError {
   if (error instanceof NodeProxyError) return error
   throw error
-}
-
-/**
- * The errors for a manifest that the server refuses: one for each field that it names, with the line and column where the
- * field stands; otherwise one at the beginning of the object.
- */
-export function manifestRefusal(
-  failure: CallFailure,
-  manifest: Manifest,
-  hint?: string,
-): readonly NodeProxyError[] {
-  if (failure.code === 0) return [failureError(failure)]
-  const fields = failure.reason === 'Conflict' ? [] : fieldsOf(failure)
-  if (fields.length === 0) return [at(manifest, '', `${failure.reason}: ${failure.message}`, hint)]
-  return fields.map(({ field, message }) => at(manifest, field, `${field}: ${message}`))
-}
-
-function at(manifest: Manifest, field: string, text: string, hint?: string): NodeProxyError {
-  const place = positionText(manifest.position(field))
-  return new NodeProxyError(
-    'NP_CLIENT_REFUSED',
-    `${place}: ${text}`,
-    hint === undefined ? {} : { hint },
-  )
-}
-
-interface FieldFailure {
-  readonly field: string
-  readonly message: string
-}
-
-/** The fields of the causes, else those that an error of strict decoding or of server-side apply names. */
-function fieldsOf({ causes, message }: CallFailure): readonly FieldFailure[] {
-  const named = causes.filter(({ field }) => field !== '' && field !== '<nil>')
-  if (named.length > 0) return named
-  const quoted = [...message.matchAll(/((?:unknown|duplicate) field) "([^"]+)"/gu)]
-  const undeclared = [...message.matchAll(/\s\.(\S+): (field not declared in schema)/gu)]
-  const elements = [...message.matchAll(/\s\.(\S+): element (\d+): (.+)$/gmu)]
-  return [
-    ...elements.map(([, list = '', index = '', what = '']) => ({
-      field: `${list}[${index}]`,
-      message: what,
-    })),
-    ...quoted.map(([, what = '', field = '']) => ({ field, message: what })),
-    ...undeclared.map(([, field = '', what = '']) => ({ field, message: what })),
-  ]
 }

@@ -1,5 +1,5 @@
 import { Registry } from 'prom-client'
-import type { MetricDefinition } from '../../telemetry/metrics/metrics.ts'
+import type { MetricDefinition } from '../../telemetry/metrics/definition.ts'
 import { createRegistry, type MetricsOf } from '../../telemetry/metrics/registry.ts'
 
 export const PROCESS_PREFIX = 'orchserver_'

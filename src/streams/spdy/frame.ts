@@ -1,5 +1,9 @@
-import { NodeProxyError } from '../../lib/error.ts'
-import { HeaderBlockReader, HeaderBlockWriter, type SpdyHeaders } from './header-block.ts'
+import {
+  HeaderBlockReader,
+  HeaderBlockWriter,
+  type SpdyHeaders,
+  spdyFault,
+} from './header-block.ts'
 
 interface OfStream {
   readonly streamId: number
@@ -50,11 +54,6 @@ const SPDY_VERSION = 3
 
 /** The flag of frames after which their sender sends nothing more on the stream. */
 const FLAG_FIN = 1
-
-/** A violation of SPDY/3.1 by the peer, which ends the session. */
-export function spdyFault(why: string): NodeProxyError {
-  return new NodeProxyError('NP_STREAMS_SPDY', `the peer broke the protocol SPDY/3.1: ${why}`)
-}
 
 const HEAD_BYTES = 8
 /** The size limit of a control frame; data frames are passed on as they arrive, whatever their size. */

@@ -7,9 +7,9 @@ import {
   type SpdyFrame,
   SpdyFrameReader,
   SpdyFrameWriter,
-  spdyFault,
 } from './frame.ts'
 import type { SpdyHeaders } from './header-block.ts'
+import { spdyFault } from './header-block.ts'
 import { Outbound } from './outbound.ts'
 import {
   createStream,

@@ -1,4 +1,4 @@
-import { exponential, type MetricDefinition } from './metrics.ts'
+import { exponential, type MetricDefinition } from './definition.ts'
 
 /** Metrics of the credentials with which a program authenticates to the API server. */
 export const credentialMetrics = {

@@ -1,4 +1,4 @@
-import type { MetricDefinition } from './metrics.ts'
+import type { MetricDefinition } from './definition.ts'
 
 /** Metrics of the userspace mode, which copies the bytes of connections itself. */
 export const forwarderMetrics = {

@@ -1,4 +1,4 @@
-import { exponential, type MetricDefinition } from './metrics.ts'
+import { exponential, type MetricDefinition } from './definition.ts'
 
 /** The daemon itself. */
 export const processMetrics = {

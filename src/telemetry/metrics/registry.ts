@@ -1,7 +1,7 @@
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client'
 import { serviceMetrics, sourceMetrics } from './cluster-metrics.ts'
+import type { MetricDefinition } from './definition.ts'
 import { forwarderMetrics } from './forwarder-metrics.ts'
-import type { MetricDefinition } from './metrics.ts'
 import { kernelMetrics, processMetrics } from './node-metrics.ts'
 import { syncMetrics } from './sync-metrics.ts'
 

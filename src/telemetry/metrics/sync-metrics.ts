@@ -1,4 +1,4 @@
-import { exponential, type MetricDefinition } from './metrics.ts'
+import { exponential, type MetricDefinition } from './definition.ts'
 
 const SYNC_BUCKETS = exponential(0.001, 2, 15)
 

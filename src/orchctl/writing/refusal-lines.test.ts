@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { parseManifests } from '../../manifests/manifests.ts'
 import { refused } from '../session/call-failure.ts'
-import { manifestRefusal } from './manifest-target.ts'
+import { manifestRefusal } from './refusal-lines.ts'
 
 const TEXT = `apiVersion: v1
 kind: Service

@@ -1,13 +1,18 @@
 import type { Command } from 'commander'
-import type { Json } from '../lib/json.ts'
+import { type Json, stringAt } from '../lib/json.ts'
 import { type ApiResource, groupVersion, qualifiedName } from './discovery/api-resource.ts'
 import { openCatalogue } from './discovery/catalogue.ts'
 import { preferredResources } from './discovery/discover.ts'
-import { jsonText } from './output/documents.ts'
+import { jsonText, yamlText } from './output/documents.ts'
 import { formatAmong } from './output/output-format.ts'
 import { columns } from './output/server-table.ts'
 import { oneLine } from './output/terminal-text.ts'
-import { type CommandContext, type Run, runs } from './session/command-module.ts'
+import {
+  type CommandContext,
+  type CommandModule,
+  type Run,
+  runs,
+} from './session/command-module.ts'
 import { usageError } from './usage/exit-code.ts'
 
 interface ResourceFlags {
@@ -18,16 +23,21 @@ interface ResourceFlags {
 }
 
 /** `orchctl api-resources`. */
-export function define(command: Command, context: CommandContext): void {
+export const apiResources: CommandModule = { define: defineApiResources }
+
+/** `orchctl version`. */
+export const version: CommandModule = { define: defineVersion }
+
+function defineApiResources(command: Command, context: CommandContext): void {
   command
     .option('-o, --output <format>', 'wide|name|json')
     .option('--namespaced <yes>', 'true: those in namespaces; false: those of the cluster')
     .option('--api-group <group>', 'those of one group')
     .option('--no-headers', 'no line with the names of the columns')
-  runs(command, context, apiResources)
+  runs(command, context, showResources)
 }
 
-const apiResources: Run<ResourceFlags> = async (args, flags, context) => {
+const showResources: Run<ResourceFlags> = async (args, flags, context) => {
   if (args.length > 0) throw usageError('api-resources has no operands')
   const all = preferredResources(await (await openCatalogue(context)).all())
   const shown = all.filter(
@@ -57,4 +67,42 @@ function textOf(shown: readonly ApiResource[], { output, headers }: ResourceFlag
     ...(isWide ? [one.verbs.join(','), one.categories.join(',')] : []),
   ])
   return columns(headers ? [header, ...rows] : rows)
+}
+
+interface VersionFlags {
+  readonly client?: boolean
+  readonly output?: string
+}
+
+function defineVersion(command: Command, context: CommandContext): void {
+  command
+    .option('--client', 'the version of orchctl alone, without a request')
+    .option('-o, --output <format>', 'json|yaml')
+  runs(command, context, showVersion)
+}
+
+const showVersion: Run<VersionFlags> = async (args, { client = false, output }, context) => {
+  if (args.length > 0) throw usageError('version has no operands')
+  if (output !== undefined && output !== 'json' && output !== 'yaml') {
+    throw usageError('the output of version is json or yaml')
+  }
+  const own = { gitVersion: `v${context.host.version}`, nodeVersion: process.version }
+  const server = client ? undefined : await serverVersion(context)
+  const document = {
+    clientVersion: own,
+    ...(server === undefined ? {} : { serverVersion: server }),
+  }
+  if (output === 'json') context.print(jsonText(document, { isTerminal: true }))
+  else if (output === 'yaml') context.print(await yamlText(document))
+  else {
+    context.print(`Client Version: ${own.gitVersion}\n`)
+    const text = oneLine(stringAt(server, 'gitVersion'))
+    if (server !== undefined) context.print(`Server Version: ${text}\n`)
+  }
+  return 0
+}
+
+async function serverVersion(context: CommandContext) {
+  const { api } = await context.session()
+  return api.send({ path: '/version' })
 }

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import type { Json } from '../../lib/json.ts'
-import { evaluate, expand } from './evaluate.ts'
+import { evaluate, expand } from './evaluate-template.ts'
 import { parseSinglePath, parseTemplate, TemplateError } from './parse-template.ts'
 
 const DOCUMENT: Json = {

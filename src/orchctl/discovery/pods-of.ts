@@ -1,12 +1,12 @@
 import { NodeProxyError } from '../../lib/error.ts'
 import { arrayAt, isJsonObject, type JsonObject, objectAt, stringAt } from '../../lib/json.ts'
 import { quote } from '../../lib/quote.ts'
-import { collectionPath, objectPath } from '../discovery/api-resource.ts'
-import { type Catalogue, openCatalogue } from '../discovery/catalogue.ts'
-import { selectedObject } from '../discovery/selected.ts'
 import { objectName } from '../output/documents.ts'
 import type { CommandContext } from '../session/command-module.ts'
 import { listObjects } from '../session/list-pages.ts'
+import { collectionPath, objectPath } from './api-resource.ts'
+import { type Catalogue, openCatalogue } from './catalogue.ts'
+import { selectedObject } from './selected.ts'
 
 /** Pods that an operand names, and the object through which it names them. */
 export interface NamedPods {

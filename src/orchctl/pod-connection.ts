@@ -1,23 +1,16 @@
 import type { Duplex } from 'node:stream'
-import { NodeProxyError } from '../../lib/error.ts'
-import {
-  arrayAt,
-  type Json,
-  type JsonObject,
-  scalarText,
-  stringAt,
-  valueAt,
-} from '../../lib/json.ts'
-import { quote } from '../../lib/quote.ts'
+import { NodeProxyError } from '../lib/error.ts'
+import { arrayAt, type Json, type JsonObject, scalarText, stringAt, valueAt } from '../lib/json.ts'
+import { quote } from '../lib/quote.ts'
 import {
   createForwardingClient,
   type ForwardingClient,
   TUNNELLED_PORT_FORWARD,
-} from '../../streams/port-forward.ts'
-import { openStream } from '../pods/open-stream.ts'
-import { isReady, type NamedPods, podPath } from '../pods/pods-of.ts'
-import type { CommandContext } from '../session/command-module.ts'
-import type { ExitCode } from '../usage/exit-code.ts'
+} from '../streams/port-forward.ts'
+import { isReady, type NamedPods, podPath } from './discovery/pods-of.ts'
+import type { CommandContext } from './session/command-module.ts'
+import { openStream } from './session/open-stream.ts'
+import type { ExitCode } from './usage/exit-code.ts'
 
 /** A connection to the ports of one Pod. */
 interface OpenPod {

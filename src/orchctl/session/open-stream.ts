@@ -5,8 +5,8 @@ import {
   openWebSocket,
   type UpgradeOptions,
 } from '../../streams/open-web-socket.ts'
-import { failureError, refused } from '../session/call-failure.ts'
-import { impersonationHeaders, type Session } from '../session/open-session.ts'
+import { failureError, refused } from './call-failure.ts'
+import { impersonationHeaders, type Session } from './open-session.ts'
 
 export interface StreamRequest {
   /** Absolute, without a query. */
