@@ -67,7 +67,7 @@ const logs: Run<LogsFlags> = async (args, flags, context) => {
       'give a higher number, or a narrower selector',
     )
   }
-  const print = (source: Source) => printLog({ ...source, query }, context)
+  const print = (source: Source) => printLog(source, query, context)
   if (flags.follow === true) {
     const codes = await Promise.all(sources.map(print))
     return Math.max(0, ...codes)
@@ -203,17 +203,10 @@ function time(text: string): string {
   throw usageError(`--since-time ${quote(text)} is no time`, 'write 2026-01-31T10:00:00Z')
 }
 
-interface PrintedLog {
-  readonly path: string
-  readonly container: string
-  readonly query: Query
-  /** Before each line; empty: nothing. */
-  readonly prefix: string
-}
-
 /** Prints a log; a refusal is reported. */
 async function printLog(
-  { path, container, query, prefix }: PrintedLog,
+  { path, container, prefix }: Source,
+  query: Query,
   context: CommandContext,
 ): Promise<ExitCode> {
   const { host } = context

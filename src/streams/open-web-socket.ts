@@ -4,6 +4,7 @@ import { request as httpsRequest, type RequestOptions } from 'node:https'
 import { Socket } from 'node:net'
 import type { Duplex } from 'node:stream'
 import { NodeProxyError } from '../lib/error.ts'
+import { parseJson, valueAt } from '../lib/json.ts'
 import { createMessageStream } from './message-stream.ts'
 import { acceptKey } from './websocket-handshake.ts'
 
@@ -127,11 +128,7 @@ async function refusalOf(response: IncomingMessage): Promise<UpgradeRefused> {
 }
 
 function messageOf(text: string): string {
-  try {
-    const parsed = JSON.parse(text) as { readonly message?: unknown }
-    if (typeof parsed?.message === 'string') return parsed.message
-  } catch {
-    // It is no Status.
-  }
-  return text.slice(0, 1000)
+  const message = valueAt(parseJson(text), 'message')
+  // Anything but a text: the answer is no Status.
+  return typeof message === 'string' ? message : text.slice(0, 1000)
 }

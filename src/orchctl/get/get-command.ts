@@ -6,7 +6,7 @@ import { type DocumentFormat, listOf, printDocument } from '../output/documents.
 import { outputFormat } from '../output/output-format.ts'
 import { type CommandContext, type Run, runs } from '../session/command-module.ts'
 import { type ExitCode, usageError } from '../usage/exit-code.ts'
-import { addGetFlags, type GetFlags, sorterBy } from './get-flags.ts'
+import { addGetFlags, type GetFlags, type GetRequest, sorterBy } from './get-flags.ts'
 
 const EXAMPLES = `
 Examples:
@@ -35,13 +35,13 @@ const get: Run<GetFlags> = async (args, flags, context) => {
   checkNames(selected, flags)
   if (flags.watch === true) {
     const { watchObjects } = await import('./watch-objects.ts')
-    return watchObjects({ selected, flags, format }, context)
+    return watchObjects({ selected, flags }, format, context)
   }
   if (format.type === 'table') {
     const { getTables } = await import('./get-tables.ts')
-    return getTables({ selected, flags, isWide: format.isWide }, context)
+    return getTables({ selected, flags }, format.isWide, context)
   }
-  return getDocuments({ selected, flags, format }, context)
+  return getDocuments({ selected, flags }, format, context)
 }
 
 function checkNames(selected: readonly Selected[], flags: GetFlags): void {
@@ -69,15 +69,10 @@ async function raw(
   return 0
 }
 
-interface DocumentsRequest {
-  readonly selected: readonly Selected[]
-  readonly flags: GetFlags
-  readonly format: DocumentFormat
-}
-
 /** Prints objects in every format but a table: a single object as it is, several as a list. */
 async function getDocuments(
-  { selected, flags, format }: DocumentsRequest,
+  { selected, flags }: GetRequest,
+  format: DocumentFormat,
   context: CommandContext,
 ): Promise<ExitCode> {
   const objects: JsonObject[] = []

@@ -1,5 +1,6 @@
 import { type Command, Option } from 'commander'
 import type { Json, JsonObject } from '../../lib/json.ts'
+import type { Selected } from '../discovery/selected.ts'
 import { evaluate } from '../output/evaluate-template.ts'
 import { FORMATS } from '../output/output-format.ts'
 import { pathOf } from '../output/template-format.ts'
@@ -19,6 +20,12 @@ export interface GetFlags extends ScopeFlags {
   readonly showKind?: boolean
   readonly showManagedFields?: boolean
   readonly raw?: string
+}
+
+/** What is to be shown, and how. */
+export interface GetRequest {
+  readonly selected: readonly Selected[]
+  readonly flags: GetFlags
 }
 
 /** Adds these flags to the command. */

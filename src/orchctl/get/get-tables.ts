@@ -4,25 +4,19 @@ import {
   objectPath,
   qualifiedKind,
 } from '../discovery/api-resource.ts'
-import type { Selected } from '../discovery/selected.ts'
 import { readTable, type ServerTable, TABLE_ACCEPT } from '../output/server-table.ts'
 import type { Call } from '../session/api.ts'
 import { failureError } from '../session/call-failure.ts'
 import type { CommandContext } from '../session/command-module.ts'
 import { listPages, namespaceOf, selectorQuery } from '../session/list-pages.ts'
 import type { ExitCode } from '../usage/exit-code.ts'
-import { type GetFlags, sorterBy } from './get-flags.ts'
+import { type GetFlags, type GetRequest, sorterBy } from './get-flags.ts'
 import { tableText } from './table-text.ts'
-
-export interface TablesRequest {
-  readonly selected: readonly Selected[]
-  readonly flags: GetFlags
-  readonly isWide: boolean
-}
 
 /** Prints one table for each resource. */
 export async function getTables(
-  { selected, flags, isWide }: TablesRequest,
+  { selected, flags }: GetRequest,
+  isWide: boolean,
   context: CommandContext,
 ): Promise<ExitCode> {
   const resources = [...new Set(selected.map(({ resource }) => resource))]

@@ -9,7 +9,7 @@ import { createTransport } from '../../client/http/transport.ts'
 import { systemClock } from '../../lib/clock.ts'
 import { NodeProxyError } from '../../lib/error.ts'
 import { hostPort, type IpAddress, parseIp } from '../../lib/ip.ts'
-import { arrayAt, isJsonObject, type Json, type JsonObject, stringAt } from '../../lib/json.ts'
+import { arrayAt, isJsonObject, type JsonObject, parseJson, stringAt } from '../../lib/json.ts'
 import { quote } from '../../lib/quote.ts'
 import {
   CONNECT_MS,
@@ -143,14 +143,9 @@ async function connected<T>(
 
 /** Undefined: a line is not a JSON object. */
 function parsedLines(text: string): readonly JsonObject[] | undefined {
-  try {
-    const lines = text.split('\n').filter((line) => line !== '')
-    const values = lines.map((line) => JSON.parse(line) as Json)
-    const objects = values.filter(isJsonObject)
-    return objects.length === values.length ? objects : undefined
-  } catch {
-    return undefined
-  }
+  const lines = text.split('\n').filter((line) => line !== '')
+  const objects = lines.map(parseJson).filter(isJsonObject)
+  return objects.length === lines.length ? objects : undefined
 }
 
 /** The connection to a node: with the credentials for the API server, but without what leads to that server. */

@@ -63,12 +63,7 @@ const MAX_SIZE = 0xffff
 
 /** Parses a message of the resize stream, such as `{"Width":80,"Height":24}`; undefined: it is invalid. */
 export function readTerminalSize(message: Buffer): TerminalSize | undefined {
-  let parsed: Json
-  try {
-    parsed = JSON.parse(message.toString()) as Json
-  } catch {
-    return undefined
-  }
+  const parsed = parseJson(message.toString())
   if (!isJsonObject(parsed)) return undefined
   const [width, height] = [parsed['Width'], parsed['Height']]
   return isSize(width) && isSize(height) ? { width, height } : undefined
