@@ -2,6 +2,8 @@ import type { ApiClient } from '../client/http/api-client.ts'
 import type { RequestReporter } from '../client/http/api-failures.ts'
 import type { ReflectorState } from '../client/reflector/reflector-state.ts'
 import { type ClusterEvent, ClusterStore } from '../cluster/cluster-store.ts'
+import type { ClusterEvent } from '../cluster/cluster-event.ts'
+import { ClusterStore } from '../cluster/cluster-store.ts'
 import { openSyscalls } from '../kernel/sockets/syscalls.ts'
 import type { Clock } from '../lib/clock.ts'
 import { NodeProxyError, systemCode } from '../lib/error.ts'
@@ -12,15 +14,18 @@ import type { Service, ServiceKey } from '../resources/types.ts'
 import { createEndpointsFeed } from '../watch/endpoints-feed.ts'
 import { createFeed, type FeedContext, type WatchProblem } from '../watch/feed.ts'
 import { probeServer } from '../watch/server-probe.ts'
-import type { DnsSettings } from './dns-settings.ts'
+import type { DnsSettings } from './dns-fields.ts'
 import { openForwarder } from './forward/open-forwarder.ts'
 import { upstreamName } from './forward/upstream/upstream.ts'
 import type { UpstreamChange } from './forward/upstream/upstream-health.ts'
-import { AmplificationLimit } from './server/amplification-limit.ts'
 import { Authority } from './server/authority.ts'
-import { ClientNetworks } from './server/client-networks.ts'
 import { Responder } from './server/responder.ts'
-import type { ListenAddress, ServerParts } from './server/server-parts.ts'
+import {
+  AmplificationLimit,
+  ClientNetworks,
+  type ListenAddress,
+  type ServerParts,
+} from './server/server-parts.ts'
 import { createStatistics, forwardObserver, type Statistics } from './server/statistics.ts'
 import { TcpServer } from './server/tcp-server.ts'
 import { UdpServer } from './server/udp-server.ts'
@@ -105,17 +110,17 @@ export async function openClusterDns(options: ClusterDnsOptions): Promise<Cluste
     limit: new AmplificationLimit({ clock, bytesPerSecond: config.amplifiedBytesPerSecond }),
   })
   const synced = Promise.withResolvers<void>()
-  const watcher = createDnsWatcher({
+  const opened = opening.move()
+  const stop = new AbortController()
+  const names: WatchedNames = {
     ...options,
     onEvents: (events) => zone.update(store.apply(events).services),
     onSynced: () => {
       isSynced = true
       synced.resolve()
     },
-  })
-  const opened = opening.move()
-  const stop = new AbortController()
-  const watching = watcher.run(stop.signal)
+  }
+  const watching = watchNames(names, stop.signal)
   return {
     statistics,
     addresses: servers.addresses,
@@ -180,7 +185,7 @@ function cannotListen(transport: string, ip: IpAddress, port: number) {
   }
 }
 
-interface DnsWatcherOptions {
+interface WatchedNames {
   readonly client: ApiClient
   readonly clock: Clock
   readonly random: Pick<Random, 'below'>
@@ -193,18 +198,11 @@ interface DnsWatcherOptions {
   readonly onProblem: (problem: WatchProblem) => void
 }
 
-/** See `createDnsWatcher`. */
-interface DnsWatcher {
-  /** Follows the cluster until `signal` is aborted. Rejects only for a bug in a callback. */
-  run(signal: AbortSignal): Promise<void>
-  states(): readonly ReflectorState[]
-}
-
 /**
- * Watches everything that has a name: all Services, whichever proxy serves them, and their endpoints. While the
- * API server cannot be reached, the names stay as they are.
+ * Watches everything that has a name until `signal` is aborted: all Services, whichever proxy serves them, and their
+ * endpoints. While the API server cannot be reached, the names stay as they are. Rejects only for a bug in a callback.
  */
-function createDnsWatcher(options: DnsWatcherOptions): DnsWatcher {
+function watchNames(options: WatchedNames, signal: AbortSignal): Promise<void> {
   const { client, clock, random, reporter, onEvents, onSynced, onProblem } = options
   const context: FeedContext = { client, clock, random, timing: {}, onProblem, reporter }
   const waiting = new Set(['services', 'endpoints'])
@@ -228,18 +226,14 @@ function createDnsWatcher(options: DnsWatcherOptions): DnsWatcher {
     onListed: listed('endpoints'),
   })
   const states = () => [services.state(), endpoints.state()].filter((one) => one !== undefined)
-  return {
-    states,
-    run: (signal) =>
-      runAll(
-        [
-          (end) => services.run(end),
-          (end) => endpoints.run(end),
-          (end) => probeServer({ client, clock, reporter, states }, end),
-        ],
-        signal,
-      ),
-  }
+  return runAll(
+    [
+      (end) => services.run(end),
+      (end) => endpoints.run(end),
+      (end) => probeServer({ client, clock, reporter, states }, end),
+    ],
+    signal,
+  )
 }
 
 /** Runs all parts until `signal` is aborted; a bug in one ends the others too, and rejects. */

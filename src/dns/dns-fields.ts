@@ -4,7 +4,6 @@ import type { FieldsOf, PathsUnder } from '../settings/field.ts'
 import { cidrList, parseSocketAddress, type SocketAddress } from '../settings/network-types.ts'
 import { integer, listOf, text } from '../settings/scalar-types.ts'
 import { accept, type ValueType } from '../settings/value-type.ts'
-import type { DnsSettings } from './dns-settings.ts'
 import { parseUpstream, type Upstream, upstreamName } from './forward/upstream/upstream.ts'
 
 const DNS_PORT = 53
@@ -137,4 +136,21 @@ function ipList(): ValueType<readonly IpAddress[]> {
   return listOf('list of IP addresses', (item) =>
     parseIp(item) === undefined ? 'write IP addresses, such as 10.96.0.10' : undefined,
   ) as ValueType<readonly IpAddress[]>
+}
+
+/** What an operator decides about names of Services, in every program that answers them. */
+export interface DnsSettings {
+  /** Where questions are answered, over UDP and TCP; empty: nowhere. */
+  readonly addresses: readonly SocketAddress[]
+  readonly domain: string
+  /** The addresses at which clients reach the server; they are answered for its own name. */
+  readonly serverAddresses: readonly IpAddress[]
+  readonly clientNetworks: readonly Cidr[]
+  readonly amplifiedBytesPerSecond: number
+  readonly forward: {
+    /** Servers that are queried for other names. */
+    readonly upstreams: readonly Upstream[]
+    /** A resolv.conf file that lists further ones; empty: none. */
+    readonly resolvConf: string
+  }
 }

@@ -1,6 +1,6 @@
+import { timestamp } from '../lib/clock.ts'
 import { type Json, type JsonObject, scalarText, stringAt, valueAt } from '../lib/json.ts'
 import { quote } from '../lib/quote.ts'
-import { timestamp } from '../lib/timestamp.ts'
 import type { ClusterEvidence } from './evidence/cluster-evidence.ts'
 import type { Finding } from './evidence/finding.ts'
 

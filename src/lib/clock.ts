@@ -27,3 +27,28 @@ export const systemClock: Clock = {
     return () => clearTimeout(timer)
   },
 }
+
+/** A time in milliseconds since the epoch as the API writes it: RFC 3339 in UTC, to the second. */
+export function timestamp(now: number): string {
+  return `${new Date(now).toISOString().slice(0, 19)}Z`
+}
+
+/** Resolves after `ms` of `clock`, or at once when `signal` is aborted. */
+export function sleep(
+  clock: Pick<Clock, 'after'>,
+  ms: number,
+  signal?: AbortSignal,
+): Promise<void> {
+  if (signal?.aborted) return Promise.resolve()
+  const { promise, resolve } = Promise.withResolvers<void>()
+  const cancel = clock.after(ms, () => {
+    signal?.removeEventListener('abort', wake)
+    resolve()
+  })
+  function wake(): void {
+    cancel()
+    resolve()
+  }
+  signal?.addEventListener('abort', wake, { once: true })
+  return promise
+}

@@ -1,4 +1,5 @@
 import type { Clock } from './clock.ts'
+import { isDeepEqual } from './equal.ts'
 
 /** See `regularly`. */
 export interface RegularWork {
@@ -23,5 +24,39 @@ export function regularly({ clock, everyMs, round, onError }: RegularWork): () =
   return () => {
     stopped = true
     cancel()
+  }
+}
+
+export interface FollowOptions<T> {
+  readonly clock: Pick<Clock, 'after'>
+  /** The value to start with. */
+  readonly first: T
+  readonly read: () => Promise<T>
+  readonly onChange: (next: T) => void | Promise<void>
+  /**
+   * Called when reading or `onChange` failed, for example because only one of two files is renewed so far. The last
+   * value stays in use, and both are repeated.
+   */
+  readonly onError: (error: unknown) => void
+}
+
+/** Short, because an operator who installs a new key or certificate, or removes a stolen one, waits for the effect. */
+const READ_INTERVAL_MS = 10_000
+
+/** Reads a value every ten seconds and reports it when it has changed; returns a function that stops this. */
+export function follow<T>(options: FollowOptions<T>): () => void {
+  const { clock, first, read, onChange, onError } = options
+  let known = first
+  let isOver = false
+  const round = async (): Promise<void> => {
+    const next = await read()
+    if (isOver || isDeepEqual(next, known)) return
+    await onChange(next)
+    known = next
+  }
+  const stop = regularly({ clock, everyMs: READ_INTERVAL_MS, round, onError })
+  return () => {
+    isOver = true
+    stop()
   }
 }

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { positionText } from '../lib/yaml/parse-yaml.ts'
+import { positionText } from '../lib/yaml.ts'
 import { parseManifests } from './manifests.ts'
 
 const TEXT = `# first

@@ -11,7 +11,7 @@ import {
   parseYamlStream,
   positionText,
   type Source,
-} from '../lib/yaml/parse-yaml.ts'
+} from '../lib/yaml.ts'
 import { resolveScalars, UNRESOLVED } from './yaml-scalars.ts'
 
 /** One object of a manifest, and where its fields stand. */

@@ -3,12 +3,11 @@ import type { ApiClient } from '../client/http/api-client.ts'
 import type { RequestReporter } from '../client/http/api-failures.ts'
 import { type ApiFailure, failureError } from '../client/http/failure.ts'
 import { createReflector } from '../client/reflector/reflector.ts'
-import type { Clock } from '../lib/clock.ts'
+import { type Clock, sleep } from '../lib/clock.ts'
 import { NodeProxyError } from '../lib/error.ts'
 import type { Cidr, IpAddress } from '../lib/ip.ts'
 import { arrayAt, isJsonObject, type JsonObject, stringAt } from '../lib/json.ts'
 import type { Random } from '../lib/random.ts'
-import { sleep } from '../lib/sleep.ts'
 import type { ClusterResolver } from '../resources/resolver/pod-dns.ts'
 import {
   type CommandOptions,

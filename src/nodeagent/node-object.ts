@@ -1,8 +1,8 @@
 import { arch, availableParallelism, release, totalmem } from 'node:os'
+import { timestamp } from '../lib/clock.ts'
 import type { Cidr, IpAddress } from '../lib/ip.ts'
 import type { JsonObject } from '../lib/json.ts'
-import { packageVersion } from '../lib/package-version.ts'
-import { timestamp } from '../lib/timestamp.ts'
+import { packageVersion } from '../lib/process.ts'
 import { ARCHITECTURE, HOSTNAME, OPERATING_SYSTEM } from '../resources/label-names.ts'
 
 /** What a node reports about itself. */

@@ -1,6 +1,8 @@
 import { flushCompileCache } from 'node:module'
 import { packageVersion } from '../lib/package-version.ts'
 import type { CommandHost } from './commands/command-module.ts'
+import { packageVersion } from '../lib/process.ts'
+import type { CommandHost } from './commands/command/command-module.ts'
 import { COMMANDS, commandOf } from './commands/commands.ts'
 import { MODES } from './config/fields/mode-registry.ts'
 import { runProgram } from './program.ts'

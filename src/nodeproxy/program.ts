@@ -1,6 +1,6 @@
 import { writeFile } from 'node:fs/promises'
 import { NodeProxyError, systemCode } from '../lib/error.ts'
-import { describeFault } from '../lib/yaml/located.ts'
+import { describeFault } from '../lib/yaml.ts'
 import {
   type Answers,
   asProblem,

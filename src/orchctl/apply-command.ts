@@ -7,17 +7,21 @@ import {
   manifestError,
   readManifests,
 } from '../manifests/manifests.ts'
-import { type CommandContext, runs } from './command/command-module.ts'
 import { openCatalogue } from './discovery/catalogue.ts'
 import { withoutManagedFields } from './output/documents.ts'
 import type { CallFailure } from './session/call-failure.ts'
+import { type CommandContext, type Run, runs } from './session/command-module.ts'
 import type { Session } from './session/open-session.ts'
-import { type ExitCode, usageError } from './usage/exit-code.ts'
-import { eachManifest } from './writing/each-manifest.ts'
-import { type ManifestTarget, manifestTarget } from './writing/manifest-target.ts'
+import { usageError } from './usage/exit-code.ts'
+import { eachManifest, type ManifestTarget, manifestTarget } from './writing/manifest-target.ts'
 import { manifestRefusal } from './writing/refusal-lines.ts'
-import { showWritten } from './writing/show-written.ts'
-import { addFileFlags, addWriteFlags, type WriteFlags, writeQuery } from './writing/write-flags.ts'
+import {
+  addFileFlags,
+  addWriteFlags,
+  showWritten,
+  type WriteFlags,
+  writeQuery,
+} from './writing/write-flags.ts'
 
 interface ApplyFlags extends FileFlags, WriteFlags {
   readonly forceConflicts?: boolean
@@ -28,14 +32,10 @@ export function define(command: Command, context: CommandContext): void {
   addWriteFlags(addFileFlags(command))
     .option('--force-conflicts', 'take over fields that another manager has set')
     .option('--server-side', 'accepted for compatibility: every apply is done by the server')
-  runs<ApplyFlags>(command, context, apply)
+  runs(command, context, apply)
 }
 
-async function apply(
-  args: readonly string[],
-  flags: ApplyFlags,
-  context: CommandContext,
-): Promise<ExitCode> {
+const apply: Run<ApplyFlags> = async (args, flags, context) => {
   if (args.length > 0 || flags.filename === undefined) {
     throw usageError('apply needs -f and no operands', 'write apply -f FILE')
   }

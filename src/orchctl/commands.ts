@@ -1,4 +1,4 @@
-import type { CommandEntry } from './command/command-module.ts'
+import type { CommandEntry } from './session/command-module.ts'
 
 /** Every command: one file or folder, and one entry each. A module is loaded when its command runs. */
 export const COMMANDS: readonly CommandEntry[] = [
@@ -31,12 +31,12 @@ export const COMMANDS: readonly CommandEntry[] = [
   {
     name: 'label',
     summary: 'set and remove labels',
-    load: () => import('./label-command.ts'),
+    load: async () => (await import('./map-command.ts')).label,
   },
   {
     name: 'annotate',
     summary: 'set and remove annotations',
-    load: () => import('./annotate-command.ts'),
+    load: async () => (await import('./map-command.ts')).annotate,
   },
   {
     name: 'scale',
@@ -61,12 +61,12 @@ export const COMMANDS: readonly CommandEntry[] = [
   {
     name: 'port-forward',
     summary: 'connect ports of this machine with those of a Pod or Service',
-    load: () => import('./port-forward/port-forward-command.ts'),
+    load: () => import('./port-forward-command.ts'),
   },
   {
     name: 'auth',
     summary: 'check permissions and identity',
-    load: () => import('./auth/auth-command.ts'),
+    load: () => import('./auth-command.ts'),
   },
   {
     name: 'env',
@@ -91,7 +91,7 @@ export const COMMANDS: readonly CommandEntry[] = [
   {
     name: 'api-resources',
     summary: 'list the resources of the server',
-    load: () => import('./api-resources-command.ts'),
+    load: async () => (await import('./server-commands.ts')).apiResources,
   },
   {
     name: 'config',
@@ -106,7 +106,7 @@ export const COMMANDS: readonly CommandEntry[] = [
   {
     name: 'version',
     summary: 'show the version of orchctl and of the server',
-    load: () => import('./version-command.ts'),
+    load: async () => (await import('./server-commands.ts')).version,
   },
   {
     name: '__complete',

@@ -1,14 +1,12 @@
 import { Command, type Option } from 'commander'
 import { arrayAt, type JsonObject, scalarText, stringAt, valueAt } from '../lib/json.ts'
-import { type CommandContext, runs } from './command/command-module.ts'
 import { type ApiResource, collectionPath, objectPath } from './discovery/api-resource.ts'
 import { openCatalogue } from './discovery/catalogue.ts'
-import { readKubeconfigFiles } from './kubeconfig/kubeconfig-files.ts'
-import { entryNames, type ListName, merged } from './kubeconfig/merged.ts'
 import { FORMATS } from './output/output-format.ts'
-import { objectsOf } from './selection/list-pages.ts'
+import { type CommandContext, type Run, runs } from './session/command-module.ts'
+import { entryNames, type ListName, merged, readKubeconfigFiles } from './session/kubeconfig.ts'
+import { objectsOf } from './session/list-pages.ts'
 import { openSession } from './session/open-session.ts'
-import type { ExitCode } from './usage/exit-code.ts'
 import { addGlobalFlags, type GlobalFlags } from './usage/global-flags.ts'
 
 /** The verbs of requests. */
@@ -58,11 +56,7 @@ export function define(command: Command, context: CommandContext): void {
   runs(command, context, complete)
 }
 
-async function complete(
-  words: readonly string[],
-  _flags: object,
-  context: CommandContext,
-): Promise<ExitCode> {
+const complete: Run<object> = async (words, _flags, context) => {
   const flags = globalsOf(words)
   const { host } = context
   const opened = { session: undefined as ReturnType<typeof openSession> | undefined }

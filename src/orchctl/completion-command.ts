@@ -1,8 +1,8 @@
 import type { Command } from 'commander'
 import { nearest } from '../lib/nearest.ts'
 import { quote } from '../lib/quote.ts'
-import { type CommandContext, runs } from './command/command-module.ts'
-import { type ExitCode, usageError } from './usage/exit-code.ts'
+import { type CommandContext, type Run, runs } from './session/command-module.ts'
+import { usageError } from './usage/exit-code.ts'
 
 const BASH = `# Completion of orchctl for bash.
 _orchctl() {
@@ -79,11 +79,7 @@ export function define(command: Command, context: CommandContext): void {
   runs(command, context, completion)
 }
 
-function completion(
-  [shell = '']: readonly string[],
-  _flags: object,
-  context: CommandContext,
-): Promise<ExitCode> {
+const completion: Run<object> = ([shell = ''], _flags, context) => {
   const script = SCRIPTS.get(shell)
   if (script === undefined) {
     const meant = nearest(shell, SCRIPTS.keys())

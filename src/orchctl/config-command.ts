@@ -12,18 +12,21 @@ import {
   stringAt,
 } from '../lib/json.ts'
 import { quote } from '../lib/quote.ts'
-import { type CommandContext, runs } from './command/command-module.ts'
-import {
-  type KubeconfigFile,
-  newKubeconfigPath,
-  readKubeconfigFiles,
-} from './kubeconfig/kubeconfig-files.ts'
-import { entryNames, entryOf, LISTS, merged } from './kubeconfig/merged.ts'
-import { documentText, jsonText } from './output/documents.ts'
-import { outputFormat } from './output/output-format.ts'
+import { jsonText, printDocument } from './output/documents.ts'
+import { formatAmong, outputFormat } from './output/output-format.ts'
 import { columns } from './output/server-table.ts'
 import { oneLine } from './output/terminal-text.ts'
-import { type ExitCode, usageError } from './usage/exit-code.ts'
+import { type CommandContext, type Run, runs } from './session/command-module.ts'
+import {
+  entryNames,
+  entryOf,
+  type KubeconfigFile,
+  LISTS,
+  merged,
+  newKubeconfigPath,
+  readKubeconfigFiles,
+} from './session/kubeconfig.ts'
+import { usageError } from './usage/exit-code.ts'
 
 const SECRETS: ReadonlySet<string> = new Set([
   'token',
@@ -76,19 +79,13 @@ interface ViewFlags {
 }
 
 /** `orchctl config view`. */
-async function view(
-  _args: readonly string[],
-  { minify = false, raw = false, output }: ViewFlags,
-  context: CommandContext,
-): Promise<ExitCode> {
+const view: Run<ViewFlags> = async (_args, { minify = false, raw = false, output }, context) => {
   const format = await outputFormat(output)
   if (format.type === 'table') throw usageError(`-o ${quote(output)}: write yaml or json`)
   const config = await mergedKubeconfig(context)
   const { context: wanted = stringAt(config, 'current-context') } = context.globals()
   const chosen = minify ? minified(config, wanted) : config
-  const isTerminal = context.host.stdout.isTTY === true
-  const document = raw ? chosen : (redacted(chosen) as JsonObject)
-  context.print(await documentText(format, document, { isTerminal }))
+  await printDocument(format, raw ? chosen : (redacted(chosen) as JsonObject), context)
   return 0
 }
 
@@ -123,11 +120,7 @@ function minified(config: JsonObject, name: string): JsonObject {
 }
 
 /** `orchctl config use-context NAME`. */
-async function useContext(
-  [name = '']: readonly string[],
-  _flags: object,
-  context: CommandContext,
-): Promise<ExitCode> {
+const useContext: Run<object> = async ([name = ''], _flags, context) => {
   const files = await filesOf(context)
   if (!entryNames(merged(files), 'contexts').includes(name)) throw noContext(name)
   const holder = files.find(({ value }) => stringAt(value, 'current-context') !== '') ?? files[0]
@@ -145,11 +138,7 @@ interface SetFlags {
 }
 
 /** `orchctl config set-context NAME|--current [--cluster=] [--user=] [--namespace=]`. */
-async function setContext(
-  [given]: readonly string[],
-  { current = false, cluster, user }: SetFlags,
-  context: CommandContext,
-): Promise<ExitCode> {
+const setContext: Run<SetFlags> = async ([given], { current = false, cluster, user }, context) => {
   const files = await filesOf(context)
   const name = current ? stringAt(merged(files), 'current-context') : (given ?? '')
   if (name === '' || (current && given !== undefined)) {
@@ -206,16 +195,11 @@ async function write(path: string, document: Document): Promise<void> {
 
 /** The kubeconfig that the flags and the environment name, all files in one. */
 async function mergedKubeconfig(context: CommandContext) {
-  const where = { flag: context.globals().kubeconfig, env: context.host.env }
-  return merged(await readKubeconfigFiles(where))
+  return merged(await filesOf(context))
 }
 
 /** `orchctl config current-context`. */
-async function currentContext(
-  _args: readonly string[],
-  _flags: object,
-  context: CommandContext,
-): Promise<ExitCode> {
+const currentContext: Run<object> = async (_args, _flags, context) => {
   const name = stringAt(await mergedKubeconfig(context), 'current-context')
   if (name === '') {
     throw new NodeProxyError('NP_ORCHCTL_KUBECONFIG', 'the kubeconfig has no current context', {
@@ -232,32 +216,22 @@ interface ListFlags {
 }
 
 /** `orchctl config get-contexts`. */
-async function getContexts(
-  [wanted]: readonly string[],
-  { output, headers }: ListFlags,
-  context: CommandContext,
-): Promise<ExitCode> {
+const getContexts: Run<ListFlags> = async ([wanted], { output, headers }, context) => {
   const config = await mergedKubeconfig(context)
   const all = [...entryNames(config, 'contexts')].sort()
   if (wanted !== undefined && !all.includes(wanted)) throw noContext(wanted)
   const names = wanted === undefined ? all : [wanted]
   const current = stringAt(config, 'current-context')
+  const format = formatAmong(output, 'name', 'json')
   const contexts = names.map((name) => {
     const entry = entryOf(config, 'contexts', name) ?? {}
     const { cluster = '', user = '', namespace = '' } = entry
     return { name, cluster, user, namespace, current: name === current }
   })
-  switch (output) {
-    case 'name':
-      context.print(names.map((name) => `${oneLine(name)}\n`).join(''))
-      return 0
-    case 'json':
-      context.print(jsonText(contexts, { isTerminal: true }))
-      return 0
-    case undefined:
-      break
-    default:
-      throw usageError(`-o ${quote(output)} is no output format`, 'write name or json')
+  if (format === 'name' || format === 'json') {
+    const lines = names.map((name) => `${oneLine(name)}\n`).join('')
+    context.print(format === 'name' ? lines : jsonText(contexts, { isTerminal: true }))
+    return 0
   }
   const rows = contexts.map((one) => [
     one.current ? '*' : '',
@@ -270,11 +244,7 @@ async function getContexts(
 
 /** The error for a context that no file has. */
 function noContext(name: string): NodeProxyError {
-  return new NodeProxyError(
-    'NP_ORCHCTL_KUBECONFIG',
-    `the kubeconfig has no context ${quote(name)}`,
-    {
-      hint: 'orchctl config get-contexts lists all',
-    },
-  )
+  const message = `the kubeconfig has no context ${quote(name)}`
+  const hint = 'orchctl config get-contexts lists all'
+  return new NodeProxyError('NP_ORCHCTL_KUBECONFIG', message, { hint })
 }

@@ -4,20 +4,20 @@ import { parseDuration } from '../lib/duration.ts'
 import { type JsonObject, stringAt } from '../lib/json.ts'
 import { quote } from '../lib/quote.ts'
 import { type FileFlags, readManifests } from '../manifests/manifests.ts'
-import { type CommandContext, runs } from './command/command-module.ts'
-import {
-  type ApiResource,
-  collectionPath,
-  objectPath,
-  qualifiedKind,
-} from './discovery/api-resource.ts'
+import { qualifiedKind } from './discovery/api-resource.ts'
 import { openCatalogue } from './discovery/catalogue.ts'
+import {
+  type Selected,
+  type SelectedPath,
+  selectedBy,
+  selectedPaths,
+} from './discovery/selected.ts'
 import { outputFormat } from './output/output-format.ts'
 import { oneLine } from './output/terminal-text.ts'
-import { listObjects, namespaceOf, type ScopeFlags, selectorQuery } from './selection/list-pages.ts'
-import { selectedBy } from './selection/selected.ts'
 import type { Api } from './session/api.ts'
 import { failureError } from './session/call-failure.ts'
+import { type CommandContext, type Run, runs } from './session/command-module.ts'
+import type { ScopeFlags } from './session/list-pages.ts'
 import { type ExitCode, usageError } from './usage/exit-code.ts'
 import { manifestTarget } from './writing/manifest-target.ts'
 import { addFileFlags, dryRunSuffix } from './writing/write-flags.ts'
@@ -35,21 +35,10 @@ const MAX_DELAY_MS = 1_000
 export function define(command: Command, context: CommandContext): void {
   command.argument('[operands...]', 'TYPE NAME..., TYPE/NAME ..., or TYPE with -l or --all')
   addDeleteFlags(addFileFlags(command))
-  runs<DeleteFlags>(command, context, remove)
+  runs(command, context, remove)
 }
 
-/** An object that is to be deleted. */
-interface Doomed {
-  readonly resource: ApiResource
-  readonly name: string
-  readonly path: string
-}
-
-async function remove(
-  args: readonly string[],
-  flags: DeleteFlags,
-  context: CommandContext,
-): Promise<ExitCode> {
+const remove: Run<DeleteFlags> = async (args, flags, context) => {
   const format = await outputFormat(flags.output)
   if (format.type !== 'table' && format.type !== 'name') throw usageError('-o: only name')
   const timeoutMs = timeoutOf(flags)
@@ -57,7 +46,7 @@ async function remove(
     ? ofOperands(args, flags, context)
     : ofFiles(args, flags, context))
   let code: ExitCode = 0
-  const started: (Doomed & { readonly uid: string })[] = []
+  const started: (SelectedPath & { readonly uid: string })[] = []
   for (const object of objects) {
     const uid = await removeOne(object, { flags, context, isName: format.type === 'name' })
     if (uid === undefined) code = 1
@@ -84,7 +73,7 @@ interface Removing {
 
 /** @returns the UID to wait for; empty: nothing to wait for; undefined: it failed, which is reported */
 async function removeOne(
-  { resource, name, path }: Doomed,
+  { resource, name, path }: SelectedPath,
   { flags, context, isName }: Removing,
 ): Promise<string | undefined> {
   const { api } = await context.session()
@@ -111,38 +100,33 @@ async function ofOperands(
   args: readonly string[],
   flags: DeleteFlags,
   context: CommandContext,
-): Promise<readonly Doomed[]> {
-  const session = await context.session()
+): Promise<readonly SelectedPath[]> {
   const selected = await selectedBy(args, await openCatalogue(context))
-  const isSelective = flags.selector !== undefined || flags.fieldSelector !== undefined
-  const found: Doomed[] = []
-  for (const { resource, name } of selected) {
-    if (name !== undefined) {
-      if (isSelective || flags.all === true) throw usageError('names do not go with -l or --all')
-      if (flags.allNamespaces === true) throw usageError('names do not go with -A')
-      found.push({ resource, name, path: objectPath(resource, session.namespace, name) })
-      continue
-    }
-    if (!isSelective && flags.all !== true) {
-      throw usageError(
-        `${quote(resource.plural)} without a name would delete all of them`,
-        'name objects, or give -l SELECTOR or --all',
-      )
-    }
-    const path = collectionPath(resource, namespaceOf(session, flags))
-    for (const object of await listObjects(session.api, { path, query: selectorQuery(flags) })) {
-      const [own, inside] = ['name', 'namespace'].map((key) => stringAt(object, 'metadata', key))
-      found.push({ resource, name: own ?? '', path: objectPath(resource, inside, own ?? '') })
-    }
+  for (const one of selected) checkOperand(one, flags)
+  const paths = await Promise.all(selected.map((one) => selectedPaths(one, flags, context)))
+  return paths.flat()
+}
+
+/** @throws NP_ORCHCTL_USAGE where flags select beside a name, or nothing selects at all */
+function checkOperand({ resource, name }: Selected, flags: DeleteFlags): void {
+  const { all, allNamespaces, selector, fieldSelector } = flags
+  const isSelective = selector !== undefined || fieldSelector !== undefined || all === true
+  if (name === undefined) {
+    if (isSelective) return
+    throw usageError(
+      `${quote(resource.plural)} without a name would delete all of them`,
+      'name objects, or give -l SELECTOR or --all',
+    )
   }
-  return found
+  if (isSelective) throw usageError('names do not go with -l or --all')
+  if (allNamespaces === true) throw usageError('names do not go with -A')
 }
 
 async function ofFiles(
   args: readonly string[],
   flags: DeleteFlags,
   context: CommandContext,
-): Promise<readonly Doomed[]> {
+): Promise<readonly SelectedPath[]> {
   if (args.length > 0) throw usageError('-f does not go with operands')
   const manifests = await readManifests(flags, context.host.stdin)
   const catalogue = await openCatalogue(context)

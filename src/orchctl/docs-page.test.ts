@@ -1,8 +1,8 @@
 import { readFileSync } from 'node:fs'
 import { Command } from 'commander'
 import { expect, test } from 'vitest'
-import type { CommandContext } from './command/command-module.ts'
 import { COMMANDS } from './commands.ts'
+import type { CommandContext } from './session/command-module.ts'
 
 const page = readFileSync(new URL('../../docs/operate/orchctl.md', import.meta.url), 'utf8')
 

@@ -9,25 +9,24 @@ import {
   isJsonObject,
   type Json,
   type JsonObject,
+  mergePatch,
   objectAt,
   ownValue,
   setOwn,
   stringAt,
   without,
 } from '../lib/json.ts'
-import { mergePatch } from '../lib/merge-patch.ts'
 import { quote } from '../lib/quote.ts'
 import { parseManifests } from '../manifests/manifests.ts'
-import { type CommandContext, runs } from './command/command-module.ts'
 import { objectPath } from './discovery/api-resource.ts'
 import { openCatalogue } from './discovery/catalogue.ts'
+import { selectedObject } from './discovery/selected.ts'
 import { withoutManagedFields, yamlText } from './output/documents.ts'
 import { oneLine } from './output/terminal-text.ts'
-import { selectedObject } from './selection/selected.ts'
 import { type CallFailure, failureError } from './session/call-failure.ts'
+import { type CommandContext, type Run, runs } from './session/command-module.ts'
 import type { ExitCode } from './usage/exit-code.ts'
-import { showWritten } from './writing/show-written.ts'
-import { FIELD_MANAGER } from './writing/write-flags.ts'
+import { FIELD_MANAGER, showWritten } from './writing/write-flags.ts'
 
 /** `orchctl edit`. */
 export function define(command: Command, context: CommandContext): void {
@@ -35,7 +34,7 @@ export function define(command: Command, context: CommandContext): void {
     .argument('[operands...]', 'TYPE NAME, or TYPE/NAME')
     .option('-o, --output <format>', 'the result as json|yaml|name')
     .addHelpText('after', '\nThe editor: $ORCH_EDITOR, $KUBE_EDITOR, $VISUAL, $EDITOR, else vi.')
-  runs<{ readonly output?: string }>(command, context, edit)
+  runs(command, context, edit)
 }
 
 const MAX_ROUNDS = 50
@@ -50,11 +49,7 @@ interface Round {
   readonly problems: readonly string[]
 }
 
-async function edit(
-  args: readonly string[],
-  flags: { readonly output?: string },
-  context: CommandContext,
-): Promise<ExitCode> {
+const edit: Run<{ readonly output?: string }> = async (args, flags, context) => {
   const { resource, name } = await selectedObject(args, await openCatalogue(context))
   const { api, namespace } = await context.session()
   const path = objectPath(resource, namespace, name)

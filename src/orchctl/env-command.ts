@@ -2,14 +2,15 @@ import type { Command } from 'commander'
 import { quote } from '../lib/quote.ts'
 import { yieldToEventLoop } from '../lib/yield-to-event-loop.ts'
 import { API_SERVICE_NAMESPACE, podEnvironment } from '../resources/pod-environment.ts'
-import { type CommandContext, runs } from './command/command-module.ts'
-import { collectionPath, objectPath } from './discovery/api-resource.ts'
+import { collectionPath } from './discovery/api-resource.ts'
 import { openCatalogue } from './discovery/catalogue.ts'
+import { podOf } from './discovery/pods-of.ts'
 import { jsonText } from './output/documents.ts'
+import { formatAmong } from './output/output-format.ts'
 import { oneLine } from './output/terminal-text.ts'
-import { listObjects } from './selection/list-pages.ts'
-import { selectedObject } from './selection/selected.ts'
-import { type ExitCode, usageError } from './usage/exit-code.ts'
+import { type CommandContext, type Run, runs } from './session/command-module.ts'
+import { listObjects } from './session/list-pages.ts'
+import { usageError } from './usage/exit-code.ts'
 
 const ABOUT = `
 A container gets these variables when it starts. Services that were created or changed
@@ -22,26 +23,16 @@ export function define(command: Command, context: CommandContext): void {
     .argument('<pod...>', 'pod/NAME')
     .option('-o, --output <format>', 'json')
     .addHelpText('after', ABOUT)
-  runs<{ readonly output?: string }>(command, context, environment)
+  runs(command, context, environment)
 }
 
-async function environment(
-  args: readonly string[],
-  { output }: { readonly output?: string },
-  context: CommandContext,
-): Promise<ExitCode> {
-  if (output !== undefined && output !== 'json') {
-    throw usageError(`-o ${quote(output)} is no output format`, 'write json')
-  }
-  const catalogue = await openCatalogue(context)
-  const words = args.length === 1 && !args[0]?.includes('/') ? ['pods', ...args] : args
-  const { resource, name } = await selectedObject(words, catalogue)
-  if (resource.kind !== 'Pod' || resource.group !== '') {
-    throw usageError(`${quote(resource.kind)} has no environment`, 'write env pod/NAME')
-  }
+const environment: Run<{ readonly output?: string }> = async (args, { output }, context) => {
+  formatAmong(output, 'json')
+  const pod = await podOf(args, context, (kind) =>
+    usageError(`${quote(kind)} has no environment`, 'write env pod/NAME'),
+  )
   const { api, namespace } = await context.session()
-  const services = await catalogue.named('services')
-  const pod = await api.send({ path: objectPath(resource, namespace, name) })
+  const services = await (await openCatalogue(context)).named('services')
   const namespaces = [...new Set([namespace, API_SERVICE_NAMESPACE])]
   const lists = await Promise.all(
     namespaces.map((one) => listObjects(api, { path: collectionPath(services, one) })),

@@ -6,12 +6,11 @@ import {
   createRemoteCommand,
   type RemoteCommand,
 } from '../streams/remote-command/command-client.ts'
-import { type CommandContext, runs } from './command/command-module.ts'
-import { openStream } from './pods/open-stream.ts'
-import { podPath, podsOf } from './pods/pods-of.ts'
-import { writeBytes } from './pods/write-bytes.ts'
-import { type ExitCode, usageError } from './usage/exit-code.ts'
-import type { Host, OutputStream, Terminal } from './usage/host.ts'
+import { podPath, podsOf } from './discovery/pods-of.ts'
+import { type CommandContext, type Run, runs } from './session/command-module.ts'
+import { openStream } from './session/open-stream.ts'
+import { usageError } from './usage/exit-code.ts'
+import { type Host, type OutputStream, type Terminal, writeBytes } from './usage/host.ts'
 
 const ABOUT = `
 Ends with the exit code of the command. What the command prints reaches the terminal as it is.
@@ -39,14 +38,10 @@ export function define(command: Command, context: CommandContext): void {
     .option('-i, --stdin', 'pass standard input on')
     .option('-t, --tty', 'give the command a terminal')
     .addHelpText('after', ABOUT)
-  runs<ExecFlags>(command, context, exec)
+  runs(command, context, exec)
 }
 
-async function exec(
-  [operand = '', ...words]: readonly string[],
-  flags: ExecFlags,
-  context: CommandContext,
-): Promise<ExitCode> {
+const exec: Run<ExecFlags> = async ([operand = '', ...words], flags, context) => {
   if (words.length === 0) throw usageError('a command is missing', 'write exec POD -- COMMAND')
   const { host } = context
   const hasTerminal = flags.tty === true && host.terminal !== undefined

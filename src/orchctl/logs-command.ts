@@ -5,13 +5,13 @@ import { parseDuration } from '../lib/duration.ts'
 import { NodeProxyError } from '../lib/error.ts'
 import { arrayAt, type JsonObject, stringAt } from '../lib/json.ts'
 import { quote } from '../lib/quote.ts'
-import { type CommandContext, runs } from './command/command-module.ts'
 import { openCatalogue } from './discovery/catalogue.ts'
+import { podPath, podsBySelector, podsOf } from './discovery/pods-of.ts'
 import { escaped } from './output/terminal-text.ts'
-import { podPath, podsBySelector, podsOf } from './pods/pods-of.ts'
-import { writeBytes } from './pods/write-bytes.ts'
 import { failureError } from './session/call-failure.ts'
+import { type CommandContext, type Run, runs } from './session/command-module.ts'
 import { type ExitCode, usageError } from './usage/exit-code.ts'
+import { writeBytes } from './usage/host.ts'
 
 /** The most characters of a line that are printed at once; longer lines are printed in parts. */
 const MAX_LINE = 1 << 20
@@ -48,14 +48,10 @@ export function define(command: Command, context: CommandContext): void {
   command.argument('[operands...]', 'POD [CONTAINER], or TYPE/NAME of what selects Pods')
   addLogsFlags(command)
   command.addHelpText('after', ABOUT)
-  runs<LogsFlags>(command, context, logs)
+  runs(command, context, logs)
 }
 
-async function logs(
-  args: readonly string[],
-  flags: LogsFlags,
-  context: CommandContext,
-): Promise<ExitCode> {
+const logs: Run<LogsFlags> = async (args, flags, context) => {
   const [operand, named, ...rest] = args
   if (rest.length > 0 || (operand === undefined) === (flags.selector === undefined)) {
     throw usageError('name one Pod, or give --selector', 'write logs POD, or logs -l app=web')
@@ -71,7 +67,7 @@ async function logs(
       'give a higher number, or a narrower selector',
     )
   }
-  const print = (source: Source) => printLog({ ...source, query }, context)
+  const print = (source: Source) => printLog(source, query, context)
   if (flags.follow === true) {
     const codes = await Promise.all(sources.map(print))
     return Math.max(0, ...codes)
@@ -207,17 +203,10 @@ function time(text: string): string {
   throw usageError(`--since-time ${quote(text)} is no time`, 'write 2026-01-31T10:00:00Z')
 }
 
-interface PrintedLog {
-  readonly path: string
-  readonly container: string
-  readonly query: Query
-  /** Before each line; empty: nothing. */
-  readonly prefix: string
-}
-
 /** Prints a log; a refusal is reported. */
 async function printLog(
-  { path, container, query, prefix }: PrintedLog,
+  { path, container, prefix }: Source,
+  query: Query,
   context: CommandContext,
 ): Promise<ExitCode> {
   const { host } = context

@@ -1,5 +1,5 @@
 import type { ReadStream, WriteStream } from 'node:tty'
-import { packageVersion } from '../lib/package-version.ts'
+import { packageVersion } from '../lib/process.ts'
 import { runOrchctl } from './program.ts'
 import type { Terminal } from './usage/host.ts'
 

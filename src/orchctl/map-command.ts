@@ -9,15 +9,13 @@ import {
   stringAt,
 } from '../lib/json.ts'
 import { quote } from '../lib/quote.ts'
-import { type CommandContext, runs } from './command/command-module.ts'
-import { collectionPath, objectPath } from './discovery/api-resource.ts'
 import { openCatalogue } from './discovery/catalogue.ts'
-import { listObjects, namespaceOf, type ScopeFlags, selectorQuery } from './selection/list-pages.ts'
-import { selectedBy } from './selection/selected.ts'
+import { selectedBy, selectedPaths } from './discovery/selected.ts'
 import { failureError } from './session/call-failure.ts'
+import { type CommandContext, type CommandModule, runs } from './session/command-module.ts'
+import type { ScopeFlags } from './session/list-pages.ts'
 import { type ExitCode, usageError } from './usage/exit-code.ts'
-import { showWritten } from './writing/show-written.ts'
-import { addWriteFlags, type WriteFlags, writeQuery } from './writing/write-flags.ts'
+import { addWriteFlags, showWritten, type WriteFlags, writeQuery } from './writing/write-flags.ts'
 
 interface MapFlags extends ScopeFlags, WriteFlags {
   readonly overwrite?: boolean
@@ -25,14 +23,24 @@ interface MapFlags extends ScopeFlags, WriteFlags {
 }
 
 /** Which map of the metadata a command changes. */
-export interface MapKind {
+interface MapKind {
   readonly field: 'labels' | 'annotations'
   /** The word of the report: `labeled`. */
   readonly done: string
 }
 
-/** Defines `orchctl label` or `orchctl annotate`. */
-export function defineMapCommand(command: Command, context: CommandContext, kind: MapKind): void {
+/** `orchctl label`. */
+export const label: CommandModule = {
+  define: (command, context) => defineFor(command, context, { field: 'labels', done: 'labeled' }),
+}
+
+/** `orchctl annotate`. */
+export const annotate: CommandModule = {
+  define: (command, context) =>
+    defineFor(command, context, { field: 'annotations', done: 'annotated' }),
+}
+
+function defineFor(command: Command, context: CommandContext, kind: MapKind): void {
   command
     .argument('[operands...]', 'TYPE NAME... or TYPE/NAME ..., then KEY=VALUE ... and KEY- ...')
     .option('--overwrite', 'also where the key has another value')
@@ -57,9 +65,16 @@ async function change(
   if (changes.set.size + changes.removed.size === 0) {
     throw usageError('a change is missing', 'write KEY=VALUE, or KEY- to remove it')
   }
+  const selected = await selectedBy(names, await openCatalogue(context))
+  const isSelective = flags.all === true || flags.selector !== undefined
+  if (!isSelective && selected.some(({ name }) => name === undefined)) {
+    throw usageError('no object is named', 'name objects, or give -l SELECTOR or --all')
+  }
   let code: ExitCode = 0
-  for (const path of await pathsOf(names, flags, context)) {
-    if (!(await changeOne(path, { flags, changes, context, kind }))) code = 1
+  for (const one of selected) {
+    for (const { path } of await selectedPaths(one, flags, context)) {
+      if (!(await changeOne(path, { flags, changes, context, kind }))) code = 1
+    }
   }
   return code
 }
@@ -111,33 +126,6 @@ async function changeOne(
 
 function versionOf(object: JsonObject): string {
   return stringAt(object, 'metadata', 'resourceVersion')
-}
-
-async function pathsOf(
-  names: readonly string[],
-  flags: MapFlags,
-  context: CommandContext,
-): Promise<readonly string[]> {
-  const session = await context.session()
-  const paths: string[] = []
-  for (const { resource, name } of await selectedBy(names, await openCatalogue(context))) {
-    if (name !== undefined) {
-      paths.push(objectPath(resource, session.namespace, name))
-      continue
-    }
-    if (flags.all !== true && flags.selector === undefined) {
-      throw usageError('no object is named', 'name objects, or give -l SELECTOR or --all')
-    }
-    const path = collectionPath(resource, namespaceOf(session, flags))
-    const objects = await listObjects(session.api, { path, query: selectorQuery(flags) })
-    for (const object of objects) {
-      const [own = '', inside] = ['name', 'namespace'].map((key) =>
-        stringAt(object, 'metadata', key),
-      )
-      paths.push(objectPath(resource, inside, own))
-    }
-  }
-  return paths
 }
 
 /** `key=value` and `key-` of a command line. */

@@ -1,7 +1,6 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import type { JsonObject } from '../lib/json.ts'
-import { mergePatch } from '../lib/merge-patch.ts'
+import { type JsonObject, mergePatch } from '../lib/json.ts'
 import { isContradiction, mergeDifference } from './edit-command.ts'
 
 const leaf = fc.oneof(fc.integer(), fc.string(), fc.boolean(), fc.array(fc.integer()))

@@ -2,12 +2,12 @@ import type { Command } from 'commander'
 import { NodeProxyError } from '../lib/error.ts'
 import { stringAt, valueAt } from '../lib/json.ts'
 import { quote } from '../lib/quote.ts'
-import { type CommandContext, runs } from './command/command-module.ts'
 import { objectPath, qualifiedKind, qualifiedName } from './discovery/api-resource.ts'
 import { openCatalogue } from './discovery/catalogue.ts'
+import { type Selected, selectedBy } from './discovery/selected.ts'
 import { oneLine } from './output/terminal-text.ts'
-import { type Selected, selectedBy } from './selection/selected.ts'
 import { failureError } from './session/call-failure.ts'
+import { type CommandContext, type Run, runs } from './session/command-module.ts'
 import { type ExitCode, usageError } from './usage/exit-code.ts'
 import { addWriteFlags, dryRunSuffix, type WriteFlags, writeQuery } from './writing/write-flags.ts'
 
@@ -23,14 +23,10 @@ export function define(command: Command, context: CommandContext): void {
     .requiredOption('--replicas <count>', 'the wanted number of Pods')
     .option('--current-replicas <count>', 'scale only if this is the present number')
   addWriteFlags(command)
-  runs<ScaleFlags>(command, context, scale)
+  runs(command, context, scale)
 }
 
-async function scale(
-  args: readonly string[],
-  flags: ScaleFlags,
-  context: CommandContext,
-): Promise<ExitCode> {
+const scale: Run<ScaleFlags> = async (args, flags, context) => {
   const replicas = countOf(flags.replicas, '--replicas')
   const expected =
     flags.currentReplicas === undefined

@@ -1,4 +1,4 @@
-import type { DnsSettings } from '../dns/dns-settings.ts'
+import type { DnsSettings } from '../dns/dns-fields.ts'
 import type { SocketAddress } from '../settings/network-types.ts'
 
 /** What an operator decides about orch-dns. */

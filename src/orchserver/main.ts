@@ -1,5 +1,5 @@
 import { flushCompileCache } from 'node:module'
-import { packageVersion } from '../lib/package-version.ts'
+import { packageVersion } from '../lib/process.ts'
 import { runProgram } from './command/program.ts'
 
 process.exitCode = await runProgram(process.argv.slice(2), {

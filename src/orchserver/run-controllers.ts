@@ -12,9 +12,8 @@ import {
   type RunnerObserver,
 } from '../controllers/runner/observer.ts'
 import { type Leadership, Runner } from '../controllers/runner/runner.ts'
-import type { Clock } from '../lib/clock.ts'
+import { type Clock, sleep } from '../lib/clock.ts'
 import { systemRandom } from '../lib/random.ts'
-import { sleep } from '../lib/sleep.ts'
 import type { Election } from '../storage/election.ts'
 import type { Logger } from '../telemetry/logger.ts'
 import { createFailureLog } from './system/failure-log.ts'

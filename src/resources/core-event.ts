@@ -1,5 +1,5 @@
+import { timestamp } from '../lib/clock.ts'
 import type { JsonObject } from '../lib/json.ts'
-import { timestamp } from '../lib/timestamp.ts'
 
 /** The object that an Event is about. */
 export interface ObjectReference {

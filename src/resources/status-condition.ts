@@ -1,5 +1,5 @@
+import { timestamp } from '../lib/clock.ts'
 import { arrayAt, type Json, type JsonObject, stringAt } from '../lib/json.ts'
-import { timestamp } from '../lib/timestamp.ts'
 
 /** One of `status.conditions`; a text that is absent in the object is empty here. */
 export interface StatusCondition {

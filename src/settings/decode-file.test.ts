@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { describeFault } from '../lib/yaml/located.ts'
+import { describeFault } from '../lib/yaml.ts'
 import { decodeFile } from './decode-file.ts'
 import { SERVER_TABLE } from './testing/server.ts'
 

@@ -1,4 +1,4 @@
-import type { LocatedValue } from '../lib/yaml/located.ts'
+import type { LocatedValue } from '../lib/yaml.ts'
 
 const MAX_ITEMS = 1_000
 

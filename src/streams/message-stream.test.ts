@@ -4,8 +4,13 @@ import { duplexPair } from 'node:stream'
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { FakeClock } from '../lib/testing/fake-clock.ts'
-import { createMessageStream, WebSocketFrameReader } from './message-stream.ts'
-import { closePayload, OPCODE, webSocketFrame } from './websocket-frame.ts'
+import {
+  closePayload,
+  createMessageStream,
+  OPCODE,
+  WebSocketFrameReader,
+  webSocketFrame,
+} from './message-stream.ts'
 import { acceptHandshake, acceptKey } from './websocket-handshake.ts'
 
 const MASK = Buffer.from([1, 2, 3, 4])

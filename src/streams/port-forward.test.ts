@@ -5,9 +5,8 @@ import { buffer, text } from 'node:stream/consumers'
 import { expect, onTestFinished, test } from 'vitest'
 import { systemClock } from '../lib/clock.ts'
 import { FakeClock } from '../lib/testing/fake-clock.ts'
-import { createForwardingClient } from './forwarding-client.ts'
 import { StreamRefusal } from './node-streams.ts'
-import { type ForwardingOptions, serveForwarding } from './serve-forwarding.ts'
+import { createForwardingClient, type ForwardingOptions, serveForwarding } from './port-forward.ts'
 import { createSpdySession } from './spdy/spdy-session.ts'
 
 function forwarded(dial: ForwardingOptions['connect']) {

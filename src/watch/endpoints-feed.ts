@@ -1,16 +1,18 @@
 import type { ApiOperation } from '../client/http/api-failures.ts'
+import { createBackoff } from '../client/http/backoff.ts'
 import {
   discoverEndpointsApi,
   ENDPOINTS_PATHS,
   type EndpointsApi,
 } from '../client/http/discovery.ts'
 import { type ApiFailure, statusFailure } from '../client/http/failure.ts'
-import { createBackoff } from '../client/reflector/backoff.ts'
 import type { Reflector } from '../client/reflector/reflector.ts'
 import { DEFAULT_TIMING } from '../client/reflector/reflector-context.ts'
 import type { ReflectorState } from '../client/reflector/reflector-state.ts'
 import type { ClusterEvent } from '../cluster/cluster-store.ts'
 import { sleep } from '../lib/sleep.ts'
+import type { ClusterEvent } from '../cluster/cluster-event.ts'
+import { sleep } from '../lib/clock.ts'
 import { decodeEndpointSlice } from '../resources/endpoint-slice.ts'
 import { decodeEndpoints } from '../resources/endpoints.ts'
 import type { EndpointSource } from '../resources/types.ts'

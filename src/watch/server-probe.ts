@@ -4,8 +4,7 @@ import { createDeadline } from '../client/http/deadline.ts'
 import type { ApiFailure, ApiResult } from '../client/http/failure.ts'
 import { timeoutFailure } from '../client/http/network-failure.ts'
 import type { ReflectorState } from '../client/reflector/reflector-state.ts'
-import type { Clock } from '../lib/clock.ts'
-import { sleep } from '../lib/sleep.ts'
+import { type Clock, sleep } from '../lib/clock.ts'
 
 /** What the probe works with. */
 export interface ServerProbeOptions {

@@ -1,5 +1,4 @@
-import type { Clock } from '../../lib/clock.ts'
-import { timestamp } from '../../lib/timestamp.ts'
+import { type Clock, timestamp } from '../../lib/clock.ts'
 import type { ApiRequest } from '../request/api-request.ts'
 import { forbiddenValue, invalidValue, requiredValue, tooLongValue } from '../status/causes.ts'
 import { type StatusCause, StatusError } from '../status/status.ts'

@@ -1,6 +1,6 @@
+import { timestamp } from '../../lib/clock.ts'
 import { isDeepEqual } from '../../lib/equal.ts'
 import { type Json, objectAt, valueAt } from '../../lib/json.ts'
-import { timestamp } from '../../lib/timestamp.ts'
 import { serviceCidrs } from '../kinds/service-cidr.ts'
 import { StatusError } from '../status/status.ts'
 import type { BackgroundContext } from './background-context.ts'

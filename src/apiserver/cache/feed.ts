@@ -1,6 +1,5 @@
-import type { Clock } from '../../lib/clock.ts'
+import { type Clock, sleep } from '../../lib/clock.ts'
 import { NodeProxyError } from '../../lib/error.ts'
-import { sleep } from '../../lib/sleep.ts'
 import type { RevisionRefusal, Store, StoredEntry, StoreEvent } from '../../storage/store.ts'
 import type { Resource } from '../resource/resource.ts'
 import type { UnreadableObject } from './item.ts'

@@ -11,8 +11,10 @@ import type {
   CommandConnection,
   WantedStreams,
 } from '../../streams/remote-command/command-client.ts'
-import { serveCommandOverSpdy } from '../../streams/remote-command/serve-spdy.ts'
-import { serveCommandOverWebSocket } from '../../streams/remote-command/serve-web-socket.ts'
+import {
+  serveCommandOverSpdy,
+  serveCommandOverWebSocket,
+} from '../../streams/remote-command/serve-command.ts'
 import type { ServerContext } from '../context/server-context.ts'
 import { type HandlerResult, STREAMING, type StreamRequest } from '../request/api-request.ts'
 import { parseFlag } from '../request/list-options.ts'

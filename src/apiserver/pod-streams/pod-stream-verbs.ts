@@ -6,7 +6,7 @@ import {
   PORT_FORWARD,
   serveForwarding,
   TUNNELLED_PORT_FORWARD,
-} from '../../streams/serve-forwarding.ts'
+} from '../../streams/port-forward.ts'
 import { objectReader } from '../cache/object-reader.ts'
 import type { ServerContext } from '../context/server-context.ts'
 import { type HandlerResult, STREAMING, type StreamRequest } from '../request/api-request.ts'

@@ -4,21 +4,23 @@ import { text } from 'node:stream/consumers'
 import { expect, test } from 'vitest'
 import type { IpAddress } from '../../lib/ip.ts'
 import type { JsonObject } from '../../lib/json.ts'
-import { createForwardingClient, type ForwardingClient } from '../../streams/forwarding-client.ts'
 import {
   type CommandOptions,
   type LogOptions,
   type NodeStreams,
   StreamRefusal,
 } from '../../streams/node-streams.ts'
-import { openUpgraded, type UpgradeRefused } from '../../streams/open-upgraded.ts'
-import { openWebSocket } from '../../streams/open-web-socket.ts'
+import { openUpgraded, openWebSocket, type UpgradeRefused } from '../../streams/open-web-socket.ts'
+import {
+  createForwardingClient,
+  type ForwardingClient,
+  TUNNELLED_PORT_FORWARD,
+} from '../../streams/port-forward.ts'
 import { COMMAND_V5 } from '../../streams/remote-command/channels.ts'
 import {
   createRemoteCommand,
   type RemoteCommand,
 } from '../../streams/remote-command/command-client.ts'
-import { TUNNELLED_PORT_FORWARD } from '../../streams/serve-forwarding.ts'
 import { startIdentityApi } from '../testing/identity-api.ts'
 import { PODS } from '../testing/test-api.ts'
 

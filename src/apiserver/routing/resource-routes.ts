@@ -1,5 +1,5 @@
+import { timestamp } from '../../lib/clock.ts'
 import { type JsonObject, stringAt } from '../../lib/json.ts'
-import { timestamp } from '../../lib/timestamp.ts'
 import { validate } from '../../resources/decode.ts'
 import { readDocument } from '../admission/admit.ts'
 import type { Item } from '../cache/item.ts'

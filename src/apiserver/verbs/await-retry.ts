@@ -1,4 +1,4 @@
-import { sleep } from '../../lib/sleep.ts'
+import { sleep } from '../../lib/clock.ts'
 import type { ServerContext } from '../context/server-context.ts'
 import { type ApiRequest, subjectOf } from '../request/api-request.ts'
 import type { StatusError } from '../status/status.ts'

@@ -1,6 +1,6 @@
+import { timestamp } from '../../lib/clock.ts'
 import { type JsonObject, objectAt, stringAt, without } from '../../lib/json.ts'
 import type { Random } from '../../lib/random.ts'
-import { timestamp } from '../../lib/timestamp.ts'
 import type { Compare } from '../../storage/store.ts'
 import { admit, readObject, storedForm } from '../admission/admit.ts'
 import { completeObject } from '../admission/complete.ts'

@@ -1,3 +1,4 @@
+import { timestamp } from '../../lib/clock.ts'
 import {
   arrayAt,
   type JsonObject,
@@ -6,7 +7,6 @@ import {
   stringAt,
   without,
 } from '../../lib/json.ts'
-import { timestamp } from '../../lib/timestamp.ts'
 import { FOREGROUND, ORPHAN } from '../../resources/finalizers.ts'
 import type { Resource } from '../resource/resource.ts'
 import type { DeleteOptions, Propagation } from './delete-options.ts'

@@ -1,5 +1,5 @@
+import { timestamp } from '../../lib/clock.ts'
 import type { JsonObject } from '../../lib/json.ts'
-import { timestamp } from '../../lib/timestamp.ts'
 import type { Operation } from '../../storage/store.ts'
 import type { UnreadableObject } from '../cache/item.ts'
 import type { ServerContext } from '../context/server-context.ts'

@@ -1,5 +1,4 @@
-import { isJsonObject, type Json, type JsonObject, stringAt } from '../../lib/json.ts'
-import { mergePatch } from '../../lib/merge-patch.ts'
+import { isJsonObject, type Json, type JsonObject, mergePatch, stringAt } from '../../lib/json.ts'
 import { checkType } from '../admission/admit.ts'
 import { APPLY_PATCH, isApply } from '../apply/writer.ts'
 import type { ServerContext } from '../context/server-context.ts'

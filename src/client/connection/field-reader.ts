@@ -1,6 +1,5 @@
 import { NodeProxyError } from '../../lib/error.ts'
-import type { JsonRecord } from '../json.ts'
-import { isRecord } from '../json.ts'
+import { isJsonObject, type JsonObject } from '../../lib/json.ts'
 
 /**
  * Reads the fields of one mapping of a kubeconfig. All methods throw NP_CLIENT_KUBECONFIG for a value of the wrong
@@ -25,7 +24,7 @@ export interface FieldReader {
 
 /** `location` is the path of `value` in the file, for messages: `users[0].user`. */
 export function createFieldReader(value: unknown, location: string, file: string): FieldReader {
-  const fields: JsonRecord = isRecord(value) ? value : {}
+  const fields: JsonObject = isJsonObject(value) ? value : {}
 
   function refuse(field: string, why: string, hint?: string): NodeProxyError {
     const path = [location, field].filter((part) => part !== '').join('.')
@@ -40,7 +39,7 @@ export function createFieldReader(value: unknown, location: string, file: string
   }
 
   function open(field: string, found: unknown, at: string): FieldReader {
-    if (!isRecord(found)) throw refuse(field, 'must be a mapping')
+    if (!isJsonObject(found)) throw refuse(field, 'must be a mapping')
     return createFieldReader(found, [location, at].filter((part) => part !== '').join('.'), file)
   }
 

@@ -2,9 +2,8 @@ import type { Document } from 'yaml'
 import type { Clock } from '../../lib/clock.ts'
 import { NodeProxyError, systemCode } from '../../lib/error.ts'
 import { replaceFile } from '../../lib/files.ts'
-import { isRecord } from '../json.ts'
-import type { Credential, CredentialSource } from './credential/credential.ts'
-import { bearer } from './credential/credential.ts'
+import { isJsonObject } from '../../lib/json.ts'
+import { bearer, type Credential, type CredentialSource } from './credential/credential.ts'
 import { checkToken } from './credential/token-file.ts'
 import { kubeconfigValue, readKubeconfigDocument } from './kubeconfig-document.ts'
 
@@ -93,12 +92,12 @@ function locate(
   { file, userName }: KubeconfigEntry,
 ): { readonly index: number; readonly token: string } {
   const value = kubeconfigValue(document, file)
-  const users: unknown = isRecord(value) ? value['users'] : undefined
+  const users: unknown = isJsonObject(value) ? value['users'] : undefined
   const entries: readonly unknown[] = Array.isArray(users) ? users : []
-  const index = entries.findIndex((one) => isRecord(one) && one['name'] === userName)
+  const index = entries.findIndex((one) => isJsonObject(one) && one['name'] === userName)
   const found = entries[index]
-  const user = isRecord(found) ? found['user'] : undefined
-  const token = isRecord(user) ? user['token'] : undefined
+  const user = isJsonObject(found) ? found['user'] : undefined
+  const token = isJsonObject(user) ? user['token'] : undefined
   if (typeof token === 'string') return { index, token: checkToken(token.trim(), 'user.token') }
   const message = `users has no token of ${JSON.stringify(userName)} any more`
   throw new NodeProxyError('NP_CLIENT_KUBECONFIG', message, { object: file })

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { sleep } from '../../lib/sleep.ts'
+import { sleep } from '../../lib/clock.ts'
 import { FakeClock } from '../../lib/testing/fake-clock.ts'
 import { createDeadline } from './deadline.ts'
 

@@ -1,4 +1,4 @@
-import { isRecord } from '../json.ts'
+import { isJsonObject } from '../../lib/json.ts'
 import type { ApiClient } from './api-client.ts'
 import type { ApiFailure, ApiResult } from './failure.ts'
 import { readToEnd } from './list-stream.ts'
@@ -30,8 +30,8 @@ export async function discoverEndpointsApi(
 }
 
 function best(group: unknown): EndpointsApi {
-  const listed = isRecord(group) ? group['versions'] : undefined
-  const versions = Array.isArray(listed) ? listed.filter(isRecord) : []
+  const listed = isJsonObject(group) ? group['versions'] : undefined
+  const versions = Array.isArray(listed) ? listed.filter(isJsonObject) : []
   const has = (api: EndpointsApi): boolean => versions.some((it) => it['groupVersion'] === api)
   return SLICES.find(has) ?? 'v1'
 }

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { printable } from '../printable.ts'
+import { printable } from '../../lib/quote.ts'
 import { failureError, statusFailure } from './failure.ts'
 
 test('statusFailure reads code, reason and message of a Status', () => {

@@ -1,6 +1,6 @@
 import { NodeProxyError } from '../../lib/error.ts'
-import { isRecord } from '../json.ts'
-import { printable } from '../printable.ts'
+import { isJsonObject } from '../../lib/json.ts'
+import { printable } from '../../lib/quote.ts'
 
 /** Why an API request failed: a value, not an exception, because every caller has to expect it. */
 export interface ApiFailure {
@@ -31,7 +31,7 @@ export function localFailure(errorCode: string, reason: string, message: string)
  * status is used.
  */
 export function statusFailure(code: number, body: unknown): ApiFailure {
-  const status = isRecord(body) && body['kind'] === 'Status' ? body : {}
+  const status = isJsonObject(body) && body['kind'] === 'Status' ? body : {}
   const reason = typeof status['reason'] === 'string' ? printable(status['reason']) : ''
   const message = typeof status['message'] === 'string' ? printable(status['message']) : ''
   const stated = typeof status['code'] === 'number' ? status['code'] : 0
@@ -66,6 +66,6 @@ export function failureError(failure: ApiFailure, object: string): NodeProxyErro
 }
 
 function retryAfterOf(details: unknown): number | undefined {
-  const seconds = isRecord(details) ? details['retryAfterSeconds'] : undefined
+  const seconds = isJsonObject(details) ? details['retryAfterSeconds'] : undefined
   return typeof seconds === 'number' && seconds > 0 ? Math.min(seconds, 60) * 1000 : undefined
 }

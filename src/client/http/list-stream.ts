@@ -1,7 +1,6 @@
 import { NodeProxyError } from '../../lib/error.ts'
-import { isRecord } from '../json.ts'
-import type { ApiFailure, ApiResult } from './failure.ts'
-import { localFailure } from './failure.ts'
+import { isJsonObject } from '../../lib/json.ts'
+import { type ApiFailure, type ApiResult, localFailure } from './failure.ts'
 import { ListSplitter } from './list-splitter.ts'
 import type { ApiRequest, OpenResponse, Requester } from './requester.ts'
 
@@ -87,11 +86,11 @@ async function* readBatches(
 }
 
 function readEnvelope(envelope: unknown): ApiResult<ListPage> {
-  const metadata = isRecord(envelope) ? envelope['metadata'] : undefined
-  const kind = isRecord(envelope) ? envelope['kind'] : undefined
-  const version = isRecord(metadata) ? metadata['resourceVersion'] : undefined
+  const metadata = isJsonObject(envelope) ? envelope['metadata'] : undefined
+  const kind = isJsonObject(envelope) ? envelope['kind'] : undefined
+  const version = isJsonObject(metadata) ? metadata['resourceVersion'] : undefined
   if (
-    !isRecord(metadata) ||
+    !isJsonObject(metadata) ||
     typeof version !== 'string' ||
     typeof kind !== 'string' ||
     !kind.endsWith('List')

@@ -1,4 +1,4 @@
-import { isRecord } from '../json.ts'
+import { isJsonObject } from '../../lib/json.ts'
 
 /** Name and version of an object, the only parts that the reflector itself reads. */
 export interface Identity {
@@ -16,8 +16,8 @@ const KEY_LIMIT = 600
  * namespace would have the same key as `b` in the namespace `a`.
  */
 export function readIdentity(raw: unknown): Identity | undefined {
-  const metadata = isRecord(raw) ? raw['metadata'] : undefined
-  if (!isRecord(metadata)) return undefined
+  const metadata = isJsonObject(raw) ? raw['metadata'] : undefined
+  if (!isJsonObject(metadata)) return undefined
   const { name, namespace, resourceVersion } = metadata
   if (typeof name !== 'string' || !isSegment(name)) return undefined
   if (namespace !== undefined && typeof namespace !== 'string') return undefined

@@ -1,12 +1,11 @@
-import type { Clock } from '../../lib/clock.ts'
+import { type Clock, sleep } from '../../lib/clock.ts'
 import { parseJson } from '../../lib/json.ts'
 import type { Random } from '../../lib/random.ts'
-import { sleep } from '../../lib/sleep.ts'
 import type { ApiClient } from '../http/api-client.ts'
+import { type Backoff, createBackoff } from '../http/backoff.ts'
 import { type ApiFailure, type ApiResult, localFailure } from '../http/failure.ts'
 import { type ListBatch, type ListPage, readToEnd } from '../http/list-stream.ts'
 import type { Query } from '../http/query.ts'
-import { type Backoff, createBackoff } from './backoff.ts'
 import { type Change, ObjectTracker, type Projection } from './object-tracker.ts'
 import {
   DEFAULT_TIMING,

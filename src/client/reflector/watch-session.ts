@@ -1,9 +1,8 @@
-import { parseJson } from '../../lib/json.ts'
+import { isJsonObject, parseJson } from '../../lib/json.ts'
 import { createDeadline, type Deadline } from '../http/deadline.ts'
 import { type ApiFailure, localFailure, statusFailure } from '../http/failure.ts'
 import type { Query } from '../http/query.ts'
 import type { WatchBatch, WatchStream } from '../http/watch-stream.ts'
-import { isRecord } from '../json.ts'
 import { type Identity, readIdentity } from './identity.ts'
 import type { ReflectorContext } from './reflector-context.ts'
 import { isRewound } from './reflector-state.ts'
@@ -209,7 +208,7 @@ type WatchEvent =
 /** Reads a watch line; undefined if it is not a watch event. */
 function readWatchEvent(line: string): WatchEvent | undefined {
   const event = parseJson(line)
-  if (!isRecord(event)) return undefined
+  if (!isJsonObject(event)) return undefined
   const { type, object } = event
   if (type === 'ERROR') return { type, status: object }
   if (type === 'BOOKMARK') return readBookmark(object)
@@ -218,10 +217,10 @@ function readWatchEvent(line: string): WatchEvent | undefined {
 }
 
 function readBookmark(object: unknown): WatchEvent | undefined {
-  const metadata = isRecord(object) ? object['metadata'] : undefined
-  if (!isRecord(metadata) || typeof metadata['resourceVersion'] !== 'string') return undefined
+  const metadata = isJsonObject(object) ? object['metadata'] : undefined
+  if (!isJsonObject(metadata) || typeof metadata['resourceVersion'] !== 'string') return undefined
   const annotations = metadata['annotations']
-  const initialEnd = isRecord(annotations) && annotations[INITIAL_END] === 'true'
+  const initialEnd = isJsonObject(annotations) && annotations[INITIAL_END] === 'true'
   return { type: 'BOOKMARK', version: metadata['resourceVersion'], initialEnd }
 }
 

@@ -1,12 +1,10 @@
 import type { Clock } from '../../lib/clock.ts'
+import { isJsonObject } from '../../lib/json.ts'
 import type { Random } from '../../lib/random.ts'
 import { connectionTo } from '../connection/load-connection.ts'
-import type { ApiClient } from '../http/api-client.ts'
-import { createApiClient } from '../http/api-client.ts'
-import { isRecord } from '../json.ts'
+import { type ApiClient, createApiClient } from '../http/api-client.ts'
 import type { Change, Projection } from '../reflector/object-tracker.ts'
-import type { Reflector } from '../reflector/reflector.ts'
-import { createReflector } from '../reflector/reflector.ts'
+import { createReflector, type Reflector } from '../reflector/reflector.ts'
 import type { ReflectorResource, ReflectorTiming } from '../reflector/reflector-context.ts'
 
 /** Follows `/things` into a map, and lets a test wait for a state of the map. */
@@ -116,7 +114,7 @@ export function startRecorder(options: RecorderOptions): Recorder {
 
 /** `spec` is the value; `'bad'` cannot be decoded, `'ignored'` is ignored, `'throw'` is a bug. */
 function decodeSpec(raw: unknown): Projection<unknown, string> {
-  const spec = isRecord(raw) ? raw['spec'] : undefined
+  const spec = isJsonObject(raw) ? raw['spec'] : undefined
   if (spec === 'throw') throw new Error('a bug')
   if (spec === 'bad') return { ok: false, problems: ['spec is "bad"'] }
   return { ok: true, value: spec === 'ignored' ? undefined : spec }

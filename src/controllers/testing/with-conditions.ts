@@ -1,6 +1,12 @@
-import type { Json } from '../../lib/json.ts'
-import { arrayAt, isJsonObject, type JsonObject, objectAt, stringAt } from '../../lib/json.ts'
-import { mergePatch } from '../../lib/merge-patch.ts'
+import {
+  arrayAt,
+  isJsonObject,
+  type Json,
+  type JsonObject,
+  mergePatch,
+  objectAt,
+  stringAt,
+} from '../../lib/json.ts'
 
 /** A patched object with its conditions merged by their type, as a strategic merge patch does. */
 export function withConditions(before: JsonObject, after: Json): Json {

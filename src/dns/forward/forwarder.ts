@@ -3,14 +3,13 @@ import { type Clock, systemClock } from '../../lib/clock.ts'
 import { type Random, systemRandom } from '../../lib/random.ts'
 import { lowerCase } from '../wire/name.ts'
 import { AnswerCache, type CachedAnswer, type CacheLimits, mapTtls } from './answer-cache.ts'
-import { type ForwardObserver, noForwardObserver } from './forward-observer.ts'
-import type { AnswerSource, ForwardedAnswer, ForwardFault } from './forwarded-answer.ts'
 import { type ForwardQuestion, type Query, queryOf } from './message/query.ts'
 import type { UpstreamAnswer } from './message/read-reply.ts'
 import {
   type AttemptSchedule,
   queryUpstreams,
   type UpstreamContext,
+  type UpstreamObserver,
 } from './upstream/query-upstreams.ts'
 import type { Upstream } from './upstream/upstream.ts'
 import {
@@ -280,3 +279,52 @@ class Flights {
     await Promise.allSettled([...this.#flights.values()].map(({ answer }) => answer))
   }
 }
+
+/** Receives what metrics about forwarding need. */
+export interface ForwardObserver extends UpstreamObserver {
+  /** A client's question was answered, or failed. */
+  queried(result: AnswerSource | ForwardFault): void
+  /** The cache was full, so the least recently used entry was removed. */
+  evicted(): void
+  /** An upstream does not answer any more, or answers again. */
+  upstreamChanged(change: UpstreamChange): void
+}
+
+/** Ignores everything. */
+const noForwardObserver: ForwardObserver = {
+  queried: () => undefined,
+  evicted: () => undefined,
+  attempted: () => undefined,
+  discarded: () => undefined,
+  upstreamChanged: () => undefined,
+}
+
+/** Why a question has no answer; the client receives SERVFAIL. */
+type ForwardFault =
+  /** No upstream answered in time, or none with NOERROR or NXDOMAIN. */
+  | 'unanswered'
+  /** More questions are in flight than allowed. */
+  | 'overloaded'
+  /** The name is malformed, or the type or class concerns one connection alone (OPT, TSIG, transfers). */
+  | 'unsupported'
+  /** The forwarder is closed. */
+  | 'closed'
+
+/** Where an answer comes from; `stale`: its TTL has passed, and no upstream answers (RFC 8767). */
+type AnswerSource = 'upstream' | 'cache' | 'stale'
+
+/** The answer to a forwarded question, or why there is none. Records are shared and must not be changed. */
+export type ForwardedAnswer =
+  | { readonly fault: ForwardFault }
+  | {
+      readonly fault?: undefined
+      readonly source: AnswerSource
+      /** 0 (NOERROR) or 3 (NXDOMAIN). */
+      readonly rcode: number
+      /** The AD bit of the upstream. AA is to be cleared, RA to be set. */
+      readonly isAuthentic: boolean
+      /** The records of the name and of its chain of CNAME records, with their remaining TTLs. */
+      readonly answers: readonly Answer[]
+      /** Only SOA, NS and DNSSEC records. */
+      readonly authorities: readonly Answer[]
+    }

@@ -3,8 +3,7 @@ import { networkInterfaces } from 'node:os'
 import type { Clock } from '../../lib/clock.ts'
 import { NodeProxyError } from '../../lib/error.ts'
 import { quote } from '../../lib/quote.ts'
-import type { ForwardObserver } from './forward-observer.ts'
-import { createForwarder, type Forwarder } from './forwarder.ts'
+import { createForwarder, type Forwarder, type ForwardObserver } from './forwarder.ts'
 import { parseUpstream, type Upstream, upstreamName } from './upstream/upstream.ts'
 
 /** The number of servers that libc uses (MAXNS of resolv.h). */

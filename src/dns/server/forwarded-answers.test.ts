@@ -1,6 +1,6 @@
 import { decode } from 'dns-packet'
 import { afterEach, describe, expect, test } from 'vitest'
-import type { ForwardedAnswer } from '../forward/forwarded-answer.ts'
+import type { ForwardedAnswer } from '../forward/forwarder.ts'
 import type { ForwardQuestion } from '../forward/message/query.ts'
 import { openScene, type Scene } from '../testing/dns-scene.ts'
 import { packetText } from '../testing/packet-text.ts'

@@ -1,6 +1,5 @@
 import { type Answer, encode } from 'dns-packet'
-import type { ForwardedAnswer } from '../forward/forwarded-answer.ts'
-import type { Forwarder } from '../forward/forwarder.ts'
+import type { ForwardedAnswer, Forwarder } from '../forward/forwarder.ts'
 import { type EncodedRecords, encodeRecords } from '../wire/encoded-records.ts'
 import { nameOfKey } from '../wire/name.ts'
 import { CLASS, FLAG, HEADER_LENGTH, RCODE, TYPE } from '../wire/numbers.ts'
@@ -8,11 +7,11 @@ import { type Query, type QueryFault, readQuery } from '../wire/query.ts'
 import {
   bareAnswer,
   type EncodedAnswer,
+  encodeChain,
   encodeResponse,
   faultResponse,
   NO_RECORDS,
 } from '../wire/response.ts'
-import { encodeChain } from '../wire/zone-response.ts'
 import type { ZoneRecord } from '../zone/record.ts'
 import type { Authority, Elsewhere } from './authority.ts'
 import { countRefusal, type RefusalReason, type Statistics } from './statistics.ts'

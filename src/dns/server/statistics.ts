@@ -1,4 +1,4 @@
-import type { ForwardObserver } from '../forward/forward-observer.ts'
+import type { ForwardObserver } from '../forward/forwarder.ts'
 import { upstreamName } from '../forward/upstream/upstream.ts'
 
 /** Numbers about questions for other servers, which only grow. */

@@ -1,6 +1,5 @@
 import type { Answer, DecodedPacket } from 'dns-packet'
-import type { ZoneRecord } from '../zone/record.ts'
-import { recordText } from '../zone/record-text.ts'
+import { recordText, type ZoneRecord } from '../zone/record.ts'
 
 /** A decoded answer in the form of a golden question. */
 export function packetText(packet: DecodedPacket) {

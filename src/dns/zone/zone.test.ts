@@ -3,7 +3,7 @@ import { endpoint, ip, key, service } from '../../cluster/testing/fixtures.ts'
 import { MANY } from '../testing/golden-cluster.ts'
 import { goldenQuestions } from '../testing/golden-questions.ts'
 import { goldenZone } from '../testing/golden-zone.ts'
-import { recordText } from './record-text.ts'
+import { recordText } from './record.ts'
 import type { ZoneAnswer } from './zone-answer.ts'
 
 const STATUS = { found: 'NOERROR', empty: 'NOERROR', missing: 'NXDOMAIN', foreign: 'REFUSED' }

@@ -1,9 +1,8 @@
 import type { IpAddress } from '../../lib/ip.ts'
 import type { ServiceKey } from '../../resources/types.ts'
 import { addressOfReverseName, addressRecord, addressType } from './address-names.ts'
-import { type EndpointHost, endpointHosts } from './endpoint-hosts.ts'
 import { RECORD_TTL, type ZoneRecord, type ZoneView } from './record.ts'
-import { serviceAnswer } from './service-answer.ts'
+import { type EndpointHost, endpointHosts, serviceAnswer } from './service-answer.ts'
 import { EMPTY, FOREIGN, foundOrEmpty, MISSING, type ZoneAnswer } from './zone-answer.ts'
 
 /** The labels of an address whose name is that of the Service itself. */
@@ -60,7 +59,7 @@ export class Zone {
   /** The answer for a name (lower case, without the final dot) and a record type such as `A`. */
   answer(name: string, type: string): ZoneAnswer {
     if (type === 'ANY') return this.#anyAnswer(name)
-    const found = this.#once(name, type)
+    const found = this.#answerAt(name, type)
     if (found.kind !== 'found' || found.target === undefined) return found
     if (type === 'CNAME') return foundOrEmpty(found.answers, [], found.service)
     return this.#follow(name, type, [...found.answers])
@@ -84,7 +83,7 @@ export class Zone {
 
   /** The answer for the type ANY: one HINFO record if the name exists (RFC 8482). */
   #anyAnswer(name: string): ZoneAnswer {
-    const { kind } = this.#once(name, 'A')
+    const { kind } = this.#answerAt(name, 'A')
     if (kind === 'missing') return MISSING
     if (kind === 'foreign') return FOREIGN
     const data = { cpu: 'RFC8482', os: '' }
@@ -100,7 +99,7 @@ export class Zone {
       const chain = { kind: 'found', answers, additionals: [], service: undefined } as const
       if (names.has(target) || names.size > MAX_CHAIN) return chain
       names.add(target)
-      const next = this.#once(target, type)
+      const next = this.#answerAt(target, type)
       if (next.kind === 'foreign') return { ...chain, target }
       if (next.kind !== 'found') return { ...chain, denied: next.kind }
       answers.push(...next.answers)
@@ -108,8 +107,8 @@ export class Zone {
     }
   }
 
-  /** The answer for a name, without following a CNAME record. */
-  #once(name: string, type: string): ZoneAnswer {
+  /** What the zone holds at a name itself; a CNAME record is not followed. */
+  #answerAt(name: string, type: string): ZoneAnswer {
     if (name === this.domain) return this.#apexAnswer(type)
     if (!name.endsWith(`.${this.domain}`)) return this.#reverseAnswer(name, type)
     const labels = name.slice(0, -this.domain.length - 1).split('.')

@@ -1,7 +1,7 @@
 import { connect, Socket } from 'node:net'
 import { systemClock } from '../../lib/clock.ts'
 import { StreamRefusal } from '../../streams/node-streams.ts'
-import { serveForwarding } from '../../streams/serve-forwarding.ts'
+import { serveForwarding } from '../../streams/port-forward.ts'
 
 /** The file descriptor over which the node agent talks to this process. */
 const CHANNEL_FD = 3

@@ -1,9 +1,8 @@
 import { readdir } from 'node:fs/promises'
-import type { Clock } from '../../lib/clock.ts'
+import { type Clock, sleep } from '../../lib/clock.ts'
 import { NodeProxyError } from '../../lib/error.ts'
 import { contentHash } from '../../lib/hash.ts'
 import { type Cidr, familyOf, type IpAddress } from '../../lib/ip.ts'
-import { sleep } from '../../lib/sleep.ts'
 import {
   isOwnNamespace,
   NAMESPACE_FOLDER,

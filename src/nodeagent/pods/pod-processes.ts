@@ -1,10 +1,9 @@
 import { rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { ApiClient } from '../../client/http/api-client.ts'
-import type { Clock } from '../../lib/clock.ts'
+import { type Clock, sleep } from '../../lib/clock.ts'
 import { messageOf, NodeProxyError } from '../../lib/error.ts'
 import type { IpAddress } from '../../lib/ip.ts'
-import { sleep } from '../../lib/sleep.ts'
 import {
   type CommandOptions,
   type RunningCommand,

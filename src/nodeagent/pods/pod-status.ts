@@ -1,6 +1,6 @@
+import { timestamp } from '../../lib/clock.ts'
 import type { IpAddress } from '../../lib/ip.ts'
 import type { JsonObject } from '../../lib/json.ts'
-import { timestamp } from '../../lib/timestamp.ts'
 import { NODE_SILENT, READY } from '../../resources/condition-names.ts'
 import {
   readCondition,

@@ -1,7 +1,7 @@
 import type { ApiClient } from '../../client/http/api-client.ts'
 import type { ApiFailure } from '../../client/http/failure.ts'
+import { sleep } from '../../lib/clock.ts'
 import type { JsonObject } from '../../lib/json.ts'
-import { sleep } from '../../lib/sleep.ts'
 import {
   type ClusterResolver,
   hasOwnResolver,

@@ -1,7 +1,7 @@
 import type { ApiClient } from '../../client/http/api-client.ts'
 import type { ApiFailure, ApiResult } from '../../client/http/failure.ts'
 import { isRewound } from '../../client/reflector/reflector-state.ts'
-import type { Clock } from '../../lib/clock.ts'
+import { type Clock, sleep } from '../../lib/clock.ts'
 import { isDeepEqual } from '../../lib/equal.ts'
 import {
   arrayAt,
@@ -11,7 +11,6 @@ import {
   objectAt,
   stringAt,
 } from '../../lib/json.ts'
-import { sleep } from '../../lib/sleep.ts'
 import type { PodPlan } from '../plan/pod-plan.ts'
 import { podPath } from './pod-access.ts'
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { describeFault } from '../../lib/yaml/located.ts'
+import { describeFault } from '../../lib/yaml.ts'
 import { parseFlags } from './flags.ts'
 
 function line(...args: string[]) {

@@ -7,6 +7,9 @@ import {
   configurationYaml,
   configzBody,
 } from '../../settings/settings.ts'
+import { describeFault } from '../../lib/yaml.ts'
+import { compareConfigurations } from '../../settings/compare.ts'
+import { configurationObject, configurationYaml, configzBody } from '../../settings/render.ts'
 import { parseFlags } from './flags.ts'
 import { loadConfiguration } from './load.ts'
 import { SETTINGS_TABLE } from './settings-table.ts'

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { describeFault } from '../../lib/yaml/located.ts'
+import { describeFault } from '../../lib/yaml.ts'
 import * as settings from '../../settings/decode-file.ts'
 import { SETTINGS_TABLE } from './settings-table.ts'
 

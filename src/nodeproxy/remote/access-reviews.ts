@@ -4,6 +4,8 @@ import type { ApiClient } from '../../client/http/api-client.ts'
 import { type ApiFailure, causeOf } from '../../client/http/failure.ts'
 import { isRecord, type JsonRecord } from '../../client/json.ts'
 import { subjectOfPeer } from '../../lib/tls/peer-subject.ts'
+import { isJsonObject, type JsonObject } from '../../lib/json.ts'
+import type { Caller } from './caller.ts'
 
 /** `unavailable`: the API server did not answer, or refuses node-proxy itself; why. */
 export type Reviewed<T> = { readonly answer: T } | { readonly unavailable: string }
@@ -59,13 +61,13 @@ interface Review {
 }
 
 /** The status of a review. A failure never contains what was sent, which may be a token. */
-async function post(client: Poster, { group, kind, spec }: Review): Promise<Reviewed<JsonRecord>> {
+async function post(client: Poster, { group, kind, spec }: Review): Promise<Reviewed<JsonObject>> {
   const apiVersion = `${group}.k8s.io/v1`
   const path = `/apis/${apiVersion}/${kind.toLowerCase()}s`
   const result = await client.create(path, { apiVersion, kind, spec })
   if (!result.ok) return { unavailable: reasonOf(kind, result.failure) }
-  const status = isRecord(result.value) ? result.value['status'] : undefined
-  if (isRecord(status)) return { answer: status }
+  const status = isJsonObject(result.value) ? result.value['status'] : undefined
+  if (isJsonObject(status)) return { answer: status }
   return { unavailable: `the API server answered a ${kind} without a status` }
 }
 
@@ -74,15 +76,15 @@ function reasonOf(kind: string, failure: ApiFailure): string {
   return failure.code === 403 ? `${why}; bind system:auth-delegator to node-proxy` : why
 }
 
-function callerOf({ authenticated, user, error }: JsonRecord): Caller | undefined {
-  if (authenticated !== true || !isRecord(user) || (error ?? '') !== '') return undefined
+function callerOf({ authenticated, user, error }: JsonObject): Caller | undefined {
+  if (authenticated !== true || !isJsonObject(user) || (error ?? '') !== '') return undefined
   const { username, uid, groups, extra } = user
   if (typeof username !== 'string' || username === '') return undefined
   return {
     username,
     uid: typeof uid === 'string' ? uid : '',
     groups: textsOf(groups),
-    extra: isRecord(extra)
+    extra: isJsonObject(extra)
       ? Object.fromEntries(Object.entries(extra).map(([name, value]) => [name, textsOf(value)]))
       : {},
   }

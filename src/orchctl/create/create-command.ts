@@ -1,17 +1,20 @@
 import type { Command } from 'commander'
 import { type FileFlags, readManifests } from '../../manifests/manifests.ts'
-import { type CommandContext, runs } from '../command/command-module.ts'
 import { openCatalogue } from '../discovery/catalogue.ts'
-import { type ExitCode, usageError } from '../usage/exit-code.ts'
-import { eachManifest } from '../writing/each-manifest.ts'
-import { manifestTarget } from '../writing/manifest-target.ts'
+import { type CommandContext, type Run, runs } from '../session/command-module.ts'
+import { usageError } from '../usage/exit-code.ts'
+import { eachManifest, manifestTarget } from '../writing/manifest-target.ts'
 import { manifestRefusal } from '../writing/refusal-lines.ts'
-import { showWritten } from '../writing/show-written.ts'
-import { addFileFlags, addWriteFlags, type WriteFlags, writeQuery } from '../writing/write-flags.ts'
-import { defineBindings } from './bindings.ts'
+import {
+  addFileFlags,
+  addWriteFlags,
+  showWritten,
+  type WriteFlags,
+  writeQuery,
+} from '../writing/write-flags.ts'
 import { defineConfigMap, defineSecrets } from './data-objects.ts'
 import { generates } from './generates.ts'
-import { defineRoles } from './roles.ts'
+import { defineBindings, defineRoles } from './roles.ts'
 import { defineServices } from './services.ts'
 import { defineToken } from './token.ts'
 
@@ -19,7 +22,7 @@ import { defineToken } from './token.ts'
 export function define(command: Command, context: CommandContext): void {
   command.usage('-f FILE, or: create KIND NAME [flags]')
   addWriteFlags(addFileFlags(command))
-  runs<FileFlags & WriteFlags>(command, context, createFiles)
+  runs(command, context, createFiles)
   for (const defineKind of [
     defineNamespace,
     defineServiceAccount,
@@ -34,11 +37,7 @@ export function define(command: Command, context: CommandContext): void {
   }
 }
 
-async function createFiles(
-  args: readonly string[],
-  flags: FileFlags & WriteFlags,
-  context: CommandContext,
-): Promise<ExitCode> {
+const createFiles: Run<FileFlags & WriteFlags> = async (args, flags, context) => {
   if (args.length > 0 || flags.filename === undefined) {
     throw usageError('create needs -f FILE, or a kind and a name', 'see orchctl create --help')
   }

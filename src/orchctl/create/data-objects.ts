@@ -1,9 +1,11 @@
-import { readFile } from 'node:fs/promises'
-import type { Command } from 'commander'
-import { quote } from '../../lib/quote.ts'
-import type { CommandContext } from '../command/command-module.ts'
+import { readdir, readFile, stat } from 'node:fs/promises'
+import { basename, join } from 'node:path'
+import { type Command } from 'commander'
+import { systemCode } from '../../lib/error.ts'
+import { quote, unquoted } from '../../lib/quote.ts'
+import type { CommandContext } from '../session/command-module.ts'
 import { usageError } from '../usage/exit-code.ts'
-import { addDataFlags, type DataFlags, dataOf } from './file-data.ts'
+import { repeated } from '../usage/global-flags.ts'
 import { generates } from './generates.ts'
 
 interface GenericFlags extends DataFlags {
@@ -32,8 +34,8 @@ export function defineSecrets(create: Command, context: CommandContext): void {
     .requiredOption('--key <file>', 'its private key, PEM')
   generates<TlsFlags>(tls, context, async (name, { cert, key }) => {
     const data = new Map([
-      ['tls.crt', await bytesOf(cert)],
-      ['tls.key', await bytesOf(key)],
+      ['tls.crt', await pemOf(cert)],
+      ['tls.key', await pemOf(key)],
     ])
     return secretObject(name, 'kubernetes.io/tls', data)
   })
@@ -50,7 +52,7 @@ function secretObject(name: string, type: string, data: ReadonlyMap<string, Buff
   }
 }
 
-async function bytesOf(path: string): Promise<Buffer> {
+async function pemOf(path: string): Promise<Buffer> {
   return readFile(path).catch(() => {
     throw usageError(`the file ${quote(path)} cannot be read`)
   })
@@ -86,4 +88,73 @@ export function defineConfigMap(create: Command, context: CommandContext): void 
 
 function isText(bytes: Buffer): boolean {
   return Buffer.from(bytes.toString('utf8')).equals(bytes)
+}
+
+/** The flags by which Secrets and ConfigMaps get their data. */
+interface DataFlags {
+  readonly fromLiteral?: readonly string[]
+  readonly fromFile?: readonly string[]
+  readonly fromEnvFile?: readonly string[]
+}
+
+/** Adds the flags to a command. */
+function addDataFlags(command: Command): Command {
+  return command
+    .addOption(repeated('--from-literal <key=value>', 'a key and its value'))
+    .addOption(repeated('--from-file <[key=]path>', 'a file, by its name or key; or a folder'))
+    .addOption(repeated('--from-env-file <path>', 'a file of KEY=VALUE lines'))
+}
+
+/** The data by key. Errors name keys and files, and never a value: it may be a secret. @throws NP_ORCHCTL_USAGE */
+async function dataOf(flags: DataFlags): Promise<ReadonlyMap<string, Buffer>> {
+  const data = new Map<string, Buffer>()
+  const add = (key: string, value: Buffer): void => {
+    if (data.has(key)) throw usageError(`the key ${quote(key)} is given twice`)
+    if (!/^[-._a-zA-Z0-9]{1,253}$/.test(key)) {
+      throw usageError(`${quote(key)} is no key`, 'write letters, digits, -, _ and .')
+    }
+    data.set(key, value)
+  }
+  for (const [index, text] of (flags.fromLiteral ?? []).entries()) {
+    const at = text.indexOf('=')
+    // The message does not quote the text: without a key, it may be the secret value.
+    if (at <= 0) throw usageError(`--from-literal number ${index + 1} is not KEY=VALUE`)
+    // As kubectl: quotes that a shell did not take.
+    add(text.slice(0, at), Buffer.from(unquoted(text.slice(at + 1))))
+  }
+  for (const text of flags.fromFile ?? []) {
+    const [, key, path] = /^(?:([^=]+)=)?(.+)$/su.exec(text) ?? []
+    for (const file of await filesOf(path ?? text, key)) add(file.key, await bytesOf(file.path))
+  }
+  for (const path of flags.fromEnvFile ?? []) {
+    const lines = (await bytesOf(path)).toString('utf8').split(/\r?\n/u)
+    for (const [index, line] of lines.entries()) addLine(line, `${path}:${index + 1}`, add)
+  }
+  return data
+}
+
+function addLine(line: string, place: string, add: (key: string, value: Buffer) => void): void {
+  const text = line.trimStart()
+  if (text === '' || text.startsWith('#')) return
+  const at = text.indexOf('=')
+  if (at <= 0) throw usageError(`${place}: the line is not KEY=VALUE`)
+  add(text.slice(0, at), Buffer.from(text.slice(at + 1)))
+}
+
+async function filesOf(path: string, key: string | undefined) {
+  const found = await stat(path).catch((error: unknown) => unreadable(path, error))
+  if (!found.isDirectory()) return [{ key: key ?? basename(path), path }]
+  if (key !== undefined) throw usageError(`${quote(path)} is a folder, which has no key`)
+  const entries = await readdir(path, { withFileTypes: true })
+  const files = entries.filter((entry) => entry.isFile()).map(({ name }) => name)
+  return files.sort().map((name) => ({ key: name, path: join(path, name) }))
+}
+
+async function bytesOf(path: string): Promise<Buffer> {
+  return readFile(path).catch((error: unknown) => unreadable(path, error))
+}
+
+function unreadable(path: string, error: unknown): never {
+  const code = systemCode(error)
+  throw usageError(`the file ${quote(path)} cannot be read: ${code}`)
 }

@@ -1,12 +1,11 @@
 import type { Command } from 'commander'
 import { type JsonObject, objectAt, stringAt } from '../../lib/json.ts'
 import type { FileFlags } from '../../manifests/manifests.ts'
-import { type CommandContext, runs } from '../command/command-module.ts'
 import { collectionPath } from '../discovery/api-resource.ts'
 import { openCatalogue } from '../discovery/catalogue.ts'
+import { type CommandContext, runs } from '../session/command-module.ts'
 import { type ExitCode, usageError } from '../usage/exit-code.ts'
-import { showWritten } from '../writing/show-written.ts'
-import { addWriteFlags, type WriteFlags, writeQuery } from '../writing/write-flags.ts'
+import { addWriteFlags, showWritten, type WriteFlags, writeQuery } from '../writing/write-flags.ts'
 
 /** Builds the object of a name and flags, without a namespace. @throws NP_ORCHCTL_USAGE */
 export type Build<Flags> = (

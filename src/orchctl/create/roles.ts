@@ -1,11 +1,11 @@
-import { type Command, Option } from 'commander'
+import type { Command } from 'commander'
 import type { Json } from '../../lib/json.ts'
 import { quote } from '../../lib/quote.ts'
 import { RBAC_GROUP } from '../../resources/api-groups.ts'
-import type { CommandContext } from '../command/command-module.ts'
 import { openCatalogue } from '../discovery/catalogue.ts'
+import type { CommandContext } from '../session/command-module.ts'
 import { usageError } from '../usage/exit-code.ts'
-import { collect } from '../usage/global-flags.ts'
+import { repeated } from '../usage/global-flags.ts'
 import { generates } from './generates.ts'
 
 interface RoleFlags {
@@ -18,26 +18,22 @@ interface RoleFlags {
 /** `orchctl create role|clusterrole NAME`. */
 export function defineRoles(create: Command, context: CommandContext): void {
   const role = create.command('role').description('Create a Role.')
-  generates<RoleFlags>(addRuleFlags(role), context, build('Role'))
+  generates<RoleFlags>(addRuleFlags(role), context, roleBuilder('Role'))
   const clusterRole = create.command('clusterrole').description('Create a ClusterRole.')
   addRuleFlags(clusterRole).addOption(
-    new Option('--non-resource-url <path>', 'a path such as /metrics').argParser(collect),
+    repeated('--non-resource-url <path>', 'a path such as /metrics'),
   )
-  generates<RoleFlags>(clusterRole, context, build('ClusterRole'))
+  generates<RoleFlags>(clusterRole, context, roleBuilder('ClusterRole'))
 }
 
 function addRuleFlags(command: Command): Command {
   return command
-    .addOption(new Option('--verb <verbs>', 'get,list,… or *; repeat for more').argParser(collect))
-    .addOption(
-      new Option('--resource <resources>', 'pods,deployments.apps,pods/log').argParser(collect),
-    )
-    .addOption(
-      new Option('--resource-name <names>', 'only the objects of these names').argParser(collect),
-    )
+    .addOption(repeated('--verb <verbs>', 'get,list,… or *; repeat for more'))
+    .addOption(repeated('--resource <resources>', 'pods,deployments.apps,pods/log'))
+    .addOption(repeated('--resource-name <names>', 'only the objects of these names'))
 }
 
-function build(kind: 'Role' | 'ClusterRole') {
+function roleBuilder(kind: 'Role' | 'ClusterRole') {
   return async (name: string, flags: RoleFlags, context: CommandContext) => ({
     apiVersion: `${RBAC_GROUP}/v1`,
     kind,
@@ -86,4 +82,69 @@ async function resourceOf(text: string, context: CommandContext) {
 function split(values: readonly string[] | undefined): string[] {
   const all = (values ?? []).flatMap((value) => value.split(','))
   return [...new Set(all.map((value) => value.trim()).filter((value) => value !== ''))]
+}
+
+interface BindingFlags {
+  readonly role?: string
+  readonly clusterrole?: string
+  readonly user?: readonly string[]
+  readonly group?: readonly string[]
+  readonly serviceaccount?: readonly string[]
+}
+
+/** `orchctl create rolebinding|clusterrolebinding NAME`. */
+export function defineBindings(create: Command, context: CommandContext): void {
+  const binding = create
+    .command('rolebinding')
+    .description('Create a RoleBinding.')
+    .option('--role <name>', 'the Role that is given')
+  addSubjectFlags(binding)
+  generates<BindingFlags>(binding, context, bindingBuilder('RoleBinding'))
+  const clusterBinding = create
+    .command('clusterrolebinding')
+    .description('Create a ClusterRoleBinding.')
+  addSubjectFlags(clusterBinding)
+  generates<BindingFlags>(clusterBinding, context, bindingBuilder('ClusterRoleBinding'))
+}
+
+function addSubjectFlags(command: Command): void {
+  command
+    .option('--clusterrole <name>', 'the ClusterRole that is given')
+    .addOption(repeated('--user <name>', 'a user who gets it; repeat for more'))
+    .addOption(repeated('--group <name>', 'a group that gets it; repeat for more'))
+    .addOption(
+      repeated('--serviceaccount <namespace:name>', 'an account that gets it; repeat for more'),
+    )
+}
+
+function bindingBuilder(kind: 'RoleBinding' | 'ClusterRoleBinding') {
+  return (name: string, flags: BindingFlags) => {
+    const { role, clusterrole } = flags
+    if ((role === undefined) === (clusterrole === undefined)) {
+      const wanted = kind === 'RoleBinding' ? '--role or --clusterrole' : '--clusterrole'
+      throw usageError(`a ${kind} needs ${wanted}`)
+    }
+    const roleKind = role === undefined ? 'ClusterRole' : 'Role'
+    return {
+      apiVersion: `${RBAC_GROUP}/v1`,
+      kind,
+      metadata: { name },
+      roleRef: { apiGroup: RBAC_GROUP, kind: roleKind, name: role ?? clusterrole ?? '' },
+      subjects: subjectsOf(flags),
+    }
+  }
+}
+
+function subjectsOf(flags: BindingFlags) {
+  return [
+    ...(flags.user ?? []).map((name) => ({ apiGroup: RBAC_GROUP, kind: 'User', name })),
+    ...(flags.group ?? []).map((name) => ({ apiGroup: RBAC_GROUP, kind: 'Group', name })),
+    ...(flags.serviceaccount ?? []).map((text) => {
+      const [namespace = '', name = '', ...rest] = text.split(':')
+      if (namespace === '' || name === '' || rest.length > 0) {
+        throw usageError(`--serviceaccount ${quote(text)} is not NAMESPACE:NAME`)
+      }
+      return { kind: 'ServiceAccount', name, namespace }
+    }),
+  ]
 }

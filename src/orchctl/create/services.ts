@@ -1,9 +1,9 @@
-import { type Command, Option } from 'commander'
+import { type Command } from 'commander'
 import type { JsonObject } from '../../lib/json.ts'
 import { quote } from '../../lib/quote.ts'
-import type { CommandContext } from '../command/command-module.ts'
+import type { CommandContext } from '../session/command-module.ts'
 import { usageError } from '../usage/exit-code.ts'
-import { collect } from '../usage/global-flags.ts'
+import { repeated } from '../usage/global-flags.ts'
 import { generates } from './generates.ts'
 
 interface ServiceFlags {
@@ -20,9 +20,7 @@ export function defineServices(create: Command, context: CommandContext): void {
     const command = service
       .command(type.toLowerCase())
       .description(`Create a Service of type ${type} for Pods with the label app=NAME.`)
-      .addOption(
-        new Option('--tcp <port[:target]>', 'a port, and the port of the Pods').argParser(collect),
-      )
+      .addOption(repeated('--tcp <port[:target]>', 'a port, and the port of the Pods'))
     if (type === 'ClusterIP') {
       command.option('--clusterip <address>', 'the address; None: a headless Service')
     }

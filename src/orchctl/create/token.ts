@@ -2,13 +2,13 @@ import { type Command, Option } from 'commander'
 import { parseDuration } from '../../lib/duration.ts'
 import { type JsonObject, stringAt } from '../../lib/json.ts'
 import { quote } from '../../lib/quote.ts'
-import { type CommandContext, runs } from '../command/command-module.ts'
 import { objectPath } from '../discovery/api-resource.ts'
 import { openCatalogue } from '../discovery/catalogue.ts'
-import { documentText } from '../output/documents.ts'
+import { printDocument } from '../output/documents.ts'
 import { outputFormat } from '../output/output-format.ts'
-import { type ExitCode, usageError } from '../usage/exit-code.ts'
-import { collect } from '../usage/global-flags.ts'
+import { type CommandContext, type Run, runs } from '../session/command-module.ts'
+import { usageError } from '../usage/exit-code.ts'
+import { repeated } from '../usage/global-flags.ts'
 
 /** Seconds of the units that durations of Go do not have. A year has 365 days. */
 const DAYS: Readonly<Record<string, number>> = { d: 86_400, w: 7 * 86_400, y: 365 * 86_400 }
@@ -29,9 +29,7 @@ export function defineToken(create: Command, context: CommandContext): void {
     .description('Request a token of a ServiceAccount, and print it.')
     .argument('<account>')
     .option('--duration <duration>', 'how long it is valid: 10m, 24h, 30d, 2y')
-    .addOption(
-      new Option('--audience <name>', 'who is to accept it; repeat for more').argParser(collect),
-    )
+    .addOption(repeated('--audience <name>', 'who is to accept it; repeat for more'))
     .addOption(
       new Option('--bound-object-kind <kind>', 'the token ends with this object').choices([
         'Pod',
@@ -42,14 +40,10 @@ export function defineToken(create: Command, context: CommandContext): void {
     .option('--bound-object-name <name>', 'the name of that object')
     .option('--bound-object-uid <uid>', 'the UID of that object')
     .option('-o, --output <format>', 'the whole TokenRequest as json|yaml')
-  runs<TokenFlags>(command, context, createToken)
+  runs(command, context, createToken)
 }
 
-async function createToken(
-  [account = '']: readonly string[],
-  flags: TokenFlags,
-  context: CommandContext,
-): Promise<ExitCode> {
+const createToken: Run<TokenFlags> = async ([account = ''], flags, context) => {
   const format = await outputFormat(flags.output)
   const body = tokenRequest(flags)
   const catalogue = await openCatalogue(context)
@@ -57,9 +51,8 @@ async function createToken(
   const { api, namespace } = await context.session()
   const path = `${objectPath(resource, namespace, account)}/token`
   const answer = await api.send({ method: 'POST', path, body })
-  const isTerminal = context.host.stdout.isTTY === true
   if (format.type === 'table') context.print(`${stringAt(answer, 'status', 'token')}\n`)
-  else context.print(await documentText(format, answer, { isTerminal }))
+  else await printDocument(format, answer, context)
   return 0
 }
 

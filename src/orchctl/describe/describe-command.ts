@@ -13,26 +13,23 @@ import {
   valueAt,
   without,
 } from '../../lib/json.ts'
-import { type CommandContext, runs } from '../command/command-module.ts'
-import { type ApiResource, collectionPath, objectPath } from '../discovery/api-resource.ts'
+import { type ApiResource, collectionPath } from '../discovery/api-resource.ts'
 import { openCatalogue } from '../discovery/catalogue.ts'
+import { readSelected, selectedBy } from '../discovery/selected.ts'
 import { type ReadEvidence, readEvidence } from '../doctor/read-evidence.ts'
-import { addNodeFlags, type NodeFlags, nodeFlagsOf } from '../nodes/node-flags.ts'
+import { addNodeFlags, type NodeFlags } from '../nodes/node-flags.ts'
 import type { NodeLines } from '../nodes/node-inspection.ts'
 import { type NodeAnswer, readLinesOfNodes, readNodes } from '../nodes/read-nodes.ts'
 import { severalLines } from '../output/terminal-text.ts'
+import type { Api } from '../session/api.ts'
+import { type CommandContext, type Run, runs } from '../session/command-module.ts'
 import {
   listObjects,
   listPages,
-  namespaceOf,
   objectsOf,
   PAGE_SIZE,
   type ScopeFlags,
-  selectorQuery,
-} from '../selection/list-pages.ts'
-import { type Selected, selectedBy } from '../selection/selected.ts'
-import type { Api } from '../session/api.ts'
-import { failureError } from '../session/call-failure.ts'
+} from '../session/list-pages.ts'
 import type { ExitCode } from '../usage/exit-code.ts'
 import {
   describeBinding,
@@ -44,10 +41,9 @@ import {
 import { type DescribedKind, type Related, unreadable } from './describer.ts'
 import { describeNode } from './nodes.ts'
 import { describePod } from './pods.ts'
-import { describeNetworkPolicy } from './policies.ts'
 import { byLabel, type Cell, pairs, type Row, rowsText } from './rows.ts'
 import { describeEndpointSlice, describeEndpoints, describeService } from './services.ts'
-import { describeDeployment } from './workloads.ts'
+import { describeDeployment, describeNetworkPolicy } from './workloads.ts'
 
 const LIMIT = 500
 
@@ -94,17 +90,13 @@ export function define(command: Command, context: CommandContext): void {
   runs<DescribeFlags>(addNodeFlags(command), context, describe)
 }
 
-async function describe(
-  args: readonly string[],
-  flags: DescribeFlags,
-  context: CommandContext,
-): Promise<ExitCode> {
+const describe: Run<DescribeFlags> = async (args, flags, context) => {
   const selected = await selectedBy(args, await openCatalogue(context))
   const readers = { related: relatedOf(context, flags), stateRows: createStateRows(flags, context) }
   let code: ExitCode = 0
   let count = 0
   for (const one of selected) {
-    for (const object of await selectedObjects(one, flags, context)) {
+    for (const object of await readSelected(one, flags, context)) {
       if (object === undefined) {
         code = 1
         continue
@@ -118,23 +110,6 @@ async function describe(
   }
   if (count === 0 && code === 0) context.notice('No resources found')
   return code
-}
-
-/** Undefined for an object that cannot be read, which is reported. */
-async function selectedObjects(
-  { resource, name }: Selected,
-  flags: DescribeFlags,
-  context: CommandContext,
-): Promise<readonly (JsonObject | undefined)[]> {
-  const session = await context.session()
-  if (name === undefined) {
-    const path = collectionPath(resource, namespaceOf(session, flags))
-    return listObjects(session.api, { path, query: selectorQuery(flags) })
-  }
-  const answer = await session.api.request({ path: objectPath(resource, session.namespace, name) })
-  if (answer.ok) return [answer.value.body]
-  context.report(failureError(answer.failure))
-  return [undefined]
 }
 
 interface Given {
@@ -182,7 +157,7 @@ function relatedOf(context: CommandContext, flags: DescribeFlags): Related {
     },
     async proxyStatus(node) {
       const [answer] = await readNodes([node], context, {
-        ...nodeFlagsOf(flags),
+        ...flags,
         path: '/inspection/v1/status',
         timeoutMs: NODE_MS,
       })
@@ -306,7 +281,7 @@ function createStateRows(flags: StateFlags, context: CommandContext): StateRows 
   async function nodesCell(service: string): Promise<Cell> {
     nodes ??= listNodes()
     const answers = await readLinesOfNodes(await nodes, context, {
-      ...nodeFlagsOf(flags),
+      ...flags,
       path: '/inspection/v1/entries',
       query: { service },
     })

@@ -8,9 +8,10 @@ import {
   resourceAttributes,
   userOf,
 } from '../../doctor/refused-access.ts'
-import { type JsonObject, valueAt } from '../../lib/json.ts'
-import { resourceOf } from '../auth/resource-of.ts'
-import type { CommandContext } from '../command/command-module.ts'
+import { valueAt } from '../../lib/json.ts'
+import { resourceOf } from '../discovery/catalogue.ts'
+import { reviewAccess } from '../session/api.ts'
+import type { CommandContext } from '../session/command-module.ts'
 import { usageError } from '../usage/exit-code.ts'
 
 /** Whether the account of the inspected object may do `VERB RESOURCE [NAME]`, by the API server itself. */
@@ -24,22 +25,14 @@ export async function accessFindings(
   const action = await actionOf(words, context)
   const { api } = await context.session()
   const [namespace = ''] = account.split('/')
-  const review = await api.send({
-    method: 'POST',
-    path: '/apis/authorization.k8s.io/v1/subjectaccessreviews',
-    body: {
-      apiVersion: 'authorization.k8s.io/v1',
-      kind: 'SubjectAccessReview',
-      spec: {
-        user: userOf(account),
-        groups: [
-          'system:serviceaccounts',
-          `system:serviceaccounts:${namespace}`,
-          'system:authenticated',
-        ],
-        resourceAttributes: resourceAttributes(action),
-      } satisfies JsonObject,
-    },
+  const review = await reviewAccess(api, 'SubjectAccessReview', {
+    user: userOf(account),
+    groups: [
+      'system:serviceaccounts',
+      `system:serviceaccounts:${namespace}`,
+      'system:authenticated',
+    ],
+    resourceAttributes: resourceAttributes(action),
   })
   if (valueAt(review, 'status', 'allowed') === true) return []
   return [refusedAccess(account, action, reasonOf(review), evidence)]

@@ -3,8 +3,8 @@ import type { ClusterEvidence } from '../../doctor/evidence/cluster-evidence.ts'
 import type { Finding } from '../../doctor/evidence/finding.ts'
 import { stringAt } from '../../lib/json.ts'
 import { quote } from '../../lib/quote.ts'
-import type { CommandContext } from '../command/command-module.ts'
 import { queryServer } from '../resolve/query-server.ts'
+import type { CommandContext } from '../session/command-module.ts'
 import { usageError } from '../usage/exit-code.ts'
 
 /** A Service that every cluster has. */

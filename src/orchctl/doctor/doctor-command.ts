@@ -27,19 +27,19 @@ import {
   valueAt,
 } from '../../lib/json.ts'
 import { quote } from '../../lib/quote.ts'
-import { type CommandContext, runs } from '../command/command-module.ts'
 import { objectPath } from '../discovery/api-resource.ts'
 import { openCatalogue } from '../discovery/catalogue.ts'
-import { addNodeFlags, type NodeFlags, nodeFlagsOf } from '../nodes/node-flags.ts'
+import { selectedObject } from '../discovery/selected.ts'
+import { addNodeFlags, type NodeFlags } from '../nodes/node-flags.ts'
 import { readLinesOfNodes, readNodes } from '../nodes/read-nodes.ts'
 import { jsonText } from '../output/documents.ts'
-import { listObjects } from '../selection/list-pages.ts'
-import { selectedObject } from '../selection/selected.ts'
-import { type ExitCode, usageError } from '../usage/exit-code.ts'
+import { formatAmong } from '../output/output-format.ts'
+import { type CommandContext, type Run, runs } from '../session/command-module.ts'
+import { listObjects } from '../session/list-pages.ts'
+import { usageError } from '../usage/exit-code.ts'
 import { accessFindings } from './access-findings.ts'
 import { dnsFindings } from './dns-findings.ts'
-import { reviewToken, tokenFindings } from './inspected-token.ts'
-import { ownCredential } from './own-credential.ts'
+import { ownCredential, reviewToken, tokenFindings } from './inspected-token.ts'
 import { type ReadEvidence, readEvidence } from './read-evidence.ts'
 
 /** Milliseconds for the facts of one node, which lists all rules of its kernel. */
@@ -98,15 +98,9 @@ export function define(command: Command, context: CommandContext): void {
   runs<DoctorFlags>(addNodeFlags(command), context, doctor)
 }
 
-async function doctor(
-  args: readonly string[],
-  flags: DoctorFlags,
-  context: CommandContext,
-): Promise<ExitCode> {
+const doctor: Run<DoctorFlags> = async (args, flags, context) => {
   const { allNamespaces, output } = flags
-  if (output !== undefined && output !== 'json') {
-    throw usageError(`-o ${quote(output)} is no output format`, 'write json')
-  }
+  formatAmong(output, 'json')
   const { namespace } = await context.session()
   const inspected = args.length === 0 ? undefined : await inspectedObject(args, context)
   const isWhole = inspected !== undefined || allNamespaces === true || flags.tokenFile !== undefined
@@ -265,7 +259,7 @@ async function readTraffic(
   const answers = await readLinesOfNodes(nodes, context, {
     path: '/inspection/v1/traffic',
     query: { service },
-    ...nodeFlagsOf(flags),
+    ...flags,
   })
   return answers.flatMap(({ node, result }) =>
     result.ok ? result.lines.flatMap((line) => trafficOf(node, service, line)) : [],
@@ -305,7 +299,7 @@ async function diagnoseClusterNodes(
   const options = {
     path: '/inspection/v1/facts',
     timeoutMs: TIMEOUT_MS,
-    ...nodeFlagsOf(flags),
+    ...flags,
   }
   const known = new Map<string, NodeFacts>()
   for (const { node, result } of await readNodes(nodes, context, options)) {

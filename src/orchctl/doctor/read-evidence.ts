@@ -3,13 +3,20 @@ import {
   type EvidenceKind,
   type ServerFacts,
 } from '../../doctor/evidence/cluster-evidence.ts'
-import { type Json, type JsonObject, objectAt, stringAt, valueAt } from '../../lib/json.ts'
+import {
+  type Json,
+  type JsonObject,
+  objectAt,
+  parseJson,
+  stringAt,
+  valueAt,
+} from '../../lib/json.ts'
 import { LAST_APPLIED } from '../../resources/label-names.ts'
-import type { CommandContext } from '../command/command-module.ts'
 import { type ApiResource, collectionPath } from '../discovery/api-resource.ts'
 import { openCatalogue } from '../discovery/catalogue.ts'
-import { listPages, objectsOf, PAGE_SIZE } from '../selection/list-pages.ts'
 import type { CallResult } from '../session/api.ts'
+import type { CommandContext } from '../session/command-module.ts'
+import { listPages, objectsOf, PAGE_SIZE } from '../session/list-pages.ts'
 
 /** The kinds that are read, with their names in the server's catalogue. */
 const KINDS: Readonly<Record<EvidenceKind, string>> = {
@@ -115,18 +122,8 @@ function withoutApplied(metadata: Json): JsonObject {
 /** Undefined: the Secret has no configuration of registries that can be parsed. */
 function registriesOf(secret: JsonObject): readonly string[] | undefined {
   const [current, old] = ['.dockerconfigjson', '.dockercfg'].map((key) =>
-    parsed(stringAt(secret, 'data', key)),
+    parseJson(Buffer.from(stringAt(secret, 'data', key), 'base64').toString('utf8')),
   )
   const auths = valueAt(current, 'auths') ?? old
   return auths === undefined ? undefined : Object.keys(objectAt({ auths }, 'auths'))
-}
-
-function parsed(base64: string): Json | undefined {
-  try {
-    return base64 === ''
-      ? undefined
-      : (JSON.parse(Buffer.from(base64, 'base64').toString('utf8')) as Json)
-  } catch {
-    return undefined
-  }
 }

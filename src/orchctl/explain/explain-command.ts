@@ -1,22 +1,23 @@
 import type { Command } from 'commander'
 import { hostPort } from '../../lib/ip.ts'
 import { type JsonObject, stringAt } from '../../lib/json.ts'
-import { quote } from '../../lib/quote.ts'
-import { type CommandContext, runs } from '../command/command-module.ts'
+import type { EndJudgement } from '../../networkpolicy/judge-connection.ts'
 import { addNodeFlags, type NodeFlags } from '../nodes/node-flags.ts'
 import { readNodes } from '../nodes/read-nodes.ts'
 import { jsonText } from '../output/documents.ts'
+import { formatAmong } from '../output/output-format.ts'
 import { severalLines } from '../output/terminal-text.ts'
-import { type ExitCode, usageError } from '../usage/exit-code.ts'
+import { type CommandContext, type Run, runs } from '../session/command-module.ts'
+import { usageError } from '../usage/exit-code.ts'
 import {
   type ClusterFacts,
   clusterFacts,
   type NamedBackend,
   type NamedEnd,
-} from './cluster/cluster-facts.ts'
-import { clusterReader } from './cluster/cluster-reader.ts'
-import { connectionQuery } from './cluster/connection-query.ts'
-import { policyLines } from './cluster/policy-lines.ts'
+} from './cluster-facts.ts'
+import { clusterReader } from './cluster-reader.ts'
+import { connectionQuery } from './connection-query.ts'
+import type { PolicyJudgement } from './judge-policies.ts'
 
 /** The most backends, and the most left-out endpoints, that the text shows. */
 const MAX_SHOWN = 10
@@ -60,16 +61,14 @@ export function define(command: Command, context: CommandContext): void {
   runs<ExplainFlags>(addNodeFlags(command), context, explain)
 }
 
-async function explain(
-  [source = '', destination = '', ...more]: readonly string[],
-  flags: ExplainFlags,
-  context: CommandContext,
-): Promise<ExitCode> {
+const explain: Run<ExplainFlags> = async (
+  [source = '', destination = '', ...more],
+  flags,
+  context,
+) => {
   if (more.length > 0) throw usageError('there are more than two operands')
   const { output } = flags
-  if (output !== 'text' && output !== 'json') {
-    throw usageError(`-o ${quote(output)} is no output format`, 'write text or json')
-  }
+  formatAmong(output, 'text', 'json')
   const { api, namespace } = await context.session()
   const written = { source, destination, node: flags.node, namespace }
   const reader = clusterReader(api)
@@ -159,4 +158,63 @@ function serviceText(service: NonNullable<ClusterFacts['service']>): string {
       : [`trafficDistribution ${service.trafficDistribution}`]),
     ...(service.topologyMode === '' ? [] : [`topology-mode ${service.topologyMode}`]),
   ].join(', ')
+}
+
+const HEAD = 'NetworkPolicies (node-proxy enforces none; the network of the Pods may):'
+
+/** What NetworkPolicies say of the connections to backends, for people; undefined: not known. */
+function policyLines(
+  judgements: readonly PolicyJudgement[] | undefined,
+  maxShown: number,
+): readonly string[] {
+  if (judgements === undefined) return [HEAD, '  not known']
+  if (judgements.length === 0) return [HEAD, '  not judged: no backend is known']
+  const concerned = judgements.filter((one) => policiesOf(one) > 0)
+  if (concerned.length === 0)
+    return [HEAD, '  none selects the source for egress, or a backend for ingress']
+  // Connections that are not admitted come first.
+  const sorted = concerned.toSorted((a, b) => Number(a.isAdmitted) - Number(b.isAdmitted))
+  const rest = sorted.length - maxShown
+  return [
+    HEAD,
+    ...sorted.slice(0, maxShown).flatMap(judgementLines),
+    ...(rest > 0 ? [`  and ${rest} more`] : []),
+  ]
+}
+
+function policiesOf({ egress, ingress }: PolicyJudgement): number {
+  return (egress?.policies.length ?? 0) + (ingress?.policies.length ?? 0)
+}
+
+function judgementLines(judgement: PolicyJudgement): readonly string[] {
+  const { ip, port, isAdmitted, seen, egress, ingress } = judgement
+  const as = seen === undefined ? '' : `, which sees ${seen},`
+  const verdict = isAdmitted ? 'admitted' : 'not admitted'
+  return [
+    `  by these objects the connection to ${hostPort(ip, port)}${as} is ${verdict}`,
+    ...[egress, ingress].flatMap((one) => (one === undefined ? [] : [`    ${judgementText(one)}`])),
+  ]
+}
+
+/** `ingress of pod shop/web-1: admitted by shop/allow, rule ingress[0]`. */
+function judgementText({
+  direction,
+  pod,
+  policies,
+  isAdmitted,
+  admittedBy,
+  exempt,
+}: EndJudgement): string {
+  const head = `${direction} of pod ${pod}:`
+  if (policies.length === 0) return `${head} admitted: no policy selects it`
+  if (exempt === 'itself') return `${head} admitted: a Pod reaches itself`
+  if (exempt === 'ownNode') return `${head} admitted: a node and its own Pods reach each other`
+  const selecting = policies.join(', ')
+  if (!isAdmitted || admittedBy === undefined)
+    return `${head} not admitted: selected by ${selecting}, no rule admits it`
+  const { policy, rule, isByPodAddress } = admittedBy
+  const doubt = isByPodAddress
+    ? ' (an ipBlock with the address of a Pod, which some networks ignore)'
+    : ''
+  return `${head} admitted by ${policy}, rule ${direction}[${rule}]${doubt}`
 }

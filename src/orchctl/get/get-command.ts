@@ -1,10 +1,12 @@
 import type { Command } from 'commander'
-import { type CommandContext, runs } from '../command/command-module.ts'
+import type { JsonObject } from '../../lib/json.ts'
 import { openCatalogue } from '../discovery/catalogue.ts'
+import { readSelected, type Selected, selectedBy } from '../discovery/selected.ts'
+import { type DocumentFormat, listOf, printDocument } from '../output/documents.ts'
 import { outputFormat } from '../output/output-format.ts'
-import { type Selected, selectedBy } from '../selection/selected.ts'
+import { type CommandContext, type Run, runs } from '../session/command-module.ts'
 import { type ExitCode, usageError } from '../usage/exit-code.ts'
-import { addGetFlags, type GetFlags } from './get-flags.ts'
+import { addGetFlags, type GetFlags, type GetRequest, sorterBy } from './get-flags.ts'
 
 const EXAMPLES = `
 Examples:
@@ -19,14 +21,10 @@ export function define(command: Command, context: CommandContext): void {
   command.argument('[operands...]', 'TYPE[,TYPE] [NAME...], or TYPE/NAME ...')
   addGetFlags(command)
   command.addHelpText('after', EXAMPLES)
-  runs<GetFlags>(command, context, get)
+  runs(command, context, get)
 }
 
-async function get(
-  args: readonly string[],
-  flags: GetFlags,
-  context: CommandContext,
-): Promise<ExitCode> {
+const get: Run<GetFlags> = async (args, flags, context) => {
   const format = await outputFormat(flags.output)
   if (!/^\d{1,6}$/.test(flags.chunkSize)) {
     throw usageError('--chunk-size is no number', 'write for example 500')
@@ -37,14 +35,13 @@ async function get(
   checkNames(selected, flags)
   if (flags.watch === true) {
     const { watchObjects } = await import('./watch-objects.ts')
-    return watchObjects({ selected, flags, format }, context)
+    return watchObjects({ selected, flags }, format, context)
   }
   if (format.type === 'table') {
     const { getTables } = await import('./get-tables.ts')
-    return getTables({ selected, flags, isWide: format.isWide }, context)
+    return getTables({ selected, flags }, format.isWide, context)
   }
-  const { getDocuments } = await import('./get-documents.ts')
-  return getDocuments({ selected, flags, format }, context)
+  return getDocuments({ selected, flags }, format, context)
 }
 
 function checkNames(selected: readonly Selected[], flags: GetFlags): void {
@@ -70,4 +67,28 @@ async function raw(
   const query = Object.fromEntries(url.searchParams)
   context.print(await api.text({ path: url.pathname, query, accept: '*/*' }))
   return 0
+}
+
+/** Prints objects in every format but a table: a single object as it is, several as a list. */
+async function getDocuments(
+  { selected, flags }: GetRequest,
+  format: DocumentFormat,
+  context: CommandContext,
+): Promise<ExitCode> {
+  const objects: JsonObject[] = []
+  let code: ExitCode = 0
+  for (const one of selected) {
+    for (const object of await readSelected(one, flags, context)) {
+      if (object === undefined) code = 1
+      else objects.push(object)
+    }
+  }
+  const [only] = objects
+  const isOne = selected.length === 1 && selected[0]?.name !== undefined
+  if (isOne && only === undefined) return code
+  const sorted = sorterBy(flags.sortBy)(objects, (object) => object)
+  const document = isOne && only !== undefined ? only : listOf(sorted)
+  const { headers, showManagedFields = false } = flags
+  await printDocument(format, document, context, { showManagedFields, noHeaders: !headers })
+  return code
 }

@@ -1,6 +1,10 @@
 import { type Command, Option } from 'commander'
+import type { Json, JsonObject } from '../../lib/json.ts'
+import type { Selected } from '../discovery/selected.ts'
+import { evaluate } from '../output/evaluate-template.ts'
 import { FORMATS } from '../output/output-format.ts'
-import type { ScopeFlags } from '../selection/list-pages.ts'
+import { pathOf } from '../output/template-format.ts'
+import type { ScopeFlags } from '../session/list-pages.ts'
 
 /** The flags of `orchctl get`. */
 export interface GetFlags extends ScopeFlags {
@@ -16,6 +20,12 @@ export interface GetFlags extends ScopeFlags {
   readonly showKind?: boolean
   readonly showManagedFields?: boolean
   readonly raw?: string
+}
+
+/** What is to be shown, and how. */
+export interface GetRequest {
+  readonly selected: readonly Selected[]
+  readonly flags: GetFlags
 }
 
 /** Adds these flags to the command. */
@@ -36,4 +46,27 @@ export function addGetFlags(command: Command): void {
     .option('--show-kind', 'names with their resource')
     .option('--show-managed-fields', 'with yaml and json: the managed fields, too')
     .option('--raw <path>', 'the answer of the server to GET of this path, as it is')
+}
+
+/** Sorts items by a field of their objects; those without it come first. */
+type Sorter = <T>(items: readonly T[], objectOf: (item: T) => JsonObject) => readonly T[]
+
+/** The sorter for the path of a field; undefined: the order stays. @throws NP_ORCHCTL_USAGE */
+export function sorterBy(field: string | undefined): Sorter {
+  if (field === undefined) return (items) => items
+  const path = pathOf(field)
+  return (items, objectOf) => {
+    const keyed = items.map((item) => {
+      const object = objectOf(item)
+      return { item, key: evaluate(path, object, object)[0] }
+    })
+    return keyed.sort((a, b) => compare(a.key, b.key)).map(({ item }) => item)
+  }
+}
+
+function compare(a: Json | undefined, b: Json | undefined): number {
+  if (a === undefined || b === undefined) return Number(a !== undefined) - Number(b !== undefined)
+  if (typeof a === 'number' && typeof b === 'number') return a - b
+  const [one, other] = [a, b].map((key) => (typeof key === 'string' ? key : JSON.stringify(key)))
+  return one === other ? 0 : (one ?? '') < (other ?? '') ? -1 : 1
 }

@@ -1,4 +1,3 @@
-import type { CommandContext } from '../command/command-module.ts'
 import {
   type ApiResource,
   collectionPath,
@@ -6,29 +5,23 @@ import {
   qualifiedKind,
 } from '../discovery/api-resource.ts'
 import { readTable, type ServerTable, TABLE_ACCEPT } from '../output/server-table.ts'
-import { listPages, namespaceOf, selectorQuery } from '../selection/list-pages.ts'
-import type { Selected } from '../selection/selected.ts'
 import type { Call } from '../session/api.ts'
 import { failureError } from '../session/call-failure.ts'
+import type { CommandContext } from '../session/command-module.ts'
+import { listPages, namespaceOf, selectorQuery } from '../session/list-pages.ts'
 import type { ExitCode } from '../usage/exit-code.ts'
-import type { GetFlags } from './get-flags.ts'
-import type { Sorter } from './sort-by.ts'
+import { type GetFlags, type GetRequest, sorterBy } from './get-flags.ts'
 import { tableText } from './table-text.ts'
-
-export interface TablesRequest {
-  readonly selected: readonly Selected[]
-  readonly flags: GetFlags
-  readonly isWide: boolean
-}
 
 /** Prints one table for each resource. */
 export async function getTables(
-  { selected, flags, isWide }: TablesRequest,
+  { selected, flags }: GetRequest,
+  isWide: boolean,
   context: CommandContext,
 ): Promise<ExitCode> {
   const resources = [...new Set(selected.map(({ resource }) => resource))]
   const isPrefixed = flags.showKind === true || resources.length > 1
-  const sorted = await sorterOf(flags)
+  const sorted = sorterBy(flags.sortBy)
   const state = { failed: false, printed: 0 }
   for (const resource of resources) {
     const names = selected.filter((one) => one.resource === resource).map(({ name }) => name)
@@ -52,13 +45,6 @@ export async function getTables(
     await reportNothing(resources, flags, context)
   }
   return state.failed ? 1 : 0
-}
-
-/** The sorter of `--sort-by`, whose module is loaded only if the flag is given. @throws NP_ORCHCTL_USAGE */
-async function sorterOf({ sortBy }: GetFlags): Promise<Sorter> {
-  if (sortBy === undefined) return (items) => items
-  const { sorterBy } = await import('./sort-by.ts')
-  return sorterBy(sortBy)
 }
 
 interface Reading {

@@ -1,17 +1,16 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { createLineSplitter } from '../../client/http/line-splitter.ts'
 import { type Json, type JsonObject, objectAt, stringAt } from '../../lib/json.ts'
-import type { CommandContext } from '../command/command-module.ts'
 import { type ApiResource, collectionPath, qualifiedKind } from '../discovery/api-resource.ts'
 import { documentText } from '../output/documents.ts'
 import type { OutputFormat } from '../output/output-format.ts'
 import { readTable, type TableColumn } from '../output/server-table.ts'
-import { listPages, namespaceOf, objectsOf } from '../selection/list-pages.ts'
-import type { Selected } from '../selection/selected.ts'
 import type { Api, Call } from '../session/api.ts'
 import { type CallFailure, failureError } from '../session/call-failure.ts'
+import type { CommandContext } from '../session/command-module.ts'
+import { listPages, namespaceOf, objectsOf } from '../session/list-pages.ts'
 import { type ExitCode, usageError } from '../usage/exit-code.ts'
-import type { GetFlags } from './get-flags.ts'
+import type { GetFlags, GetRequest } from './get-flags.ts'
 import { tableCall } from './get-tables.ts'
 import { tableText } from './table-text.ts'
 
@@ -19,15 +18,10 @@ const LINE_LIMIT = 64 * 1024 * 1024
 const FIRST_DELAY_MS = 200
 const MAX_DELAY_MS = 5_000
 
-export interface WatchRequest {
-  readonly selected: readonly Selected[]
-  readonly flags: GetFlags
-  readonly format: OutputFormat
-}
-
 /** Prints the objects of one collection and every change, until the user interrupts it. */
 export async function watchObjects(
-  { selected, flags, format }: WatchRequest,
+  { selected, flags }: GetRequest,
+  format: OutputFormat,
   context: CommandContext,
 ): Promise<ExitCode> {
   const [one, ...others] = selected

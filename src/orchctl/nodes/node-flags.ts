@@ -24,17 +24,6 @@ export function addNodeFlags(command: Command): Command {
     )
 }
 
-/** These flags, from the flags of a command that has more; flags that were not given are absent. */
-export function nodeFlagsOf({
-  inspectionPort,
-  inspectionCertificateAuthority,
-}: NodeFlags): NodeFlags {
-  return {
-    ...(inspectionPort !== undefined && { inspectionPort }),
-    ...(inspectionCertificateAuthority !== undefined && { inspectionCertificateAuthority }),
-  }
-}
-
 /** @throws NP_ORCHCTL_USAGE */
 export function portOf({ inspectionPort: text }: NodeFlags): number {
   if (text === undefined) return DEFAULT_PORT

@@ -9,7 +9,7 @@ import { createTransport } from '../../client/http/transport.ts'
 import { systemClock } from '../../lib/clock.ts'
 import { NodeProxyError } from '../../lib/error.ts'
 import { hostPort, type IpAddress, parseIp } from '../../lib/ip.ts'
-import { arrayAt, isJsonObject, type Json, type JsonObject, stringAt } from '../../lib/json.ts'
+import { arrayAt, isJsonObject, type JsonObject, parseJson, stringAt } from '../../lib/json.ts'
 import { quote } from '../../lib/quote.ts'
 import {
   CONNECT_MS,
@@ -19,9 +19,9 @@ import {
   MAX_ADDRESSES,
   type TlsTrust,
 } from '../../lib/tls/first-connection.ts'
-import type { CommandContext } from '../command/command-module.ts'
-import { createApi } from '../session/api.ts'
+import { type Api, createApi } from '../session/api.ts'
 import type { CallFailure } from '../session/call-failure.ts'
+import type { CommandContext } from '../session/command-module.ts'
 import { usageError } from '../usage/exit-code.ts'
 import { type NodeFlags, portOf } from './node-flags.ts'
 
@@ -40,34 +40,67 @@ export type NodeLines =
   | { readonly ok: true; readonly lines: readonly JsonObject[] }
   | { readonly ok: false; readonly error: NodeProxyError }
 
-/** Reads the node-proxy of one node. */
-export interface NodeInspection {
-  /** A document, such as `/inspection/v1/status`. */
-  get(path: string, query?: Query): Promise<NodeResult>
-  /** A list, such as `/inspection/v1/traffic`. */
-  lines(path: string, query?: Query): Promise<NodeLines>
-  close(): Promise<void>
-}
-
-/** How to reach a node. */
-export interface NodeAccess extends NodeFlags {
-  /** Milliseconds for a document. */
+/** What is read of a node, and how it is reached. */
+export interface NodeRequest extends NodeFlags {
+  /** `/inspection/v1/facts` */
+  readonly path: string
+  readonly query?: Query
+  /** Milliseconds for the answer, after the connection is made; 20 s unless given. */
   readonly timeoutMs?: number
 }
 
 const TIMEOUT_MS = 20_000
 
-/**
- * Connects to the node-proxy of a Node object, with the credentials of the session. They are sent only to a server
- * whose certificate is signed for the address of the node by the authority of the flags, or by that of the API server.
- * @throws NP_ORCHCTL_USAGE, NP_ORCHCTL_NODE when the node has no address, NP_ORCHCTL_NODE_UNREACHABLE
- */
-export async function openNodeInspection(
+type UsedContext = Pick<CommandContext, 'session' | 'notice' | 'host'>
+
+/** Reads a document, such as `/inspection/v1/status`, of the node-proxy of a Node object. @throws NP_ORCHCTL_USAGE */
+export function readDocument(
   node: JsonObject,
-  context: Pick<CommandContext, 'session' | 'notice' | 'host'>,
-  access: NodeAccess = {},
-): Promise<NodeInspection> {
-  const name = stringAt(node, 'metadata', 'name')
+  context: UsedContext,
+  request: NodeRequest,
+): Promise<NodeResult> {
+  const { path, query = {} } = request
+  return connected(node, context, request, async (api, failed) => {
+    const result = await api.request({ path, query })
+    if (result.ok) return { ok: true, body: result.value.body }
+    return { ok: false, error: failed(result.failure) }
+  })
+}
+
+/** Reads a list, such as `/inspection/v1/traffic`, in the same way. */
+export function readLines(
+  node: JsonObject,
+  context: UsedContext,
+  request: NodeRequest,
+): Promise<NodeLines> {
+  const { path, query = {} } = request
+  return connected(node, context, request, async (api, failed) => {
+    const result = await api.requestText({ path, query })
+    if (!result.ok) return { ok: false, error: failed(result.failure) }
+    const lines = parsedLines(result.text)
+    if (lines !== undefined) return { ok: true, lines }
+    const name = quote(stringAt(node, 'metadata', 'name'))
+    const message = `the node-proxy of node ${name} answered ${quote(path)} with something other than JSON`
+    return { ok: false, error: new NodeProxyError('NP_ORCHCTL_NODE', message) }
+  })
+}
+
+type Failed = Extract<NodeResult, { readonly ok: false }>
+
+/** Errors that concern one node, so that the other nodes are still read. */
+const OF_ONE_NODE: ReadonlySet<string> = new Set(['NP_ORCHCTL_NODE', 'NP_ORCHCTL_NODE_UNREACHABLE'])
+
+/**
+ * Reads over a connection to a node, with the credentials of the session. They are sent only to a server whose
+ * certificate is signed for the address of the node by the authority of the flags, or by that of the API server.
+ * @throws NP_ORCHCTL_USAGE, NP_CLIENT_CREDENTIAL
+ */
+async function connected<T>(
+  node: JsonObject,
+  context: UsedContext,
+  request: NodeRequest,
+  read: (api: Api, failed: (failure: CallFailure) => NodeProxyError) => Promise<T>,
+): Promise<T | Failed> {
   const { connection, impersonation } = await context.session()
   if (impersonation !== undefined) {
     throw usageError(
@@ -75,55 +108,44 @@ export async function openNodeInspection(
       'leave out --as, --as-group and --as-uid',
     )
   }
-  const trust = await nodeTrust(connection, access)
-  const { origin, socket, failures } = await connectToNode(node, portOf(access), trust)
-  const unused = [socket]
-  const transport = createTransport({
-    connection: nodeConnection(origin, connection, trust),
-    opened: () => unused.pop(),
-    userAgent: `orchctl/${context.host.version}`,
-    clock: systemClock,
-    observer: noObserver,
-  })
-  const failed = (failure: CallFailure) => nodeError(name, failure, failures)
-  const shared = { clock: systemClock, headers: {}, notice: context.notice, verbosity: 0 }
-  const api = createApi({
-    ...shared,
-    transport,
-    server: origin,
-    timeoutMs: access.timeoutMs ?? TIMEOUT_MS,
-  })
-  return {
-    async get(path, query = {}) {
-      const result = await api.request({ path, query })
-      if (result.ok) return { ok: true, body: result.value.body }
-      return { ok: false, error: failed(result.failure) }
-    },
-    async lines(path, query = {}) {
-      const result = await api.requestText({ path, query })
-      if (!result.ok) return { ok: false, error: failed(result.failure) }
-      const lines = parsedLines(result.text)
-      if (lines !== undefined) return { ok: true, lines }
-      const message = `the node-proxy of node ${quote(name)} answered ${quote(path)} with something other than JSON`
-      return { ok: false, error: new NodeProxyError('NP_ORCHCTL_NODE', message) }
-    },
-    async close() {
+  const trust = await nodeTrust(connection, request)
+  try {
+    const { origin, socket, failures } = await connectToNode(node, portOf(request), trust)
+    const unused = [socket]
+    const transport = createTransport({
+      connection: nodeConnection(origin, connection, trust),
+      opened: () => unused.pop(),
+      userAgent: `orchctl/${context.host.version}`,
+      clock: systemClock,
+      observer: noObserver,
+    })
+    const api = createApi({
+      transport,
+      server: origin,
+      timeoutMs: request.timeoutMs ?? TIMEOUT_MS,
+      clock: systemClock,
+      headers: {},
+      notice: context.notice,
+      verbosity: 0,
+    })
+    try {
+      const name = stringAt(node, 'metadata', 'name')
+      return await read(api, (failure) => nodeError(name, failure, failures))
+    } finally {
       await transport.close()
       socket.destroy()
-    },
+    }
+  } catch (error) {
+    if (error instanceof NodeProxyError && OF_ONE_NODE.has(error.code)) return { ok: false, error }
+    throw error
   }
 }
 
 /** Undefined: a line is not a JSON object. */
 function parsedLines(text: string): readonly JsonObject[] | undefined {
-  try {
-    const lines = text.split('\n').filter((line) => line !== '')
-    const values = lines.map((line) => JSON.parse(line) as Json)
-    const objects = values.filter(isJsonObject)
-    return objects.length === values.length ? objects : undefined
-  } catch {
-    return undefined
-  }
+  const lines = text.split('\n').filter((line) => line !== '')
+  const objects = lines.map(parseJson).filter(isJsonObject)
+  return objects.length === lines.length ? objects : undefined
 }
 
 /** The connection to a node: with the credentials for the API server, but without what leads to that server. */

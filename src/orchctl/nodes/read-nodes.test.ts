@@ -4,7 +4,7 @@ import type { AddressInfo } from 'node:net'
 import { expect, onTestFinished, test } from 'vitest'
 import { anonymous } from '../../client/connection/credential/credential.ts'
 import { certificates } from '../../client/testing/test-certificates.ts'
-import type { CommandContext } from '../command/command-module.ts'
+import type { CommandContext } from '../session/command-module.ts'
 import { readNodes } from './read-nodes.ts'
 
 /** All nodes of these tests have one address. */

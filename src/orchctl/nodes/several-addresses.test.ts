@@ -5,7 +5,7 @@ import { type AddressInfo, createServer, type Server, type Socket } from 'node:n
 import { expect, onTestFinished, test } from 'vitest'
 import { anonymous } from '../../client/connection/credential/credential.ts'
 import { certificates } from '../../client/testing/test-certificates.ts'
-import type { CommandContext } from '../command/command-module.ts'
+import type { CommandContext } from '../session/command-module.ts'
 import { internalAddresses } from './node-inspection.ts'
 import { readNodes } from './read-nodes.ts'
 

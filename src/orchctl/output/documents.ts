@@ -1,8 +1,9 @@
 import { type Json, type JsonObject, objectAt, stringAt, without } from '../../lib/json.ts'
-import { expand, sortedValue } from '../jsonpath/expand.ts'
-import { customCells } from './custom-columns.ts'
+import type { CommandContext } from '../session/command-module.ts'
+import { expand, sortedValue } from './evaluate-template.ts'
 import type { OutputFormat } from './output-format.ts'
 import { columns } from './server-table.ts'
+import { customCells } from './template-format.ts'
 import { escaped, oneLine } from './terminal-text.ts'
 
 /** Every format but a table of the server. */
@@ -45,6 +46,17 @@ export async function documentText(
       return columns([...header, ...rows])
     }
   }
+}
+
+/** Prints it; control characters are escaped where the standard output is a terminal. */
+export async function printDocument(
+  format: DocumentFormat,
+  document: JsonObject,
+  context: CommandContext,
+  options: Omit<DocumentOptions, 'isTerminal'> = {},
+): Promise<void> {
+  const isTerminal = context.host.stdout.isTTY === true
+  context.print(await documentText(format, document, { ...options, isTerminal }))
 }
 
 /** `service/web`, `deployment.apps/web`. */

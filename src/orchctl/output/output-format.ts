@@ -31,6 +31,17 @@ export async function outputFormat(text: string | undefined): Promise<OutputForm
   return templateFormat(name as TemplateName, argument)
 }
 
+/** The value of `-o` of a command that has only these formats. @throws NP_ORCHCTL_USAGE */
+export function formatAmong<Format extends string>(
+  text: string | undefined,
+  ...formats: readonly Format[]
+): Format | undefined {
+  const found = formats.find((one) => one === text)
+  if (found !== undefined || text === undefined) return found
+  const choice = [formats.slice(0, -1).join(', '), formats.at(-1)].filter(Boolean).join(' or ')
+  throw usageError(`-o ${quote(text)} is no output format`, `write ${choice}`)
+}
+
 function plainFormat(text: string): OutputFormat {
   if (text === '' || text === 'wide') return { type: 'table', isWide: text === 'wide' }
   if (text === 'json' || text === 'yaml' || text === 'name') return { type: text }

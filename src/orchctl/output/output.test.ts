@@ -1,9 +1,9 @@
 import { expect, test } from 'vitest'
 import { parse } from 'yaml'
-import { customCells, parseCustomColumns } from './custom-columns.ts'
 import { documentText, yamlText } from './documents.ts'
 import { outputFormat } from './output-format.ts'
 import { columns } from './server-table.ts'
+import { customCells, parseCustomColumns } from './template-format.ts'
 
 const EVIL = 'a\u001b[31mb\u009bc\u202ed\re'
 

@@ -2,17 +2,17 @@ import { type ClusterEvent, ClusterStore } from '../../cluster/cluster-store.ts'
 import { addressOfReverseName } from '../../dns/zone/address-names.ts'
 import { Zone } from '../../dns/zone/zone.ts'
 import type { IpAddress } from '../../lib/ip.ts'
-import { type JsonObject, stringAt } from '../../lib/json.ts'
+import { arrayAt, type Json, type JsonObject, stringAt, valueAt } from '../../lib/json.ts'
+import { parseLegacyIp } from '../../lib/legacy-address.ts'
 import { decodeEndpointSlice } from '../../resources/endpoint-slice.ts'
 import { decodeEndpoints } from '../../resources/endpoints.ts'
 import { isLabel, NAMES } from '../../resources/names.ts'
 import { decodeService } from '../../resources/service.ts'
 import type { Service, ServiceKey } from '../../resources/types.ts'
 import { type ApiResource, collectionPath } from '../discovery/api-resource.ts'
-import { listPages, objectsOf, PAGE_SIZE } from '../selection/list-pages.ts'
 import type { Api } from '../session/api.ts'
 import { failureError } from '../session/call-failure.ts'
-import { type EndpointFact, endpointFacts } from './endpoint-facts.ts'
+import { listPages, objectsOf, PAGE_SIZE } from '../session/list-pages.ts'
 import { zoneNameOf } from './question.ts'
 
 export interface ClusterObjectsOptions {
@@ -92,7 +92,7 @@ export class ClusterObjects {
   #loadServices(namespace: string): Promise<string> {
     const path =
       namespace === EVERYWHERE ? '/api/v1/services' : `/api/v1/namespaces/${namespace}/services`
-    return this.#once(path, {}, (object) => this.#takeService(object))
+    return this.#readOnce(path, {}, (object) => this.#takeService(object))
   }
 
   /**
@@ -102,17 +102,17 @@ export class ClusterObjects {
     const { endpoints } = this.#options
     const path = collectionPath(endpoints, namespace === EVERYWHERE ? undefined : namespace)
     const take = (object: JsonObject): void => this.#takeEndpoints(object)
-    if (namespace === EVERYWHERE) return this.#once(path, {}, take)
+    if (namespace === EVERYWHERE) return this.#readOnce(path, {}, take)
     if (endpoints.kind === 'Endpoints') {
-      return this.#once(path, { fieldSelector: `metadata.name=${service}` }, take)
+      return this.#readOnce(path, { fieldSelector: `metadata.name=${service}` }, take)
     }
     const refusals = NAMES.serviceOfSlice.map((label) =>
-      this.#once(path, { labelSelector: `${label}=${service}` }, take),
+      this.#readOnce(path, { labelSelector: `${label}=${service}` }, take),
     )
     return (await Promise.all(refusals)).find((refusal) => refusal !== '') ?? ''
   }
 
-  async #once(
+  async #readOnce(
     path: string,
     query: Readonly<Record<string, string>>,
     take: (object: JsonObject) => void,
@@ -160,4 +160,68 @@ export class ClusterObjects {
     )
     this.#problems.push(`${kind} ${namespace}/${name} is left out: ${message}`)
   }
+}
+
+/** One address of endpoints, with the place where it is written and the Pod that has it. */
+export interface EndpointFact {
+  readonly kind: 'EndpointSlice' | 'Endpoints'
+  /** `namespace/name` of the object. */
+  readonly name: string
+  /** `endpoints[2]`, `subsets[0].notReadyAddresses[1]` */
+  readonly field: string
+  readonly ip: IpAddress
+  readonly hostname: string
+  /** `namespace/name`; empty: the address does not belong to a Pod. */
+  readonly pod: string
+  readonly isReady: boolean
+  readonly isTerminating: boolean
+}
+
+/** The addresses of an EndpointSlice, or of v1 Endpoints. */
+function endpointFacts(object: JsonObject): readonly EndpointFact[] {
+  const metadata = (field: string): string => stringAt(object, 'metadata', field)
+  const name = `${metadata('namespace')}/${metadata('name')}`
+  if (stringAt(object, 'kind') === 'Endpoints') return factsOfSubsets(object, name)
+  return arrayAt(object, 'endpoints').flatMap((endpoint, index) => {
+    const [address] = arrayAt(endpoint, 'addresses')
+    const condition = (key: string): Json | undefined => valueAt(endpoint, 'conditions', key)
+    return factOf(address, endpoint, {
+      kind: 'EndpointSlice',
+      name,
+      field: `endpoints[${index}]`,
+      isReady: condition('ready') !== false,
+      isTerminating: condition('terminating') === true,
+    })
+  })
+}
+
+function factsOfSubsets(object: JsonObject, name: string): readonly EndpointFact[] {
+  return arrayAt(object, 'subsets').flatMap((subset, at) =>
+    (['addresses', 'notReadyAddresses'] as const).flatMap((list) =>
+      arrayAt(subset, list).flatMap((address, index) =>
+        factOf(valueAt(address, 'ip'), address, {
+          kind: 'Endpoints',
+          name,
+          field: `subsets[${at}].${list}[${index}]`,
+          isReady: list === 'addresses',
+          isTerminating: false,
+        }),
+      ),
+    ),
+  )
+}
+
+type FactOrigin = Omit<EndpointFact, 'ip' | 'hostname' | 'pod'>
+
+function factOf(
+  address: Json | undefined,
+  endpoint: Json,
+  origin: FactOrigin,
+): readonly EndpointFact[] {
+  const ip = typeof address === 'string' ? parseLegacyIp(address) : undefined
+  if (ip === undefined) return []
+  const target = (field: string): string => stringAt(endpoint, 'targetRef', field)
+  const namespace = target('namespace') || origin.name.slice(0, origin.name.indexOf('/'))
+  const pod = target('kind') === 'Pod' ? `${namespace}/${target('name')}` : ''
+  return [{ ...origin, ip, hostname: stringAt(endpoint, 'hostname'), pod }]
 }

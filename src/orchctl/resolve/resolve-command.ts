@@ -4,15 +4,16 @@ import { plainName } from '../../dns/wire/name.ts'
 import { arrayAt, type JsonObject, stringAt } from '../../lib/json.ts'
 import { quote } from '../../lib/quote.ts'
 import { isDnsName } from '../../resources/names.ts'
-import { type CommandContext, runs } from '../command/command-module.ts'
-import { type ApiResource, objectPath } from '../discovery/api-resource.ts'
+import type { ApiResource } from '../discovery/api-resource.ts'
 import { type Catalogue, openCatalogue } from '../discovery/catalogue.ts'
+import { podOf } from '../discovery/pods-of.ts'
 import { jsonText } from '../output/documents.ts'
+import { formatAmong } from '../output/output-format.ts'
 import { columns } from '../output/server-table.ts'
 import { oneLine } from '../output/terminal-text.ts'
-import { selectedObject } from '../selection/selected.ts'
 import type { Api } from '../session/api.ts'
-import { type ExitCode, usageError } from '../usage/exit-code.ts'
+import { type CommandContext, type Run, runs } from '../session/command-module.ts'
+import { usageError } from '../usage/exit-code.ts'
 import { ClusterObjects } from './cluster-objects.ts'
 import { findClusterServer, podResolver } from './pod-resolver.ts'
 import { QUERY_TYPES, type Question, readQuestion, zoneNameOf } from './question.ts'
@@ -59,14 +60,10 @@ export function define(command: Command, context: CommandContext): void {
     .option('--cluster-domain <domain>', 'the domain of Services', 'cluster.local')
     .option('-o, --output <format>', 'json')
     .addHelpText('after', ABOUT)
-  runs<ResolveFlags>(command, context, resolve)
+  runs(command, context, resolve)
 }
 
-async function resolve(
-  args: readonly string[],
-  flags: ResolveFlags,
-  context: CommandContext,
-): Promise<ExitCode> {
+const resolve: Run<ResolveFlags> = async (args, flags, context) => {
   const [word = '', ...more] = args
   if (more.length > 0) throw usageError('there is more than one name', 'write resolve NAME')
   const question = readQuestion(word, flags.type)
@@ -86,9 +83,7 @@ interface Settings {
 }
 
 function readSettings({ output, dnsServer, clusterDomain }: ResolveFlags): Settings {
-  if (output !== undefined && output !== 'json') {
-    throw usageError(`-o ${quote(output)} is no output format`, 'write json')
-  }
+  formatAmong(output, 'json')
   const server = dnsServer === undefined ? undefined : parseUpstream(dnsServer)
   if (dnsServer !== undefined && server === undefined) {
     const message = `--dns-server ${quote(dnsServer)} is no address of a host`
@@ -111,7 +106,7 @@ async function resolutionOf(lookup: Lookup, context: CommandContext): Promise<Re
   const { api } = await context.session()
   const catalogue = await openCatalogue(context)
   const [pod, clusterServer, endpoints] = await Promise.all([
-    readPod(lookup.from, catalogue, context),
+    readPod(lookup.from, context),
     findClusterServer(api),
     endpointsResource(catalogue),
   ])
@@ -132,19 +127,12 @@ async function resolutionOf(lookup: Lookup, context: CommandContext): Promise<Re
 }
 
 /** The Pod that looks the name up; without one, an ordinary Pod of the namespace. */
-async function readPod(
-  from: string | undefined,
-  catalogue: Catalogue,
-  context: CommandContext,
-): Promise<JsonObject> {
-  const { api, namespace } = await context.session()
+async function readPod(from: string | undefined, context: CommandContext): Promise<JsonObject> {
+  const { namespace } = await context.session()
   if (from === undefined) return { metadata: { namespace }, spec: {} }
-  const words = from.includes('/') ? [from] : ['pods', from]
-  const { resource, name } = await selectedObject(words, catalogue)
-  if (resource.kind !== 'Pod' || resource.group !== '') {
-    throw usageError(`--from ${quote(from)} is no Pod`, 'write --from pod/NAME')
-  }
-  return api.send({ path: objectPath(resource, namespace, name) })
+  return podOf([from], context, () =>
+    usageError(`--from ${quote(from)} is no Pod`, 'write --from pod/NAME'),
+  )
 }
 
 /** Hints for a name that has no records, or not those that the user expects. */

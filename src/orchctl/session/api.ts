@@ -95,6 +95,17 @@ export function createApi(options: ApiOptions): Api {
   return new HttpApi(options)
 }
 
+/** Requests a review of permissions (`authorization.k8s.io/v1`). @returns the review with its status */
+export function reviewAccess(
+  api: Api,
+  kind: 'SelfSubjectAccessReview' | 'SelfSubjectRulesReview' | 'SubjectAccessReview',
+  spec: JsonObject,
+): Promise<JsonObject> {
+  const apiVersion = 'authorization.k8s.io/v1'
+  const path = `/apis/${apiVersion}/${kind.toLowerCase()}s`
+  return api.send({ method: 'POST', path, body: { apiVersion, kind, spec } })
+}
+
 class HttpApi implements Api {
   readonly server: string
   readonly #options: ApiOptions

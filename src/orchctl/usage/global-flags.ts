@@ -25,7 +25,7 @@ const FLAGS: readonly Option[] = [
   new Option('--certificate-authority <file>', 'the authority of the server, a PEM file'),
   new Option('--insecure-skip-tls-verify', 'accept any certificate of the server: not secure'),
   new Option('--as <user>', 'impersonate this user'),
-  new Option('--as-group <group>', 'impersonate this group; repeat for more').argParser(collect),
+  repeated('--as-group <group>', 'impersonate this group; repeat for more'),
   new Option('--as-uid <uid>', 'impersonate this UID'),
   new Option('--request-timeout <duration>', 'such as 10s; 0: none; default: 30s'),
   new Option('-v, --v <level>', 'write requests to standard error: 6, with bodies of answers: 8'),
@@ -42,7 +42,9 @@ export function takesNextArgument(arg: string): boolean {
   return flag?.required === true
 }
 
-/** The parser of a repeated flag: all its values, in their order. */
-export function collect(value: string, before: readonly string[] | undefined): readonly string[] {
-  return [...(before ?? []), value]
+/** A flag that may be repeated: all its values, in their order. */
+export function repeated(flags: string, description: string): Option {
+  return new Option(flags, description).argParser(
+    (value: string, before: readonly string[] | undefined) => [...(before ?? []), value],
+  )
 }

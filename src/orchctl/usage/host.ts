@@ -1,3 +1,5 @@
+import { type EventEmitter, once } from 'node:events'
+
 /** A text stream that the program writes, such as `process.stdout`. */
 export interface OutputStream {
   readonly isTTY?: boolean
@@ -27,4 +29,9 @@ export interface Host {
   readonly version: string
   /** Aborted when the user interrupts the program. */
   readonly signal: AbortSignal
+}
+
+/** Writes bytes, and resolves when the stream takes more. */
+export async function writeBytes(output: OutputStream, bytes: Uint8Array | string): Promise<void> {
+  if (output.write(bytes) === false) await once(output as OutputStream & EventEmitter, 'drain')
 }

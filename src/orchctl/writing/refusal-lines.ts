@@ -1,5 +1,5 @@
 import { NodeProxyError } from '../../lib/error.ts'
-import { positionText } from '../../lib/yaml/parse-yaml.ts'
+import { positionText } from '../../lib/yaml.ts'
 import type { Manifest } from '../../manifests/manifests.ts'
 import { type CallFailure, failureError } from '../session/call-failure.ts'
 

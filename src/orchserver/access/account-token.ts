@@ -2,10 +2,10 @@ import type { ServiceAccountName } from '../../auth/service-account-name.ts'
 import type { Connection } from '../../client/connection/connection.ts'
 import { type ApiClient, createApiClient } from '../../client/http/api-client.ts'
 import type { ApiFailure } from '../../client/http/failure.ts'
-import { requestToken } from '../../client/renewal/token-request.ts'
+import { requestToken } from '../../client/http/token-request.ts'
 import type { Clock } from '../../lib/clock.ts'
 import { NodeProxyError } from '../../lib/error.ts'
-import { packageVersion } from '../../lib/package-version.ts'
+import { packageVersion } from '../../lib/process.ts'
 
 export interface AccountTokenRequest {
   readonly account: ServiceAccountName

@@ -5,11 +5,10 @@ import { MASTERS } from '../../auth/user.ts'
 import type { Connection } from '../../client/connection/connection.ts'
 import { loadKubeconfig } from '../../client/connection/kubeconfig.ts'
 import { parseServerUrl } from '../../client/connection/server-url.ts'
-import { systemClock } from '../../lib/clock.ts'
+import { systemClock, timestamp } from '../../lib/clock.ts'
 import { formatDuration, parseDuration } from '../../lib/duration.ts'
 import { NodeProxyError } from '../../lib/error.ts'
 import { quote } from '../../lib/quote.ts'
-import { timestamp } from '../../lib/timestamp.ts'
 import { isLabel, isSubdomain } from '../../resources/names.ts'
 import {
   asProblem,

@@ -1,9 +1,8 @@
 import { join } from 'node:path'
-import { systemClock } from '../../lib/clock.ts'
+import { systemClock, timestamp } from '../../lib/clock.ts'
 import { parseDuration } from '../../lib/duration.ts'
 import { type IpAddress, parseIp } from '../../lib/ip.ts'
 import { quote } from '../../lib/quote.ts'
-import { timestamp } from '../../lib/timestamp.ts'
 import { isSubdomain } from '../../resources/names.ts'
 import {
   asProblem,

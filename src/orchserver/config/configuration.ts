@@ -1,5 +1,5 @@
 import type { Limits } from '../../apiserver/context/limits.ts'
-import type { DnsSettings } from '../../dns/dns-settings.ts'
+import type { DnsSettings } from '../../dns/dns-fields.ts'
 import type { Cidr, IpAddress } from '../../lib/ip.ts'
 import type { PortRange } from '../../lib/port-range.ts'
 import type { CommandFlags } from '../../settings/table.ts'

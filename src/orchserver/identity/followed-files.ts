@@ -1,5 +1,5 @@
 import type { Clock } from '../../lib/clock.ts'
-import { follow } from '../../lib/follow.ts'
+import { follow } from '../../lib/regularly.ts'
 import type { Logger } from '../../telemetry/logger.ts'
 
 /** The current content of files that may change while a server runs. */

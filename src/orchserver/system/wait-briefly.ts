@@ -1,5 +1,4 @@
-import type { Clock } from '../../lib/clock.ts'
-import { sleep } from '../../lib/sleep.ts'
+import { type Clock, sleep } from '../../lib/clock.ts'
 
 const TIMEOUT_MS = 3000
 

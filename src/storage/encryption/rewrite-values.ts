@@ -1,5 +1,4 @@
-import type { Clock } from '../../lib/clock.ts'
-import { sleep } from '../../lib/sleep.ts'
+import { type Clock, sleep } from '../../lib/clock.ts'
 import type { Store, StoredEntry } from '../store.ts'
 import type { Encryption } from './encrypted-store.ts'
 import { decryptValue, encryptValue, isEncrypted, keyNameOf } from './encrypted-value.ts'

@@ -1,4 +1,12 @@
-import { arrayAt, isJsonObject, type JsonObject, parseJson, stringAt } from '../../lib/json.ts'
+import {
+  arrayAt,
+  isJsonObject,
+  type Json,
+  type JsonObject,
+  parseJson,
+  stringAt,
+} from '../../lib/json.ts'
+import type { TerminalSize } from '../node-streams.ts'
 
 /** How a command ended, or why it could not be run. */
 export type CommandResult = { readonly exitCode: number } | { readonly problem: string }
@@ -49,4 +57,23 @@ export function resultOf(text: string): CommandResult {
   const isCode = Number.isInteger(exitCode) && exitCode > 0 && exitCode <= MAX_EXIT_CODE
   if (isCode && status['reason'] === 'NonZeroExitCode') return { exitCode }
   return { problem: stringAt(status, 'message') || 'the server named no reason' }
+}
+
+const MAX_SIZE = 0xffff
+
+/** Parses a message of the resize stream, such as `{"Width":80,"Height":24}`; undefined: it is invalid. */
+export function readTerminalSize(message: Buffer): TerminalSize | undefined {
+  const parsed = parseJson(message.toString())
+  if (!isJsonObject(parsed)) return undefined
+  const [width, height] = [parsed['Width'], parsed['Height']]
+  return isSize(width) && isSize(height) ? { width, height } : undefined
+}
+
+/** The message that says so. */
+export function terminalSizeMessage({ width, height }: TerminalSize): Buffer {
+  return Buffer.from(JSON.stringify({ Width: width, Height: height }))
+}
+
+function isSize(value: Json | undefined): value is number {
+  return typeof value === 'number' && Number.isInteger(value) && value > 0 && value <= MAX_SIZE
 }

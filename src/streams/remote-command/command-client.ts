@@ -1,7 +1,12 @@
 import { type Duplex, Readable, Writable } from 'node:stream'
 import type { TerminalSize } from '../node-streams.ts'
-import { CHANNEL, type CommandResult, channelMessage, resultOf } from './channels.ts'
-import { terminalSizeMessage } from './terminal-size.ts'
+import {
+  CHANNEL,
+  type CommandResult,
+  channelMessage,
+  resultOf,
+  terminalSizeMessage,
+} from './channels.ts'
 
 /** Which streams a client wants of a command. */
 export interface WantedStreams {

@@ -7,11 +7,9 @@ import { FakeClock } from '../../lib/testing/fake-clock.ts'
 import { createMessageStream } from '../message-stream.ts'
 import type { TerminalSize } from '../node-streams.ts'
 import { createSpdySession } from '../spdy/spdy-session.ts'
-import { resultOf, statusOf } from './channels.ts'
+import { readTerminalSize, resultOf, statusOf } from './channels.ts'
 import { createRemoteCommand } from './command-client.ts'
-import { serveCommandOverSpdy } from './serve-spdy.ts'
-import { serveCommandOverWebSocket } from './serve-web-socket.ts'
-import { readTerminalSize } from './terminal-size.ts'
+import { serveCommandOverSpdy, serveCommandOverWebSocket } from './serve-command.ts'
 
 const ALL = { stdin: true, stdout: true, stderr: true, tty: false }
 

@@ -1,5 +1,10 @@
 import { constants, inflateRawSync } from 'node:zlib'
-import { spdyFault } from './spdy-fault.ts'
+import { NodeProxyError } from '../../lib/error.ts'
+
+/** A violation of SPDY/3.1 by the peer, which ends the session. */
+export function spdyFault(why: string): NodeProxyError {
+  return new NodeProxyError('NP_STREAMS_SPDY', `the peer broke the protocol SPDY/3.1: ${why}`)
+}
 
 const WORDS =
   'options head post put delete trace accept accept-charset accept-encoding accept-language ' +

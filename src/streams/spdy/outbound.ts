@@ -1,7 +1,7 @@
 import type { Duplex } from 'node:stream'
-import type { SpdyFrame } from './frame.ts'
-import { SendWindow } from './send-window.ts'
+import { type SpdyFrame } from './frame.ts'
 import type { StreamEnd } from './spdy-stream.ts'
+import { SendWindow } from './spdy-stream.ts'
 
 export interface OutboundParts {
   readonly channel: Duplex

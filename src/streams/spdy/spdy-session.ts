@@ -1,11 +1,16 @@
 import type { Duplex } from 'node:stream'
 import { NodeProxyError } from '../../lib/error.ts'
-import { DEFAULT_WINDOW_BYTES, INITIAL_WINDOW_SIZE, RESET, type SpdyFrame } from './frame.ts'
-import { SpdyFrameReader } from './frame-reader.ts'
-import { SpdyFrameWriter } from './frame-writer.ts'
+import {
+  DEFAULT_WINDOW_BYTES,
+  INITIAL_WINDOW_SIZE,
+  RESET,
+  type SpdyFrame,
+  SpdyFrameReader,
+  SpdyFrameWriter,
+} from './frame.ts'
 import type { SpdyHeaders } from './header-block.ts'
+import { spdyFault } from './header-block.ts'
 import { Outbound } from './outbound.ts'
-import { spdyFault } from './spdy-fault.ts'
 import {
   createStream,
   type SpdyStream,

@@ -2,11 +2,11 @@ import { nearest } from '../../../lib/nearest.ts'
 import { quote } from '../../../lib/quote.ts'
 import {
   describeFault,
+  type Fault,
   type Fields,
   type Located,
   unknownField,
-} from '../../../lib/yaml/located.ts'
-import type { Fault } from '../../../lib/yaml/parse-yaml.ts'
+} from '../../../lib/yaml.ts'
 import { canonicalGroup } from '../../../resources/api-groups.ts'
 import {
   type AuditPolicy,

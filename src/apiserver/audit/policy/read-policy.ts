@@ -1,6 +1,6 @@
 import { createReadStream } from 'node:fs'
 import { NodeProxyError, systemCode } from '../../../lib/error.ts'
-import { locateYaml } from '../../../lib/yaml/located.ts'
+import { locateYaml } from '../../../lib/yaml.ts'
 import type { AuditPolicy } from './audit-policy.ts'
 import { decodePolicy, Problems } from './decode-policy.ts'
 

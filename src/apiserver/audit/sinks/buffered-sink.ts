@@ -1,6 +1,5 @@
-import type { Clock } from '../../../lib/clock.ts'
+import { type Clock, sleep } from '../../../lib/clock.ts'
 import type { Random } from '../../../lib/random.ts'
-import { sleep } from '../../../lib/sleep.ts'
 import type { FailureLog, LogFields } from '../../../telemetry/failure-log.ts'
 import type { AuditSink, SinkObserver } from './audit-sink.ts'
 

@@ -1,7 +1,7 @@
+import { timestamp } from '../../../lib/clock.ts'
 import { NodeProxyError } from '../../../lib/error.ts'
 import { parseIp } from '../../../lib/ip.ts'
 import { type JsonObject, objectAt, stringAt } from '../../../lib/json.ts'
-import { timestamp } from '../../../lib/timestamp.ts'
 import { SERVICE_NAME, SKIP_MIRROR } from '../../../resources/label-names.ts'
 import { API_SERVICE_NAMESPACE } from '../../../resources/pod-environment.ts'
 import type { Operation } from '../../../storage/store.ts'

@@ -1,11 +1,8 @@
 import type { Clock } from '../../../lib/clock.ts'
 import { NodeProxyError } from '../../../lib/error.ts'
-import { parseJson } from '../../../lib/json.ts'
-import type { JsonRecord } from '../../json.ts'
-import { isRecord } from '../../json.ts'
-import { printable } from '../../printable.ts'
-import type { Credential, CredentialSource } from './credential.ts'
-import { bearer } from './credential.ts'
+import { isJsonObject, type JsonObject, parseJson } from '../../../lib/json.ts'
+import { printable } from '../../../lib/quote.ts'
+import { bearer, type Credential, type CredentialSource } from './credential.ts'
 import { checkToken } from './token-file.ts'
 
 /** The supported versions of ExecCredential (client-go credential plugins). */
@@ -22,7 +19,7 @@ export interface ExecPlugin {
   readonly env: Readonly<Record<string, string>>
   readonly installHint: string | undefined
   /** `spec.cluster` of KUBERNETES_EXEC_INFO; undefined unless `provideClusterInfo`. */
-  readonly cluster: JsonRecord | undefined
+  readonly cluster: Readonly<Record<string, unknown>> | undefined
 }
 
 /** Milliseconds; the same as for requests, so that a plugin that hangs is reported within half a minute. */
@@ -101,13 +98,13 @@ function execInfo(plugin: ExecPlugin): string {
 }
 
 function readExecCredential(plugin: ExecPlugin, answer: unknown, now: number): Cached {
-  if (!isRecord(answer) || answer['kind'] !== 'ExecCredential') {
+  if (!isJsonObject(answer) || answer['kind'] !== 'ExecCredential') {
     throw refusal(plugin, 'its output is not an ExecCredential')
   }
   if (answer['apiVersion'] !== plugin.apiVersion) {
     throw refusal(plugin, `its output is not of apiVersion ${plugin.apiVersion}`)
   }
-  const status = isRecord(answer['status']) ? answer['status'] : {}
+  const status = isJsonObject(answer['status']) ? answer['status'] : {}
   const credential = { ...readToken(plugin, status), ...readCertificate(plugin, status) }
   if (credential.authorization === undefined && credential.certificate === undefined) {
     throw refusal(plugin, 'its output has neither status.token nor status.clientCertificateData')
@@ -121,20 +118,20 @@ function readExecCredential(plugin: ExecPlugin, answer: unknown, now: number): C
   }
 }
 
-function readToken(plugin: ExecPlugin, status: JsonRecord): Credential {
+function readToken(plugin: ExecPlugin, status: JsonObject): Credential {
   const token = status['token']
   if (typeof token !== 'string' || token === '') return {}
   return bearer(checkToken(token, plugin.command))
 }
 
-function readCertificate(plugin: ExecPlugin, status: JsonRecord): Credential {
+function readCertificate(plugin: ExecPlugin, status: JsonObject): Credential {
   const { clientCertificateData: cert, clientKeyData: key } = status
   if (cert === undefined && key === undefined) return {}
   if (typeof cert === 'string' && typeof key === 'string') return { certificate: { cert, key } }
   throw refusal(plugin, 'clientCertificateData and clientKeyData must come together')
 }
 
-function readExpiry(plugin: ExecPlugin, status: JsonRecord): number | undefined {
+function readExpiry(plugin: ExecPlugin, status: JsonObject): number | undefined {
   const stamp = status['expirationTimestamp']
   if (stamp === undefined || stamp === null) return undefined
   const expiry = typeof stamp === 'string' ? Date.parse(stamp) : Number.NaN

@@ -1,7 +1,5 @@
 import { X509Certificate } from 'node:crypto'
-import { parseJson } from '../../../lib/json.ts'
-import type { JsonRecord } from '../../json.ts'
-import { isRecord } from '../../json.ts'
+import { isJsonObject, type JsonObject, parseJson } from '../../../lib/json.ts'
 
 /** When a credential is valid, in epoch milliseconds. */
 export interface Validity {
@@ -14,11 +12,11 @@ export interface Validity {
  * The claims of a JSON Web Token (RFC 7519); undefined for any other token. Nothing is verified: the API server
  * does that.
  */
-export function tokenClaims(token: string): JsonRecord | undefined {
+export function tokenClaims(token: string): JsonObject | undefined {
   const [, payload, signature] = token.split('.')
   if (payload === undefined || signature === undefined) return undefined
   const claims = parseJson(Buffer.from(payload, 'base64url').toString('utf8'))
-  return isRecord(claims) ? claims : undefined
+  return isJsonObject(claims) ? claims : undefined
 }
 
 /** From claim `iat` to claim `exp`; undefined for a token without an end. */

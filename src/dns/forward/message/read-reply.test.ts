@@ -1,9 +1,8 @@
 import { type Answer, encode, type Packet } from 'dns-packet'
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { matchReply } from './match-reply.ts'
 import { type Query, queryOf } from './query.ts'
-import { readReply, type UpstreamAnswer } from './read-reply.ts'
+import { matchReply, readReply, type UpstreamAnswer } from './read-reply.ts'
 
 const ID = 4711
 const NAME = 'www.example.com'

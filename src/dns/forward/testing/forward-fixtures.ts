@@ -1,6 +1,5 @@
 import { FakeClock } from '../../../lib/testing/fake-clock.ts'
-import type { ForwardedAnswer } from '../forwarded-answer.ts'
-import { createForwarder, type ForwardLimits } from '../forwarder.ts'
+import { createForwarder, type ForwardedAnswer, type ForwardLimits } from '../forwarder.ts'
 import type { ForwardQuestion } from '../message/query.ts'
 import type { Upstream } from '../upstream/upstream.ts'
 

@@ -1,10 +1,15 @@
 import { createSocket } from 'node:dgram'
 import { connect, type Socket } from 'node:net'
 import type { Random } from '../../../lib/random.ts'
-import { type DiscardReason, matchReply } from '../message/match-reply.ts'
 import { encodeQuery, type Query } from '../message/query.ts'
 import type { ReplyHeader } from '../message/read-records.ts'
-import { type ReplyFault, readReply, type UpstreamAnswer } from '../message/read-reply.ts'
+import {
+  type DiscardReason,
+  matchReply,
+  type ReplyFault,
+  readReply,
+  type UpstreamAnswer,
+} from '../message/read-reply.ts'
 import type { Upstream } from './upstream.ts'
 
 const LENGTH_BYTES = 2

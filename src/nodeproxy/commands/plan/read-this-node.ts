@@ -14,7 +14,7 @@ import {
   stringAt,
 } from '../../../lib/json.ts'
 import { type Random, systemRandom as random } from '../../../lib/random.ts'
-import { describeFault } from '../../../lib/yaml/located.ts'
+import { describeFault } from '../../../lib/yaml.ts'
 import type { Manifest } from '../../../manifests/manifests.ts'
 import type { Problem } from '../../../settings/answers.ts'
 import { readConfigurationFile } from '../../../settings/configuration-file.ts'

@@ -1,0 +1,164 @@
+import type { Duplex } from 'node:stream'
+import type { Clock } from '../lib/clock.ts'
+import { NodeProxyError } from '../lib/error.ts'
+import { StreamRefusal } from './node-streams.ts'
+import { createSpdySession, type SpdySession } from './spdy/spdy-session.ts'
+import type { SpdyStream } from './spdy/spdy-stream.ts'
+
+/** Connections to the ports of one Pod. */
+export interface ForwardingClient {
+  /**
+   * A connection to a port. When the Pod does not accept it, it fails with NP_STREAMS_FORWARD in the server's words:
+   * at once, or later as the error of the connection.
+   */
+  connect(port: number): Promise<Duplex>
+  /** Resolves when the server is gone or the client was closed. */
+  readonly closed: Promise<Error | undefined>
+  close(): void
+}
+
+const MAX_ERROR_BYTES = 4096
+
+/** Talks `portforward.k8s.io` over SPDY/3.1: `channel` is such a connection, or the messages of a WebSocket. */
+export function createForwardingClient(channel: Duplex): ForwardingClient {
+  const session = createSpdySession(channel, { role: 'client' })
+  let requests = 0
+  return {
+    closed: session.closed,
+    close: () => session.close(),
+    connect: async (port) => {
+      const headers = { [HEADER.port]: String(port), [HEADER.request]: String(requests++) }
+      const open = (type: string) =>
+        session.open(new Map(Object.entries({ [HEADER.type]: type, ...headers })))
+      const [error, data] = [open('error'), open('data')]
+      error.bytes.end()
+      failWith(error.bytes, data.bytes)
+      await Promise.all([error.accepted, data.accepted])
+      if (data.bytes.errored !== null) throw data.bytes.errored
+      return data.bytes
+    },
+  }
+}
+
+/** The error stream says why a connection failed. */
+function failWith(error: Duplex, data: Duplex): void {
+  let why = ''
+  error.on('data', (chunk: Buffer) => {
+    why = (why + chunk.toString()).slice(0, MAX_ERROR_BYTES)
+  })
+  error.once('end', () => {
+    if (why !== '') data.destroy(new NodeProxyError('NP_STREAMS_FORWARD', shown(why)))
+  })
+  data.once('close', () => error.resume())
+}
+
+/** Without characters that could rewrite a screen or a log's line. */
+function shown(text: string): string {
+  return text
+    .replace(/[\p{C}\p{Zl}\p{Zp}]+/gu, ' ')
+    .trim()
+    .slice(0, MAX_SHOWN)
+}
+
+const MAX_SHOWN = 400
+
+/** The protocol of forwarded ports over SPDY. */
+export const PORT_FORWARD = 'portforward.k8s.io'
+
+/** SPDY/3.1 in the binary messages of a WebSocket, with the same protocol inside. */
+export const TUNNELLED_PORT_FORWARD = 'SPDY/3.1+portforward.k8s.io'
+
+/** Headers of the two streams of each connection. */
+const HEADER = { type: 'streamtype', port: 'port', request: 'requestid' } as const
+
+export interface ForwardingOptions {
+  /** Opens a connection to a port of the Pod, or returns why that failed. */
+  readonly connect: (port: number) => Promise<Duplex | StreamRefusal>
+  readonly clock: Clock
+}
+
+interface Pair {
+  error?: SpdyStream
+  data?: SpdyStream
+  readonly cancel: () => void
+}
+
+/** How long the second stream of a connection may take. */
+const PAIRING_MS = 30_000
+const PORT = /^[1-9][0-9]{0,4}$/
+const MAX_PORT = 65_535
+
+/**
+ * Serves a client of `portforward.k8s.io`: it opens two streams for each connection, one for the data
+ * and one for an error. The channel is a connection that was upgraded to SPDY/3.1, or the messages of a WebSocket.
+ */
+export function serveForwarding(
+  channel: Duplex,
+  { connect, clock }: ForwardingOptions,
+): SpdySession {
+  const pairs = new Map<string, Pair>()
+  const pairOf = (request: string): Pair =>
+    pairs.getOrInsertComputed(request, () => {
+      const late = (): void => {
+        const pair = pairs.get(request)
+        pairs.delete(request)
+        for (const stream of [pair?.error, pair?.data]) stream?.bytes.destroy()
+      }
+      return { cancel: clock.after(PAIRING_MS, late) }
+    })
+  const session = createSpdySession(channel, {
+    role: 'server',
+    onStream: (stream) => {
+      const request = stream.headers.get(HEADER.request) ?? ''
+      const type = stream.headers.get(HEADER.type)
+      const isKnown = type === 'error' || type === 'data'
+      if (request === '' || !isKnown || pairs.get(request)?.[type] !== undefined) {
+        return void stream.bytes.destroy()
+      }
+      const pair = pairOf(request)
+      pair[type] = stream
+      stream.accept()
+      const { error, data, cancel } = pair
+      if (error === undefined || data === undefined) return
+      pairs.delete(request)
+      cancel()
+      void forward(connect, { error: error.bytes, data })
+    },
+  })
+  void session.closed.then(() => {
+    for (const { cancel } of pairs.values()) cancel()
+  })
+  return session
+}
+
+/** One connection, until both directions have ended. Never rejects. */
+async function forward(
+  connect: ForwardingOptions['connect'],
+  { error, data: { headers, bytes } }: { readonly error: Duplex; readonly data: SpdyStream },
+): Promise<void> {
+  error.resume()
+  const port = headers.get(HEADER.port) ?? ''
+  const isPort = PORT.test(port) && Number(port) <= MAX_PORT
+  const connection = isPort
+    ? await connect(Number(port)).catch(() => new StreamRefusal('failed', 'the node failed'))
+    : new StreamRefusal('invalid', 'the header port is no port')
+  if (connection instanceof StreamRefusal) {
+    error.end(connection.why)
+    bytes.resume()
+    bytes.end()
+    return
+  }
+  if (bytes.destroyed) connection.destroy()
+  connection.on('error', (failure) => {
+    const isReported = failure instanceof NodeProxyError && failure.code === 'NP_STREAMS_FORWARD'
+    if (isReported && !error.writableEnded) error.end(failure.message)
+    connection.destroy()
+  })
+  bytes.pipe(connection).pipe(bytes)
+  bytes.once('close', () => connection.destroy())
+  connection.once('close', () => {
+    if (!bytes.writableEnded) bytes.end()
+    bytes.resume()
+    if (!error.writableEnded) error.end()
+  })
+}
