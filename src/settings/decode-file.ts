@@ -1,19 +1,17 @@
 import { nearest } from '../lib/nearest.ts'
 import { quote } from '../lib/quote.ts'
-import { type Fields, type Located, locateYaml, unknownField } from '../lib/yaml/located.ts'
-import type { Fault, Position } from '../lib/yaml/parse-yaml.ts'
+import {
+  type Fault,
+  type Fields,
+  type Located,
+  locateYaml,
+  type Position,
+  unknownField,
+} from '../lib/yaml.ts'
 import type { Problem } from './answers.ts'
 import type { ConfigurationFile } from './configuration-file.ts'
 import type { AnyField, FieldPath, Setting, Settings } from './field.ts'
 import type { FileKind, ForeignKind, ImpliedValue, SettingsTable } from './table.ts'
-import { type Fault, type Located, locateYaml, unknownField } from '../lib/yaml.ts'
-import type { AnyField } from './field.ts'
-import type { FieldPath } from './field-path.ts'
-import { type ForeignKind, type ImpliedValue, readKind } from './file-kind.ts'
-import type { Problem } from './problem.ts'
-import type { ConfigurationFile } from './read-file.ts'
-import type { Setting, Settings } from './settings.ts'
-import type { SettingsTable } from './table.ts'
 import { type Raw, rawOf } from './value-type.ts'
 
 /** The decoded settings of a file. */

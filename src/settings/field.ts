@@ -1,5 +1,5 @@
 import type { PortRange } from '../lib/port-range.ts'
-import type { Position } from '../lib/yaml/parse-yaml.ts'
+import type { Position } from '../lib/yaml.ts'
 import type { SocketAddress } from './network-types.ts'
 import type { ValueType } from './value-type.ts'
 

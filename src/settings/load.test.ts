@@ -1,8 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { describeFault } from '../lib/yaml/located.ts'
 import { describeFault } from '../lib/yaml.ts'
-import { compareConfigurations } from './compare.ts'
 import { parseFlags } from './flags.ts'
 import { loadConfiguration } from './load.ts'
 import {

@@ -10,11 +10,9 @@ import {
   stringAt,
   without,
 } from '../../lib/json.ts'
-import { mergePatch } from '../../lib/merge-patch.ts'
 import { FakeClock } from '../../lib/testing/fake-clock.ts'
 import { type CollectionName, perCollection } from '../cache/collection-route.ts'
 import { COLLECTIONS, type Objects } from '../cache/collections.ts'
-import { COLLECTIONS, type CollectionName, type Objects } from '../cache/collections.ts'
 import type { View } from '../cache/object-cache.ts'
 import { keyOf, readMeta } from '../objects/object-meta.ts'
 import type { FollowHandlers, ObjectFollower } from '../runner/object-follower.ts'

@@ -2,9 +2,8 @@ import { spawn } from 'node:child_process'
 import type { Duplex } from 'node:stream'
 import { NodeProxyError } from '../../lib/error.ts'
 import { type PodDialer, StreamRefusal } from '../../streams/node-streams.ts'
-import { namespaceNamed } from '../system/namespace.ts'
 import { createForwardingClient } from '../../streams/port-forward.ts'
-import { namespaceNamed } from './namespace.ts'
+import { namespaceNamed } from '../system/namespace.ts'
 
 const PROGRAM = new URL('./pod-dialer-main.ts', import.meta.url).pathname
 

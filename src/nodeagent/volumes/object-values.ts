@@ -1,6 +1,6 @@
 import type { ApiClient } from '../../client/http/api-client.ts'
 import { type ApiResult, failureError } from '../../client/http/failure.ts'
-import { requestToken } from '../../client/renewal/token-request.ts'
+import { requestToken } from '../../client/http/token-request.ts'
 import type { Clock } from '../../lib/clock.ts'
 import { isJsonObject, type JsonObject, objectAt, scalarText } from '../../lib/json.ts'
 import type { Random } from '../../lib/random.ts'

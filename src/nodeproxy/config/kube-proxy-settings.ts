@@ -1,4 +1,4 @@
-import type { DeprecatedFlag } from '../../settings/command-line.ts'
+import type { DeprecatedFlag } from '../../settings/table.ts'
 import { accept, refuse } from '../../settings/value-type.ts'
 import type { NodeProxyConfiguration } from './fields/configuration.ts'
 

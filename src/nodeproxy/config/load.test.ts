@@ -1,15 +1,12 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { describeFault } from '../../lib/yaml/located.ts'
+import { describeFault } from '../../lib/yaml.ts'
 import {
   compareConfigurations,
   configurationObject,
   configurationYaml,
   configzBody,
 } from '../../settings/settings.ts'
-import { describeFault } from '../../lib/yaml.ts'
-import { compareConfigurations } from '../../settings/compare.ts'
-import { configurationObject, configurationYaml, configzBody } from '../../settings/render.ts'
 import { parseFlags } from './flags.ts'
 import { loadConfiguration } from './load.ts'
 import { SETTINGS_TABLE } from './settings-table.ts'

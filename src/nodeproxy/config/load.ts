@@ -1,7 +1,6 @@
 import type { ConfigurationFile } from '../../settings/configuration-file.ts'
 import type { GivenFlags } from '../../settings/flags.ts'
 import * as load from '../../settings/load.ts'
-import type { ConfigurationFile } from '../../settings/read-file.ts'
 import type { Logger } from '../../telemetry/logger.ts'
 import type { CommandLine } from './command-line.ts'
 import type { NodeProxyConfiguration } from './fields/configuration.ts'

@@ -1,7 +1,7 @@
 import type { IpAddress } from '../../lib/ip.ts'
 import type { ModeDefinition } from '../../modes/definition/mode-definition.ts'
+import type { Settings } from '../../settings/field.ts'
 import type { SocketAddress } from '../../settings/network-types.ts'
-import type { Settings } from '../../settings/settings.ts'
 import { type SettingsTable, settingsTable } from '../../settings/table.ts'
 import { COMMAND_FLAGS } from './command-line.ts'
 import type { NodeProxyConfiguration } from './fields/configuration.ts'

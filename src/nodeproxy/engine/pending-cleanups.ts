@@ -1,10 +1,6 @@
-import type { Clock } from '../../lib/clock.ts'
-import { sleep } from '../../lib/sleep.ts'
+import { type Clock, sleep } from '../../lib/clock.ts'
 import type { PendingCleanup } from '../../modes/definition/mode-driver.ts'
 import type { Logger } from '../../telemetry/logger.ts'
-import { type Clock, sleep } from '../../../lib/clock.ts'
-import type { PendingCleanup } from '../../../modes/definition/mode-driver.ts'
-import type { Logger } from '../../../telemetry/logger.ts'
 
 /** What `PendingCleanups` uses. */
 export interface PendingCleanupsParts {

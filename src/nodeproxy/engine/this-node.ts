@@ -3,9 +3,7 @@ import type { NodeContext } from '../../forwarding/node-context.ts'
 import type { Addresses } from '../../kernel/addresses.ts'
 import type { Sysctl } from '../../kernel/sysctl.ts'
 import { isDeepEqual } from '../../lib/equal.ts'
-import type { IpAddress } from '../../lib/ip.ts'
 import { familyOf, type IpAddress } from '../../lib/ip.ts'
-import type { KernelFacts, ModeInputs } from '../../modes/netfilter/settings/mode-inputs.ts'
 import {
   type NodePortScope,
   nodePortScope,

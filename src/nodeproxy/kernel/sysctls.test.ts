@@ -1,7 +1,5 @@
 import { expect, test } from 'vitest'
-import { FakeSysctl } from '../../../kernel/testing/fake-sysctl.ts'
-import { configuration, recordingLog } from '../../testing/wiring.ts'
-import { FakeSysctl } from '../../kernel/sysctl/testing/fake-sysctl.ts'
+import { FakeSysctl } from '../../kernel/testing/fake-sysctl.ts'
 import { configuration, recordingLog } from '../testing/wiring.ts'
 import { applySysctls, routesLocalnet } from './sysctls.ts'
 

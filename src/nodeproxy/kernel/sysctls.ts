@@ -1,9 +1,5 @@
 import { availableParallelism } from 'node:os'
-import { ensureSetting, type Sysctl } from '../../../kernel/sysctl.ts'
-import type { Logger } from '../../../telemetry/logger.ts'
-import type { NodeProxyConfiguration } from '../../config/fields/configuration.ts'
-import { ensureSetting } from '../../kernel/sysctl/ensure-setting.ts'
-import type { Sysctl } from '../../kernel/sysctl/sysctl.ts'
+import { ensureSetting, type Sysctl } from '../../kernel/sysctl.ts'
 import type { Logger } from '../../telemetry/logger.ts'
 import type { NodeProxyConfiguration } from '../config/fields/configuration.ts'
 

@@ -1,6 +1,5 @@
 import type { Iptables } from '../../kernel/iptables/iptables.ts'
 import type { Sysctl } from '../../kernel/sysctl.ts'
-import type { Sysctl } from '../../kernel/sysctl/sysctl.ts'
 import { systemClock } from '../../lib/clock.ts'
 import { NodeProxyError } from '../../lib/error.ts'
 import { Mutex } from '../../lib/mutex.ts'

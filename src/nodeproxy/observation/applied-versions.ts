@@ -1,12 +1,9 @@
-import type { Metrics } from '../../../telemetry/metrics/metrics.ts'
+import type { Metrics } from '../../telemetry/metrics/metrics.ts'
 import {
   type WatchedResource,
   type WatchState,
   watchedResources,
-} from '../../../watch/cluster-watcher.ts'
-import type { Metrics } from '../../telemetry/metrics/metrics.ts'
-import type { WatchState } from '../../watch/cluster-watcher.ts'
-import { type WatchedResource, watchedResources } from '../../watch/watched-resources.ts'
+} from '../../watch/cluster-watcher.ts'
 
 /** resourceVersions that the watches have delivered, by the label of the metric. */
 type Versions = ReadonlyMap<WatchedResource['resource'], number>

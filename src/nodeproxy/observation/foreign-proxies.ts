@@ -1,6 +1,5 @@
 import type { TableName } from '../../kernel/iptables/iptables.ts'
 import type { Traces } from '../../kernel/traces.ts'
-import type { Traces } from '../../kernel/traces/traces.ts'
 import type { Clock } from '../../lib/clock.ts'
 import type { Family } from '../../lib/ip.ts'
 import { regularly } from '../../lib/regularly.ts'

@@ -2,10 +2,8 @@ import type { IncomingMessage } from 'node:http'
 import { TLSSocket } from 'node:tls'
 import type { ApiClient } from '../../client/http/api-client.ts'
 import { type ApiFailure, causeOf } from '../../client/http/failure.ts'
-import { isRecord, type JsonRecord } from '../../client/json.ts'
-import { subjectOfPeer } from '../../lib/tls/peer-subject.ts'
 import { isJsonObject, type JsonObject } from '../../lib/json.ts'
-import type { Caller } from './caller.ts'
+import { subjectOfPeer } from '../../lib/tls/peer-subject.ts'
 
 /** `unavailable`: the API server did not answer, or refuses node-proxy itself; why. */
 export type Reviewed<T> = { readonly answer: T } | { readonly unavailable: string }

@@ -1,6 +1,5 @@
 import type { MessageInitShape } from '@bufbuild/protobuf'
-import { compareText } from '../../../forwarding/entry.ts'
-import { compareText } from '../../forwarding/compare-text.ts'
+import { compareText } from '../../forwarding/entry.ts'
 import type {
   BackendTrafficSchema,
   ServiceTrafficSchema,
@@ -8,8 +7,7 @@ import type {
 } from '../../inspection/generated/inspection_pb.ts'
 import type { BackendTraffic, TrafficNumbers } from '../../modes/mode.ts'
 import type { Running } from '../engine/engine.ts'
-import type { TrafficCounters } from './traffic-counters.ts'
-import { isOfService } from './traffic-counters.ts'
+import { isOfService, type TrafficCounters } from './traffic-counters.ts'
 
 interface Sources {
   /** Undefined until the cluster is listed. */

@@ -1,17 +1,12 @@
 import type { Clock } from '../../lib/clock.ts'
 import { quote } from '../../lib/quote.ts'
-import { describeFault } from '../../lib/yaml/located.ts'
+import { describeFault } from '../../lib/yaml.ts'
 import {
   type ConfigurationFile,
   type ConfigWatch,
   watchConfig,
 } from '../../settings/configuration-file.ts'
 import { compareConfigurations, configzBody } from '../../settings/settings.ts'
-import { describeFault } from '../../lib/yaml.ts'
-import { compareConfigurations } from '../../settings/compare.ts'
-import type { ConfigurationFile } from '../../settings/read-file.ts'
-import { configzBody } from '../../settings/render.ts'
-import { type ConfigWatch, watchConfig } from '../../settings/watch-config.ts'
 import type { Conditions } from '../../telemetry/health/conditions.ts'
 import type { Metrics } from '../../telemetry/metrics/metrics.ts'
 import type { NodeProxyConfiguration } from '../config/fields/configuration.ts'

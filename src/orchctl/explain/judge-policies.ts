@@ -4,13 +4,8 @@ import {
   type ConnectionEnd,
   type EndJudgement,
   judgeEnd,
-} from '../../../networkpolicy/judge-connection.ts'
-import { type NetworkPolicy, readPolicyPod } from '../../../networkpolicy/network-policy.ts'
-import type { Protocol } from '../../../resources/types.ts'
-import { nodeAddresses } from '../../nodes/node-inspection.ts'
 } from '../../networkpolicy/judge-connection.ts'
-import type { NetworkPolicy } from '../../networkpolicy/network-policy.ts'
-import { readPolicyPod } from '../../networkpolicy/policy-pod.ts'
+import { type NetworkPolicy, readPolicyPod } from '../../networkpolicy/network-policy.ts'
 import type { Protocol } from '../../resources/types.ts'
 import { nodeAddresses } from '../nodes/node-inspection.ts'
 

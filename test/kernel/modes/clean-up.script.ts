@@ -13,8 +13,8 @@ import { Spawner } from '../../../src/kernel/spawner/spawner.ts'
 import { systemClock } from '../../../src/lib/clock.ts'
 import { IptablesMode } from '../../../src/modes/iptables/mode.ts'
 import { entry, settings } from '../../../src/modes/testing/mode-fixtures.ts'
-import { configuration, recordingLog } from '../../../src/nodeproxy/testing/wiring.ts'
 import { cleanUpKernel } from '../../../src/nodeproxy/modes/clean-up.ts'
+import { configuration, recordingLog } from '../../../src/nodeproxy/testing/wiring.ts'
 
 /** Rules of earlier runs, made with either variant, and what --cleanup leaves of them. */
 const [, , made = '', absent = ''] = process.argv

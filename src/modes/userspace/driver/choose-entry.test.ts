@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
-import { configuration } from '../../../nodeproxy/testing/wiring.ts'
 import { NO_RULES } from '../../../nodeproxy/kernel/rights.ts'
+import { configuration } from '../../../nodeproxy/testing/wiring.ts'
 import type { NetfilterAccess } from '../../netfilter/access.ts'
 import { bindMap } from './bind-map.ts'
 import { chooseEntry } from './choose-entry.ts'

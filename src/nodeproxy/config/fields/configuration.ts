@@ -2,7 +2,7 @@ import type { AffinityScope } from '../../../forwarding/node-context.ts'
 import type { Cidr, IpAddress } from '../../../lib/ip.ts'
 import type { NetfilterConfiguration } from '../../../modes/netfilter/settings/configuration.ts'
 import type * as settings from '../../../settings/field.ts'
-import type * as paths from '../../../settings/field-path.ts'
+import type * as paths from '../../../settings/field.ts'
 import type { SocketAddress } from '../../../settings/network-types.ts'
 import type { ModeConfiguration } from './mode-registry.ts'
 

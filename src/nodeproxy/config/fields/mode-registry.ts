@@ -1,6 +1,6 @@
 import { NodeProxyError } from '../../../lib/error.ts'
 import type { ModeDefinition } from '../../../modes/definition/mode-definition.ts'
-import { iptables } from '../../../modes/iptables/driver/definition.ts'
+import { iptables } from '../../../modes/iptables/driver.ts'
 import { ipvs } from '../../../modes/ipvs/driver/definition.ts'
 import { nftables } from '../../../modes/nftables/driver/definition.ts'
 import { userspace } from '../../../modes/userspace/driver/definition.ts'

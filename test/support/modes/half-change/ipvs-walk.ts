@@ -1,5 +1,5 @@
-import { findService, ipvsFunctions } from '../../../../src/explain/ipvs-functions.ts'
 import type { ListedService } from '../../../../src/explain/ipvs-functions.ts'
+import { findService, ipvsFunctions } from '../../../../src/explain/ipvs-functions.ts'
 import type { HookFunction } from '../../../../src/explain/packet/hook-function.ts'
 import type { Hook, PacketState } from '../../../../src/explain/packet/packet-state.ts'
 import { fakeFacts } from '../../../../src/explain/testing/fake-world.ts'
