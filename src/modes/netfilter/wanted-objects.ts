@@ -1,5 +1,9 @@
 import type { EntryId } from '../../forwarding/entry.ts'
+import type { Family } from '../../lib/ip.ts'
 import type { Digest, ObjectKey } from '../mode.ts'
+import type { BaseRules } from './chains/base-rules.ts'
+import { PRESENT, routeKey, setKey } from './object-key.ts'
+import type { RoleSets } from './role-sets.ts'
 
 type Objects = ReadonlyMap<ObjectKey, Digest>
 
@@ -67,6 +71,15 @@ export class WantedObjects {
     this.#changes.set(key, digest)
     if (digest === undefined || owner === undefined) this.#owners.delete(key)
     else this.#owners.set(key, owner)
+  }
+
+  /** Wants what no entry is needed for: these rules, and of their families the policy route and all sets. */
+  wantBase(rules: BaseRules, sets: Readonly<Record<Family, Pick<RoleSets<never>, 'kept'>>>): void {
+    for (const family of rules.families) {
+      for (const { name } of sets[family].kept) this.want(setKey(name), PRESENT)
+      this.want(routeKey(family), PRESENT)
+    }
+    for (const [key, digest] of rules.digests) this.want(key, digest)
   }
 
   /** The objects that changed since the last call, with their digests; undefined for those not wanted any more. */

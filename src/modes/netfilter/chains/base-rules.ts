@@ -27,12 +27,14 @@ export interface FamilyRules {
 
 /** The chains and jumps of a mode that do not depend on the Services: what differs between Services is in sets or other chains. */
 export class BaseRules implements ChainContents {
+  readonly families: readonly Family[]
   /** The wanted digest of each chain and jump. */
   readonly digests: ReadonlyMap<ObjectKey, Digest>
   readonly #rules: ReadonlyMap<ObjectKey, readonly string[]>
   readonly #jumps: readonly JumpObject[]
 
   constructor(families: readonly FamilyRules[]) {
+    this.families = families.map(({ family }) => family)
     this.#rules = new Map(
       families.flatMap(chainsOf).map(({ rules, ...chain }) => [keyOf(chain), rules]),
     )
