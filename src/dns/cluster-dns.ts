@@ -1,6 +1,6 @@
 import type { ApiClient } from '../client/http/api-client.ts'
 import type { RequestReporter } from '../client/http/api-failures.ts'
-import type { ReflectorState } from '../client/reflector/reflector-state.ts'
+
 import { type ClusterEvent, ClusterStore } from '../cluster/cluster-store.ts'
 import { openSyscalls } from '../kernel/sockets/syscalls.ts'
 import type { Clock } from '../lib/clock.ts'

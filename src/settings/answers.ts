@@ -1,6 +1,5 @@
 import { NodeProxyError } from '../lib/error.ts'
 import { describeFault, type FieldFault } from '../lib/yaml.ts'
-import type { Problem } from '../resources/problem.ts'
 
 /** 0 done, or stopped by a signal; 1 failure while running; 2 wrong flags or configuration. */
 export type ExitCode = 0 | 1 | 2

@@ -6,7 +6,7 @@ import { NETLINK_NETFILTER } from '../../kernel/netlink/transport.ts'
 import type { ProgramRunner } from '../../kernel/spawner/program-runner.ts'
 import { Spawner } from '../../kernel/spawner/spawner.ts'
 import { ProcSysctl } from '../../kernel/sysctl.ts'
-import { systemClock as clock, systemClock } from '../../lib/clock.ts'
+import { systemClock as clock } from '../../lib/clock.ts'
 import { NodeProxyError } from '../../lib/error.ts'
 import type {
   CleanupHost,
