@@ -102,7 +102,7 @@ interface BackendTotal {
 }
 
 /** Service ports with several backends whose connections the mode counts. Empty when no node-proxy answers. */
-async function readTotals(client: Pick<InspectionClient, 'traffic'>): Promise<Totals> {
+export async function readTotals(client: Pick<InspectionClient, 'traffic'>): Promise<Totals> {
   const totals = new Map<string, BackendTotal[]>()
   try {
     for await (const { backends } of client.traffic('')) {
