@@ -293,10 +293,7 @@ interface ListedRoute {
 }
 
 /** The routes of `ip -j -FAMILY route show table all`. */
-function listedRoutes(
-  listing: readonly JsonObject[],
-  family: 4 | 6,
-): readonly ListedRoute[] {
+function listedRoutes(listing: readonly JsonObject[], family: 4 | 6): readonly ListedRoute[] {
   return listing.flatMap((route) => {
     const to = destinationOf(route, family)
     if (to === undefined || isDead(route)) return []
