@@ -1,5 +1,5 @@
 import type { ServiceKey } from '../../forwarding/entry.ts'
-import { ChangeHistory } from '../../inspection/change-history.ts'
+import type { ChangeHistory } from '../../inspection/change-history.ts'
 import type { Clock } from '../../lib/clock.ts'
 import { messageOf, NodeProxyError } from '../../lib/error.ts'
 import type { KernelError, ObjectDescription, ObjectKey } from '../../modes/mode.ts'
