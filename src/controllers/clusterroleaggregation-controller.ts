@@ -1,11 +1,10 @@
 import { aggregatedRules } from '../auth/rbac/aggregate.ts'
 import { isDeepEqual } from '../lib/equal.ts'
-import { selectsLabels } from '../resources/selector/label-selector.ts'
+import { selectsLabels } from '../resources/label-selector.ts'
 import { AGGREGATED_GROUP } from './cache/collections.ts'
 import type { ObjectChange, View } from './cache/object-cache.ts'
 import type { ClusterRoleObject } from './objects/cluster-role-object.ts'
-import type { Controller, Reconciliation } from './runner/controller.ts'
-import { SETTLED } from './runner/controller.ts'
+import { type Controller, type Reconciliation, SETTLED } from './runner/controller.ts'
 
 /**
  * Writes the rules of aggregated ClusterRoles: the rules of the ClusterRoles that they select, in the order of

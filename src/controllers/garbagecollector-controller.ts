@@ -1,7 +1,7 @@
 import { isDeepEqual } from '../lib/equal.ts'
 import type { JsonObject } from '../lib/json.ts'
 import { canonicalGroup } from '../resources/api-groups.ts'
-import { FOREGROUND, ORPHAN } from '../resources/finalizers.ts'
+import { FOREGROUND, ORPHAN } from '../resources/label-names.ts'
 import { COLLECTION_ROUTES } from './cache/collection-route.ts'
 import { type CollectionName, ownerGroup } from './cache/collections.ts'
 import type { ObjectChange, View } from './cache/object-cache.ts'

@@ -1,10 +1,13 @@
-import { DISRUPTION, NODE_GONE } from '../resources/condition-names.ts'
-import { setCondition, type WantedCondition } from '../resources/status-condition.ts'
+import {
+  DISRUPTION,
+  NODE_GONE,
+  setCondition,
+  type WantedCondition,
+} from '../resources/status-condition.ts'
 import type { View } from './cache/object-cache.ts'
 import { podsOfNode } from './cache/selection.ts'
 import type { PodObject } from './objects/pod-object.ts'
-import type { Controller, Reconciliation } from './runner/controller.ts'
-import { SETTLED } from './runner/controller.ts'
+import { type Controller, type Reconciliation, SETTLED } from './runner/controller.ts'
 import type { Deletion, Patch } from './runner/write.ts'
 
 /** How long a Node must be gone before its Pods are deleted, because it may be created again. */

@@ -29,3 +29,12 @@ export const LAST_APPLIED = 'kubectl.kubernetes.io/last-applied-configuration'
 
 /** Label of roles and bindings that a server creates itself. */
 export const BOOTSTRAPPING = 'kubernetes.io/bootstrapping'
+
+/** Finalizers that the API server sets and the controllers remove. */
+
+/** The object is deleted after its dependents. */
+export const FOREGROUND = 'foregroundDeletion'
+/** The object is deleted when its dependents no longer refer to it. */
+export const ORPHAN = 'orphan'
+/** In `spec.finalizers` of a Namespace: the Namespace is deleted once it is empty. */
+export const EMPTIED = 'kubernetes'

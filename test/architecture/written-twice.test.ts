@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
-import * as conditionNames from '../../src/resources/condition-names.ts'
-import * as finalizers from '../../src/resources/finalizers.ts'
+import * as finalizers from '../../src/resources/label-names.ts'
 import * as labelNames from '../../src/resources/label-names.ts'
+import * as conditionNames from '../../src/resources/status-condition.ts'
 import { isTest, readSources, type SourceFile } from './source-file.ts'
 import { nameOf, parse, walk } from './syntax.ts'
 

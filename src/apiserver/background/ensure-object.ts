@@ -1,6 +1,6 @@
 import type { JsonObject } from '../../lib/json.ts'
 import type { ServerContext } from '../context/server-context.ts'
-import type { Written } from '../persist/persist.ts'
+import type { Written } from '../encoding/codec.ts'
 import type { Resource } from '../resource/resource.ts'
 import type { StatusError } from '../status/status.ts'
 import { createObject } from '../verbs/create.ts'

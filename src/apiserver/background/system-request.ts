@@ -1,11 +1,12 @@
 import { MASTERS } from '../../auth/user.ts'
 import type { ServerContext } from '../context/server-context.ts'
+import type { ServiceAllocator } from '../kinds/service/service-allocator.ts'
 import type { ApiRequest } from '../request/api-request.ts'
 import { RequestDeadline } from '../request/request-deadline.ts'
 import { type Resource, servedVersionsOf } from '../resource/resource.ts'
 
 /** The object that a request of the server itself creates or replaces. */
-export interface SystemRequest {
+interface SystemRequest {
   readonly method: 'POST' | 'PUT'
   readonly resource: Resource
   readonly namespace: string
@@ -40,4 +41,9 @@ export function systemRequest(
     deadline: new RequestDeadline({ clock, timeoutMs: TIMEOUT_MS }),
     warn: () => undefined,
   }
+}
+
+/** The context of background work, whose allocator also has the ranges of addresses and ports. */
+export interface BackgroundContext extends ServerContext {
+  readonly allocator: ServiceAllocator
 }

@@ -15,7 +15,7 @@ import {
   rbacAuthorizer,
 } from '../../auth/rbac/authorizer.ts'
 import type { Policy } from '../../auth/rbac/policy.ts'
-import { TOKEN_LIFETIMES, type TokenIssuance } from '../../auth/tokens/token-issuance.ts'
+import { TOKEN_LIFETIMES, type TokenIssuance } from '../../auth/tokens/token-issuer.ts'
 import { type Clock, systemClock } from '../../lib/clock.ts'
 import { type Random, systemRandom } from '../../lib/random.ts'
 import type { Store } from '../../storage/store.ts'
@@ -41,7 +41,7 @@ import { WriteTurns } from '../context/write-turns.ts'
 import { InFlightLimits } from '../flow-control/in-flight-limits.ts'
 import { Lifecycle } from '../health/health-checks.ts'
 import { storedResources } from '../kinds/catalogue.ts'
-import type { Allocator } from '../resource/allocation.ts'
+import type { Allocator } from '../resource/resource.ts'
 import { refusalOf } from '../status/not-permitted.ts'
 
 /**

@@ -7,12 +7,9 @@ import { openidReply } from '../authentication/openid-documents.ts'
 import { versionReply } from '../discovery/version.ts'
 import { parseMediaType } from '../encoding/media-type.ts'
 import { limitInFlight } from '../flow-control/limit-in-flight.ts'
-import type { HealthCheck, HealthEndpoint } from '../health/health-checks.ts'
-import { healthReply } from '../health/health-reply.ts'
-import { countRequest } from '../metrics/count-request.ts'
+import { type HealthCheck, type HealthEndpoint, healthReply } from '../health/health-checks.ts'
 import { metricsReply, type ServerMetrics } from '../metrics/server-metrics.ts'
 import { documentReply } from '../negotiation/served-document.ts'
-import { storeStatusError } from '../persist/store-failure.ts'
 import {
   type Exchange,
   type FileHandler,
@@ -23,19 +20,21 @@ import {
 } from '../request/api-request.ts'
 import { pathAction, resourceAction } from '../request/request-action.ts'
 import { RequestDeadline } from '../request/request-deadline.ts'
-import type { FoundRoute, Route } from '../routing/routes.ts'
 import { notPermitted } from '../status/not-permitted.ts'
-import { StatusError } from '../status/status.ts'
 import {
   badRequest,
   internalError,
   methodNotAllowed,
   noSuchPath,
+  StatusError,
   serviceUnavailable,
-} from '../status/status-errors.ts'
+} from '../status/status.ts'
+import { storeStatusError } from '../status/store-failure.ts'
+import { countRequest } from './count-request.ts'
 import type { HttpContext } from './create-http-context.ts'
 import type { RequestBodies } from './request-bodies.ts'
 import { parseRequestTarget, type RequestTarget } from './request-target.ts'
+import type { FoundRoute, Route } from './routes.ts'
 import { send, sendStatusError } from './send.ts'
 
 /** Stands for the user of a request without accepted credentials; nothing is done for it. */

@@ -5,10 +5,10 @@ import { configMaps } from './config-map.ts'
 import { deployments } from './deployment.ts'
 import { leases } from './lease.ts'
 import { networkPolicies } from './network-policy.ts'
-import { clusterRoles } from './role/resource.ts'
+import { clusterRoles } from './role.ts'
 import { roleBindings } from './role-binding.ts'
 import { secrets } from './secret.ts'
-import { serviceAccounts } from './service-account/resource.ts'
+import { serviceAccounts } from './service-account.ts'
 
 const NOW = Date.UTC(2026, 0, 1, 1)
 const CREATED = '2026-01-01T00:00:00Z'

@@ -2,8 +2,7 @@ import { arrayAt, scalarText } from '../../lib/json.ts'
 import { readMetadata } from '../../resources/metadata.ts'
 import type { Reader } from '../../resources/reader.ts'
 import { ageColumn, type Column, column, nameColumn } from '../resource/column.ts'
-import type { Resource } from '../resource/resource.ts'
-import { aliasVersions } from './shared/alias-versions.ts'
+import { aliasVersions, type Resource } from '../resource/resource.ts'
 
 const columns: readonly Column[] = [
   nameColumn,

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { type JsonObject, objectAt, scalarText, valueAt } from '../../lib/json.ts'
-import { events } from '../kinds/event/resource.ts'
+import { events } from '../kinds/event.ts'
 import { pods } from '../kinds/pod/resource.ts'
 import { services } from '../kinds/service/resource.ts'
 import { type DeletionChange, isOver, markedForDeletion } from './deletion.ts'

@@ -7,7 +7,7 @@ import {
   without,
 } from '../../lib/json.ts'
 import { timestamp } from '../../lib/timestamp.ts'
-import { FOREGROUND, ORPHAN } from '../../resources/finalizers.ts'
+import { FOREGROUND, ORPHAN } from '../../resources/label-names.ts'
 import type { Resource } from '../resource/resource.ts'
 import type { DeleteOptions, Propagation } from './delete-options.ts'
 

@@ -1,9 +1,12 @@
-import { NODE_SILENT, READY } from '../../resources/condition-names.ts'
-import { setCondition, type WantedCondition } from '../../resources/status-condition.ts'
+import {
+  NODE_SILENT,
+  READY,
+  setCondition,
+  type WantedCondition,
+} from '../../resources/status-condition.ts'
 import type { View } from '../cache/object-cache.ts'
 import type { NodeObject } from '../objects/node-object.ts'
-import type { Controller, Reconciliation } from '../runner/controller.ts'
-import { SETTLED } from '../runner/controller.ts'
+import { type Controller, type Reconciliation, SETTLED } from '../runner/controller.ts'
 import { eventWrite } from '../runner/event-write.ts'
 import type { Patch } from '../runner/write.ts'
 import { livenessOf, nodeOfLease, SILENCE_MS } from './heartbeat.ts'

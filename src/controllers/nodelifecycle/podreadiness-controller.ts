@@ -1,10 +1,13 @@
-import { NODE_SILENT, READY } from '../../resources/condition-names.ts'
-import { setCondition, type WantedCondition } from '../../resources/status-condition.ts'
+import {
+  NODE_SILENT,
+  READY,
+  setCondition,
+  type WantedCondition,
+} from '../../resources/status-condition.ts'
 import type { View } from '../cache/object-cache.ts'
 import { podsOfNode } from '../cache/selection.ts'
 import type { PodObject } from '../objects/pod-object.ts'
-import type { Controller, Reconciliation } from '../runner/controller.ts'
-import { SETTLED } from '../runner/controller.ts'
+import { type Controller, type Reconciliation, SETTLED } from '../runner/controller.ts'
 import { livenessOf } from './heartbeat.ts'
 
 /**

@@ -1,5 +1,5 @@
 import { arrayAt, type JsonObject, scalarText, stringAt, valueAt } from '../../lib/json.ts'
-import { readPodDns } from '../../resources/resolver/pod-dns.ts'
+import { readPodDns } from '../../resources/pod-dns.ts'
 import type { ClusterEvidence } from '../evidence/cluster-evidence.ts'
 import type { Check, Finding } from '../evidence/finding.ts'
 import { isInspected } from '../evidence/inspected-object.ts'

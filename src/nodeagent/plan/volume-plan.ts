@@ -1,4 +1,4 @@
-import type { ClusterResolver, PodDns } from '../../resources/resolver/pod-dns.ts'
+import type { ClusterResolver, PodDns } from '../../resources/pod-dns.ts'
 
 /** A volume of a Pod: a folder that is made before its containers start. */
 export type VolumePlan = EmptyVolume | FilesVolume

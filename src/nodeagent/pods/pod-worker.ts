@@ -2,11 +2,7 @@ import type { ApiClient } from '../../client/http/api-client.ts'
 import type { ApiFailure } from '../../client/http/failure.ts'
 import type { JsonObject } from '../../lib/json.ts'
 import { sleep } from '../../lib/sleep.ts'
-import {
-  type ClusterResolver,
-  hasOwnResolver,
-  readPodDns,
-} from '../../resources/resolver/pod-dns.ts'
+import { type ClusterResolver, hasOwnResolver, readPodDns } from '../../resources/pod-dns.ts'
 import type { ContainerPlan } from '../plan/container-plan.ts'
 import type { MountPlan } from '../plan/mount-plan.ts'
 import { type PodPlan, readPod } from '../plan/pod-plan.ts'

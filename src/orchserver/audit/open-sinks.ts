@@ -1,6 +1,5 @@
 import type { Writable } from 'node:stream'
-import type { AuditSink } from '../../apiserver/audit/sinks/audit-sink.ts'
-import type { SinkContext } from '../../apiserver/audit/sinks/buffered-sink.ts'
+import type { AuditSink, SinkContext } from '../../apiserver/audit/sinks/buffered-sink.ts'
 import { openFileSink, streamSink } from '../../apiserver/audit/sinks/file-sink.ts'
 import { type PostEvents, webhookSink } from '../../apiserver/audit/sinks/webhook-sink.ts'
 import type { Connection } from '../../client/connection/connection.ts'

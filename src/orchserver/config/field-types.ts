@@ -14,7 +14,7 @@ import {
   refuse,
   type ValueType,
 } from '../../settings/value-type.ts'
-import { parseEndpoints } from '../../storage/etcd/endpoint.ts'
+import { parseEndpoints } from '../../storage/etcd/endpoint-pool.ts'
 import { unknownNames } from './rules.ts'
 
 /** The names that `--controllers` accepts. */

@@ -1,6 +1,5 @@
 import { arrayAt, type JsonObject, objectAt, stringAt } from '../../lib/json.ts'
-import { READY } from '../../resources/condition-names.ts'
-import { readCondition } from '../../resources/status-condition.ts'
+import { READY, readCondition } from '../../resources/status-condition.ts'
 
 /** One pod as the cluster sees it. */
 export interface PodState {

@@ -9,8 +9,7 @@ import {
   API_SERVICE_NAMESPACE,
   podEnvironment,
 } from '../../../resources/pod-environment.ts'
-import { isRaw, ownField, type Raw, type Reader } from '../../../resources/reader.ts'
-import { isSameValue } from '../../../resources/same-value.ts'
+import { isRaw, isSameValue, ownField, type Raw, type Reader } from '../../../resources/reader.ts'
 import { readCondition } from '../../../resources/status-condition.ts'
 import { ageColumn, type Column, column, nameColumn, wideColumn } from '../../resource/column.ts'
 import type {
