@@ -32,7 +32,10 @@ export const apiserverLayers: readonly Layer[] = [
   { folder: 'openapi', holds: 'schemas that clients read' },
   { folder: 'discovery', holds: 'groups, versions and resources that clients read' },
   { folder: 'watch', holds: 'streams of changes' },
-  { folder: 'verbs', holds: 'get, list, create, update, patch, apply, delete; transactions of the store' },
+  {
+    folder: 'verbs',
+    holds: 'get, list, create, update, patch, apply, delete; transactions of the store',
+  },
   { folder: 'context', holds: 'what all verbs work with: store, caches, limits, write turns' },
   { folder: 'admission', holds: 'fields, defaults, validation, metadata, namespaces, write rules' },
   { folder: 'apply', holds: 'server-side apply and the owners of fields' },
@@ -41,14 +44,20 @@ export const apiserverLayers: readonly Layer[] = [
   { folder: 'kinds', holds: 'one folder for each kind of object' },
   { folder: 'allocation', holds: 'keys, ranges and pools of what one object alone can hold' },
   { folder: 'cache', holds: 'one watch of the store, and the objects that it shows' },
-  { folder: 'request', holds: 'a request, what it does and selects, and its answer as handlers see them' },
+  {
+    folder: 'request',
+    holds: 'a request, what it does and selects, and its answer as handlers see them',
+  },
   { folder: 'encoding', holds: 'stored form, JSON, YAML, protobuf, media types' },
   {
     folder: 'resource',
     holds: 'what a kind declares; columns of tables, storage keys and URL paths',
   },
   { folder: 'schema', holds: 'the fields of all kinds' },
-  { folder: 'status', holds: 'StatusError, its causes, the errors of the API, failures of the store' },
+  {
+    folder: 'status',
+    holds: 'StatusError, its causes, the errors of the API, failures of the store',
+  },
 ]
 
 const ROOT = 'src/apiserver'

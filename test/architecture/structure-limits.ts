@@ -7,7 +7,6 @@ export const MAX_FILES_IN_FOLDER = 25
  */
 export const LARGER_FOLDERS: Readonly<Record<string, readonly [files: number, reason: string]>> = {
   'src/lib': [29, 'leaves that share no idea: each is found by its name'],
-  'src/resources': [29, 'to be divided: types, decoders and rules of single values'],
 }
 
 /**

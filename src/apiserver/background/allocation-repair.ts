@@ -21,7 +21,7 @@ import type { ServerMetrics } from '../metrics/server-metrics.ts'
 import { storagePrefix } from '../resource/resource.ts'
 import { createObject } from '../verbs/create.ts'
 import { deleteUnchanged } from '../verbs/persist.ts'
-import { isApiServiceKey } from './api-services/api-services.ts'
+import { isApiServiceKey } from './api-services.ts'
 import { type BackgroundContext, systemRequest } from './system-request.ts'
 
 /** Entries that are read before the event loop runs other work. */

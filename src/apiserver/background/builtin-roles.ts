@@ -12,8 +12,7 @@ import { clusterRoles } from '../kinds/role.ts'
 import { clusterRoleBindings } from '../kinds/role-binding.ts'
 import type { Resource } from '../resource/resource.ts'
 import { StatusError } from '../status/status.ts'
-import { ensureObject } from './ensure-object.ts'
-import type { BackgroundContext } from './system-request.ts'
+import { type BackgroundContext, ensureObject } from './system-request.ts'
 
 /**
  * Creates the roles and bindings that every cluster has, and restores rules and subjects that were removed from

@@ -3,8 +3,7 @@ import { type Json, objectAt, valueAt } from '../../lib/json.ts'
 import { timestamp } from '../../lib/timestamp.ts'
 import { serviceCidrs } from '../kinds/service-cidr.ts'
 import { StatusError } from '../status/status.ts'
-import { ensureObject } from './ensure-object.ts'
-import type { BackgroundContext } from './system-request.ts'
+import { type BackgroundContext, ensureObject } from './system-request.ts'
 
 /** The name that the ServiceCIDR of the default ranges has in Kubernetes. */
 const NAME = 'kubernetes'

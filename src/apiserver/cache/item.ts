@@ -85,7 +85,7 @@ function itemOf(
     fields: {
       'metadata.name': name,
       'metadata.namespace': namespace,
-      ...resource.fields(object),
+      ...resource.fields?.(object),
     },
   }
 }

@@ -7,7 +7,7 @@ import { events } from './event.ts'
 import { leases } from './lease.ts'
 import { namespaces } from './namespace.ts'
 import { networkPolicies } from './network-policy.ts'
-import { nodes } from './node.ts'
+import { nodes } from './node/resource.ts'
 import { pods } from './pod/resource.ts'
 import {
   localSubjectAccessReviews,
@@ -21,7 +21,7 @@ import { clusterRoles, roles } from './role.ts'
 import { clusterRoleBindings, roleBindings } from './role-binding.ts'
 import { secrets } from './secret.ts'
 import { services } from './service/resource.ts'
-import { serviceAccounts } from './service-account.ts'
+import { serviceAccounts } from './service-account/resource.ts'
 import { serviceCidrs } from './service-cidr.ts'
 
 /**

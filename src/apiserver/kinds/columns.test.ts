@@ -8,7 +8,7 @@ import { networkPolicies } from './network-policy.ts'
 import { clusterRoles } from './role.ts'
 import { roleBindings } from './role-binding.ts'
 import { secrets } from './secret.ts'
-import { serviceAccounts } from './service-account.ts'
+import { serviceAccounts } from './service-account/resource.ts'
 
 const NOW = Date.UTC(2026, 0, 1, 1)
 const CREATED = '2026-01-01T00:00:00Z'

@@ -5,7 +5,7 @@ import { endpointSlices } from './endpoint-slice.ts'
 import { endpoints } from './endpoints.ts'
 import { events } from './event.ts'
 import { namespaces } from './namespace.ts'
-import { nodes } from './node.ts'
+import { nodes } from './node/resource.ts'
 import { pods } from './pod/resource.ts'
 import { services } from './service/resource.ts'
 

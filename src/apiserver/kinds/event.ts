@@ -50,7 +50,6 @@ export const events: Resource = {
   singular: 'event',
   kind: 'Event',
   shortNames: ['ev'],
-  categories: [],
   namespaced: true,
   versions: [
     { group: '', version: 'v1' },
@@ -64,8 +63,6 @@ export const events: Resource = {
   goesWithNamespace: true,
   expiry: eventExpiry,
   createOnUpdate: true,
-  updateNeedsVersion: false,
-  countsGenerations: false,
   fields: (object) => ({
     'involvedObject.kind': stringAt(object, 'involvedObject', 'kind'),
     'involvedObject.namespace': stringAt(object, 'involvedObject', 'namespace'),

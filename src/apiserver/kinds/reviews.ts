@@ -189,12 +189,6 @@ function reviewResource(declared: Declared): Resource {
   return {
     validate: () => undefined,
     ...declared,
-    shortNames: [],
-    categories: [],
-    createOnUpdate: false,
-    updateNeedsVersion: false,
-    countsGenerations: false,
-    fields: () => ({}),
     columns: [],
     validateUpdate: 'none',
     defaults: 'none',

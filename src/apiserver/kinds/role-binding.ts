@@ -49,8 +49,6 @@ export const roleBindings: Resource = {
   plural: 'rolebindings',
   singular: 'rolebinding',
   kind: 'RoleBinding',
-  shortNames: [],
-  categories: [],
   namespaced: true,
   versions: [
     { group: 'rbac.authorization.k8s.io', version: 'v1', toStored: canonicalBinding },
@@ -62,9 +60,6 @@ export const roleBindings: Resource = {
     },
   ],
   createOnUpdate: true,
-  updateNeedsVersion: false,
-  countsGenerations: false,
-  fields: () => ({}),
   columns,
   checkWriter: checkBindingWriter,
   validate: checkRoleBinding,

@@ -5,7 +5,7 @@ import type { CacheReader } from '../cache/feed.ts'
 import type { Item } from '../cache/item.ts'
 import { type StoredResource, storageKey } from '../resource/resource.ts'
 import { secrets } from './secret.ts'
-import { serviceAccounts } from './service-account.ts'
+import { serviceAccounts } from './service-account/resource.ts'
 import { BINDABLE } from './shared/escalation.ts'
 
 /** The objects that tokens depend on, read from the caches; each version of an object is decoded once. */

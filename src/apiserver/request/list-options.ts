@@ -109,7 +109,7 @@ function supportedFields(served: ServedVersion): ReadonlySet<string> {
   return new Set([
     'metadata.name',
     'metadata.namespace',
-    ...Object.keys(served.resource.fields({})),
+    ...Object.keys(served.resource.fields?.({}) ?? {}),
   ])
 }
 

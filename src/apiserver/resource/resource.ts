@@ -32,8 +32,10 @@ export interface Resource extends ObjectRules {
   readonly plural: string
   readonly singular: string
   readonly kind: string
-  readonly shortNames: readonly string[]
-  readonly categories: readonly string[]
+  /** Absent: none. */
+  readonly shortNames?: readonly string[]
+  /** Absent: none. */
+  readonly categories?: readonly string[]
   readonly namespaced: boolean
   /** The versions in which it is served; objects are stored in the first one. */
   readonly versions: readonly ResourceVersion[]
@@ -84,13 +86,14 @@ export interface Resource extends ObjectRules {
   readonly ownsNothing?: true
   /** Absent: objects do not expire. */
   readonly expiry?: ExpiryRules
-  /** Whether PUT of a missing object creates it. */
-  readonly createOnUpdate: boolean
-  /** Whether an update must name the version that it replaces; an update of a subresource need not. */
-  readonly updateNeedsVersion: boolean
-  /** Whether `metadata.generation` counts the changes outside metadata and status. */
-  readonly countsGenerations: boolean
-  readonly fields: (object: JsonObject) => SelectableFields
+  /** Present: PUT of a missing object creates it. */
+  readonly createOnUpdate?: true
+  /** Present: an update must name the version that it replaces; an update of a subresource need not. */
+  readonly updateNeedsVersion?: true
+  /** Present: `metadata.generation` counts the changes outside metadata and status. */
+  readonly countsGenerations?: true
+  /** The fields by which objects can be selected, beside name and namespace; absent: none. */
+  readonly fields?: (object: JsonObject) => SelectableFields
   readonly columns: readonly Column[]
 }
 

@@ -102,7 +102,7 @@ test('an Event has no grace', () => {
 })
 
 test('a first deletion is a change of what is wanted, a second is not', () => {
-  const counted = { ...services, countsGenerations: true }
+  const counted = { ...services, countsGenerations: true as const }
   const object = { metadata: { generation: 4, finalizers: ['x'] } }
   const once = markedForDeletion(counted, object, wish(), NOW)
   const twice = markedForDeletion(counted, once, wish(), NOW + 9000)

@@ -39,7 +39,7 @@ export async function update(context: ServerContext, request: ApiRequest): Promi
   const { resource } = request.served
   const isConditional = requiredVersion(sent) !== ''
   const named = { ...sent, metadata: { ...objectAt(sent, 'metadata'), name: request.name } }
-  const mayCreate = resource.createOnUpdate && request.subresource === '' && !isConditional
+  const mayCreate = resource.createOnUpdate === true && request.subresource === '' && !isConditional
   const written = await updateOrCreate(context, request, {
     update: () => updateObject(context, request, () => sent, { dryRun, isConditional }),
     create: async () => {

@@ -13,7 +13,7 @@ import type { Random } from '../../../lib/random.ts'
 import { DEFAULT_ACCOUNT, isSubdomain, NAMES } from '../../../resources/names.ts'
 import { nameSuffix } from '../../resource/object-rules.ts'
 import { type CompletionInput, CreationRefusal } from '../../resource/resource.ts'
-import { serviceAccounts } from '../service-account.ts'
+import { serviceAccounts } from '../service-account/resource.ts'
 
 /** The paths at which programs look for their token: ours and that of Kubernetes. */
 const TOKEN_PATHS: readonly string[] = [

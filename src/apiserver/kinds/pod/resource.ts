@@ -91,9 +91,6 @@ export const pods: Resource = {
   deletion: { graceSeconds: podGraceSeconds, returnsMarked: true },
   derived: [podEnvironmentSubresource],
   streamed: podStreams,
-  createOnUpdate: false,
-  updateNeedsVersion: false,
-  countsGenerations: false,
   fields: (object) => ({
     'spec.nodeName': stringAt(object, 'spec', 'nodeName'),
     'spec.restartPolicy': stringAt(object, 'spec', 'restartPolicy'),

@@ -16,7 +16,7 @@ import { DEFAULT_AFFINITY_SECONDS, readService } from '../../../resources/servic
 import { ageColumn, type Column, column, nameColumn, wideColumn } from '../../resource/column.ts'
 import type { ObjectReader, Resource } from '../../resource/resource.ts'
 import { invalidValue, type StatusCause } from '../../status/status.ts'
-import { nodes } from '../node.ts'
+import { nodes } from '../node/resource.ts'
 import { checkAppProtocol, checkOneOf, checkSubdomain, DNS_FAULT } from '../shared/checks.ts'
 import { change, changeEach, defaultProtocol, fill, without } from '../shared/edit.ts'
 import { checkMatchLabels } from '../shared/label-selector.ts'
@@ -60,9 +60,7 @@ export const services: Resource = {
   checkAmong: (objects, next, old) =>
     nodeCapture(objects, next, old) ?? addressOfUnreadable(objects.unreadable(services), next, old),
   warnings: captureWarnings,
-  createOnUpdate: false,
   updateNeedsVersion: true,
-  countsGenerations: false,
   fields: (object) => ({
     'spec.clusterIP': stringAt(object, 'spec', 'clusterIP'),
     'spec.type': stringAt(object, 'spec', 'type'),

@@ -1,12 +1,12 @@
-import { type IpAddress, parseIp } from '../../../lib/ip.ts'
-import { stringAt, valueAt } from '../../../lib/json.ts'
-import type { Store, StoredEntry } from '../../../storage/store.ts'
-import { parseJson } from '../../encoding/parse-json.ts'
-import { StatusError } from '../../status/status.ts'
-import { deleteUnchanged } from '../../verbs/persist.ts'
-import type { BackgroundContext } from '../system-request.ts'
+import { type IpAddress, parseIp } from '../../lib/ip.ts'
+import { stringAt, valueAt } from '../../lib/json.ts'
+import type { Store, StoredEntry } from '../../storage/store.ts'
+import { parseJson } from '../encoding/parse-json.ts'
+import { StatusError } from '../status/status.ts'
+import { deleteUnchanged } from '../verbs/persist.ts'
 import { API_SERVICE_RESOURCES, ApiServiceReconciler } from './api-service-reconciler.ts'
 import type { ReplicaAddress } from './api-services.ts'
+import type { BackgroundContext } from './system-request.ts'
 
 interface ApiServicePublisherOptions {
   readonly context: BackgroundContext

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { createAddressRange } from '../../allocation/address-range.ts'
+import { createAddressRange } from '../allocation/address-range.ts'
 import { apiServicesOf, whyUnreachable } from './api-services.ts'
 
 test.each([

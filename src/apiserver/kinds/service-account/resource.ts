@@ -1,21 +1,21 @@
-import { tokenRefusal } from '../../auth/node/node-writes.ts'
-import { BOUND_KINDS, type BoundObject } from '../../auth/tokens/account-claims.ts'
-import { TOKEN_LIFETIMES } from '../../auth/tokens/token-issuer.ts'
-import { arrayAt, type JsonObject, objectAt, stringAt, valueAt } from '../../lib/json.ts'
-import { timestamp } from '../../lib/timestamp.ts'
-import { readMetadata } from '../../resources/metadata.ts'
-import { isIntegerIn } from '../../resources/port.ts'
-import type { Reader } from '../../resources/reader.ts'
-import { ageColumn, type Column, column, nameColumn } from '../resource/column.ts'
+import { tokenRefusal } from '../../../auth/node/node-writes.ts'
+import { BOUND_KINDS, type BoundObject } from '../../../auth/tokens/account-claims.ts'
+import { TOKEN_LIFETIMES } from '../../../auth/tokens/token-issuer.ts'
+import { arrayAt, type JsonObject, objectAt, stringAt, valueAt } from '../../../lib/json.ts'
+import { timestamp } from '../../../lib/timestamp.ts'
+import { readMetadata } from '../../../resources/metadata.ts'
+import { isIntegerIn } from '../../../resources/port.ts'
+import type { Reader } from '../../../resources/reader.ts'
+import { ageColumn, type Column, column, nameColumn } from '../../resource/column.ts'
 import type {
   AnswerContext,
   AnsweredSubresource,
   ObjectReader,
   Resource,
-} from '../resource/resource.ts'
-import { badRequest, conflict, forbidden, notFound, StatusError } from '../status/status.ts'
-import { checkName } from './shared/checks.ts'
-import { BINDABLE } from './shared/escalation.ts'
+} from '../../resource/resource.ts'
+import { badRequest, conflict, forbidden, notFound, StatusError } from '../../status/status.ts'
+import { checkName } from '../shared/checks.ts'
+import { BINDABLE } from '../shared/escalation.ts'
 
 const columns: readonly Column[] = [
   nameColumn,
@@ -43,15 +43,10 @@ export const serviceAccounts: Resource = {
   singular: 'serviceaccount',
   kind: 'ServiceAccount',
   shortNames: ['sa'],
-  categories: [],
   namespaced: true,
   returnsDeleted: true,
   versions: [{ group: '', version: 'v1' }],
   answered: [tokenRequest],
-  createOnUpdate: false,
-  updateNeedsVersion: false,
-  countsGenerations: false,
-  fields: () => ({}),
   columns,
   validate: checkServiceAccount,
   validateUpdate: 'none',

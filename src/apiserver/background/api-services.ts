@@ -1,9 +1,9 @@
-import { type Family, familyOf, type IpAddress, parseIp } from '../../../lib/ip.ts'
-import { isSpecialAddress } from '../../../lib/special-address.ts'
-import { API_SERVICE_NAMES, API_SERVICE_NAMESPACE } from '../../../resources/pod-environment.ts'
-import type { AddressRange } from '../../allocation/address-range.ts'
-import { services } from '../../kinds/service/resource.ts'
-import { storageKey } from '../../resource/resource.ts'
+import { type Family, familyOf, type IpAddress, parseIp } from '../../lib/ip.ts'
+import { isSpecialAddress } from '../../lib/special-address.ts'
+import { API_SERVICE_NAMES, API_SERVICE_NAMESPACE } from '../../resources/pod-environment.ts'
+import type { AddressRange } from '../allocation/address-range.ts'
+import { services } from '../kinds/service/resource.ts'
+import { storageKey } from '../resource/resource.ts'
 
 /**
  * One of the Services by which Pods reach the API: `kubernetes` or `orch` in `default`. Unrelated to the kind

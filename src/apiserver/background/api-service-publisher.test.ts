@@ -1,8 +1,8 @@
 import { expect, onTestFinished, test } from 'vitest'
-import { arrayAt, type JsonObject, objectAt, valueAt } from '../../../lib/json.ts'
-import { FakeClock } from '../../../lib/testing/fake-clock.ts'
-import type { Store } from '../../../storage/store.ts'
-import { createApiServer } from '../../api-server.ts'
+import { arrayAt, type JsonObject, objectAt, valueAt } from '../../lib/json.ts'
+import { FakeClock } from '../../lib/testing/fake-clock.ts'
+import type { Store } from '../../storage/store.ts'
+import { createApiServer } from '../api-server.ts'
 import {
   ENDPOINTS,
   SERVICES,
@@ -10,7 +10,7 @@ import {
   service,
   startApi,
   type TestApi,
-} from '../../testing/test-api.ts'
+} from '../testing/test-api.ts'
 
 const HERE = { address: '192.0.2.1', port: 6443 }
 const THERE = { address: '192.0.2.2', port: 6443 }

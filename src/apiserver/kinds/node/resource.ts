@@ -1,12 +1,19 @@
-import { nodeWrite } from '../../auth/node/node-writes.ts'
-import { arrayAt, type Json, type JsonObject, objectAt, stringAt, valueAt } from '../../lib/json.ts'
-import { readNode } from '../../resources/node.ts'
-import type { Raw, Reader } from '../../resources/reader.ts'
-import { READY, readCondition } from '../../resources/status-condition.ts'
-import { ageColumn, type Column, column, nameColumn, wideColumn } from '../resource/column.ts'
-import type { Resource } from '../resource/resource.ts'
-import { checkItemCount, checkOneOf, nodeRule, writeQuantities } from './shared/checks.ts'
-import { changePresent } from './shared/edit.ts'
+import { nodeWrite } from '../../../auth/node/node-writes.ts'
+import {
+  arrayAt,
+  type Json,
+  type JsonObject,
+  objectAt,
+  stringAt,
+  valueAt,
+} from '../../../lib/json.ts'
+import { readNode } from '../../../resources/node.ts'
+import type { Raw, Reader } from '../../../resources/reader.ts'
+import { READY, readCondition } from '../../../resources/status-condition.ts'
+import { ageColumn, type Column, column, nameColumn, wideColumn } from '../../resource/column.ts'
+import type { Resource } from '../../resource/resource.ts'
+import { checkItemCount, checkOneOf, nodeRule, writeQuantities } from '../shared/checks.ts'
+import { changePresent } from '../shared/edit.ts'
 
 const ROLE_LABEL = 'node-role.kubernetes.io/'
 
@@ -39,14 +46,10 @@ export const nodes: Resource = {
   singular: 'node',
   kind: 'Node',
   shortNames: ['no'],
-  categories: [],
   namespaced: false,
   versions: [{ group: '', version: 'v1' }],
   status: { initial: (sent: Json | undefined) => sent },
   proxied: { name: 'proxy', kind: 'NodeProxyOptions' },
-  createOnUpdate: false,
-  updateNeedsVersion: false,
-  countsGenerations: false,
   fields: (object) => ({
     'spec.unschedulable': String(valueAt(object, 'spec', 'unschedulable') === true),
   }),

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
-import type { Raw } from '../../resources/reader.ts'
-import { placesOf } from '../../resources/testing/raw-objects.ts'
-import { applyDefaults, validateObject } from './testing/rules-by-kind.ts'
+import type { Raw } from '../../../resources/reader.ts'
+import { placesOf } from '../../../resources/testing/raw-objects.ts'
+import { applyDefaults, validateObject } from '../testing/rules-by-kind.ts'
 
 function places(parts: Raw): readonly string[] {
   const object = { metadata: { name: 'x', namespace: 'shop' }, ...parts }
