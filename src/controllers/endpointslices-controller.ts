@@ -1,10 +1,9 @@
 import { isDeepEqual } from '../lib/equal.ts'
 import { type JsonObject, stringAt } from '../lib/json.ts'
-import { SERVICE_NAME, SLICE_MANAGED_BY } from '../resources/label-names.ts'
+import { SERVICE_NAME, SLICE_MANAGED_BY, TOPOLOGY_CONDITION } from '../resources/label-names.ts'
 import {
   conditionMatches,
   setCondition,
-  TOPOLOGY_CONDITION,
   type WantedCondition,
 } from '../resources/status-condition.ts'
 import {

@@ -1,9 +1,9 @@
 import { isDeepEqual } from '../lib/equal.ts'
 import { type Family, familyOf, type IpAddress, parseIp } from '../lib/ip.ts'
 import { parseLegacyIp } from '../lib/legacy-address.ts'
+import { LOAD_BALANCER_CONDITION } from '../resources/label-names.ts'
 import {
   conditionMatches,
-  LOAD_BALANCER_CONDITION,
   setCondition,
   type WantedCondition,
 } from '../resources/status-condition.ts'

@@ -1,9 +1,5 @@
-import {
-  DISRUPTION,
-  NODE_GONE,
-  setCondition,
-  type WantedCondition,
-} from '../resources/status-condition.ts'
+import { DISRUPTION, NODE_GONE } from '../resources/label-names.ts'
+import { setCondition, type WantedCondition } from '../resources/status-condition.ts'
 import type { View } from './cache/object-cache.ts'
 import { podsOfNode } from './cache/selection.ts'
 import type { PodObject } from './objects/pod-object.ts'

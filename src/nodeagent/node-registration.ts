@@ -4,13 +4,9 @@ import type { ApiResult } from '../client/http/failure.ts'
 import type { Clock } from '../lib/clock.ts'
 import { isJsonObject, type JsonObject } from '../lib/json.ts'
 import { sleep } from '../lib/sleep.ts'
+import { READY } from '../resources/label-names.ts'
 import { NODE_LEASES } from '../resources/names.ts'
-import {
-  READY,
-  readCondition,
-  setCondition,
-  type WantedCondition,
-} from '../resources/status-condition.ts'
+import { readCondition, setCondition, type WantedCondition } from '../resources/status-condition.ts'
 import { type NodeIdentity, nodeObject, nodeStatus } from './node-object.ts'
 
 const DURATION_SECONDS = 40

@@ -1,9 +1,5 @@
-import {
-  NODE_SILENT,
-  READY,
-  setCondition,
-  type WantedCondition,
-} from '../../resources/status-condition.ts'
+import { NODE_SILENT, READY } from '../../resources/label-names.ts'
+import { setCondition, type WantedCondition } from '../../resources/status-condition.ts'
 import type { View } from '../cache/object-cache.ts'
 import type { NodeObject } from '../objects/node-object.ts'
 import { type Controller, type Reconciliation, SETTLED } from '../runner/controller.ts'

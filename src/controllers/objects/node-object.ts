@@ -1,9 +1,9 @@
 import { type JsonObject, objectAt, stringAt, valueAt } from '../../lib/json.ts'
+import { READY } from '../../resources/label-names.ts'
 import { NAMES } from '../../resources/names.ts'
 import { milliQuantity } from '../../resources/quantity.ts'
 import {
   findCondition,
-  READY,
   readCondition,
   type StatusCondition,
 } from '../../resources/status-condition.ts'

@@ -8,12 +8,8 @@ import {
   valueAt,
 } from '../../lib/json.ts'
 import { parseLegacyIp } from '../../lib/legacy-address.ts'
-import {
-  DISRUPTION,
-  READY,
-  readCondition,
-  type StatusCondition,
-} from '../../resources/status-condition.ts'
+import { DISRUPTION, READY } from '../../resources/label-names.ts'
+import { readCondition, type StatusCondition } from '../../resources/status-condition.ts'
 import { type ObjectMeta, readMeta } from './object-meta.ts'
 
 /** An entry of `ports` of a container. */

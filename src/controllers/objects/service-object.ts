@@ -8,12 +8,8 @@ import {
   valueAt,
 } from '../../lib/json.ts'
 import { canonicalAddress, parseLegacyIp } from '../../lib/legacy-address.ts'
-import {
-  LOAD_BALANCER_CONDITION,
-  readCondition,
-  type StatusCondition,
-  TOPOLOGY_CONDITION,
-} from '../../resources/status-condition.ts'
+import { LOAD_BALANCER_CONDITION, TOPOLOGY_CONDITION } from '../../resources/label-names.ts'
+import { readCondition, type StatusCondition } from '../../resources/status-condition.ts'
 import { type ObjectMeta, readMeta } from './object-meta.ts'
 import { readStrings, type StringMap } from './string-map.ts'
 import { readTrafficDistribution, type TrafficDistribution } from './traffic-distribution.ts'

@@ -1,5 +1,5 @@
 import { arrayAt, type JsonObject, stringAt } from '../../lib/json.ts'
-import { LOAD_BALANCER_CONDITION } from '../../resources/status-condition.ts'
+import { LOAD_BALANCER_CONDITION } from '../../resources/label-names.ts'
 import type { Check } from '../evidence/finding.ts'
 import { conditionOf, keyOf, nameOf, namespaceOf } from '../evidence/objects.ts'
 

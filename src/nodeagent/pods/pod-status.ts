@@ -1,9 +1,8 @@
 import type { IpAddress } from '../../lib/ip.ts'
 import type { JsonObject } from '../../lib/json.ts'
 import { timestamp } from '../../lib/timestamp.ts'
+import { NODE_SILENT, READY } from '../../resources/label-names.ts'
 import {
-  NODE_SILENT,
-  READY,
   readCondition,
   type StatusCondition,
   setCondition,

@@ -1,5 +1,6 @@
 import { arrayAt, type JsonObject, objectAt, stringAt } from '../../lib/json.ts'
-import { READY, readCondition } from '../../resources/status-condition.ts'
+import { READY } from '../../resources/label-names.ts'
+import { readCondition } from '../../resources/status-condition.ts'
 
 /** One pod as the cluster sees it. */
 export interface PodState {

@@ -7,9 +7,10 @@ import {
   stringAt,
   valueAt,
 } from '../../../lib/json.ts'
+import { READY } from '../../../resources/label-names.ts'
 import { readNode } from '../../../resources/node.ts'
 import type { Raw, Reader } from '../../../resources/reader.ts'
-import { READY, readCondition } from '../../../resources/status-condition.ts'
+import { readCondition } from '../../../resources/status-condition.ts'
 import { ageColumn, type Column, column, nameColumn, wideColumn } from '../../resource/column.ts'
 import type { Resource } from '../../resource/resource.ts'
 import { checkItemCount, checkOneOf, nodeRule, writeQuantities } from '../shared/checks.ts'

@@ -7,7 +7,8 @@ import {
   stringAt,
   valueAt,
 } from '../../../lib/json.ts'
-import { READY, readCondition } from '../../../resources/status-condition.ts'
+import { READY } from '../../../resources/label-names.ts'
+import { readCondition } from '../../../resources/status-condition.ts'
 
 /** The columns that kubectl prints for a Pod. */
 export interface PodSummary {
