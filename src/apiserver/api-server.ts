@@ -1,68 +1,62 @@
 import type { NodePods } from '../auth/node/node-permits.ts'
-import { type Clock, systemClock, timestamp } from '../lib/clock.ts'
 import { parseIp } from '../lib/ip.ts'
 import type { PortRange } from '../lib/port-range.ts'
-import { type Random, systemRandom } from '../lib/random.ts'
-import { EMPTIED } from '../resources/finalizers.ts'
-import { NAMESPACE_NAME } from '../resources/label-names.ts'
+import { EMPTIED, NAMESPACE_NAME } from '../resources/label-names.ts'
 import { NODE_LEASES } from '../resources/names.ts'
 import type { Store } from '../storage/store.ts'
 import { Conditions } from '../telemetry/health/conditions.ts'
-import type { AuditLog } from './audit/audit-log.ts'
 import type { IdentityOptions } from './authentication/identity-options.ts'
-import { AllocationRepair } from './background/allocation-repair/allocation-repair.ts'
-import { ApiServicePublisher } from './background/api-services/api-service-publisher.ts'
-import { whyUnreachable } from './background/api-services/replica-address.ts'
-import type { BackgroundContext } from './background/background-context.ts'
+import { AllocationRepair } from './background/allocation-repair.ts'
+import { ApiServicePublisher } from './background/api-service-publisher.ts'
+import { whyUnreachable } from './background/api-services.ts'
 import { ensureBuiltinRoles } from './background/builtin-roles.ts'
 import { expireObjects } from './background/object-expiry.ts'
+import { PolicyFollower } from './background/policy-follower.ts'
 import { ensureServiceCidr } from './background/service-cidr.ts'
-import type { CacheReader } from './cache/feed.ts'
-import { objectReader } from './cache/object-reader.ts'
+import type { BackgroundContext } from './background/system-request.ts'
+import { type CacheReader, objectReader } from './cache/feed.ts'
 import type { Limits } from './context/limits.ts'
 import type { OperatorLog, ServerContext } from './context/server-context.ts'
 import { encodeStored } from './encoding/codec.ts'
 import { healthChecks } from './health/health-checks.ts'
 import { StoreHealth } from './health/store-health.ts'
-import { createHttpContext } from './http/create-http-context.ts'
+import { createHttpContext, type HttpContextOptions } from './http/create-http-context.ts'
 import type { HandlerOptions } from './http/handle-request.ts'
 import { type Listener, type ListenOptions, listen } from './http/listen.ts'
 import { RequestBodies } from './http/request-bodies.ts'
+import { createRoutes } from './http/routes.ts'
 import { catalogue } from './kinds/catalogue.ts'
-import { LASTING_NAMESPACES } from './kinds/namespace/lifecycle.ts'
-import { namespaces } from './kinds/namespace/resource.ts'
+import { LASTING_NAMESPACES, namespaces } from './kinds/namespace.ts'
 import { pods } from './kinds/pod/resource.ts'
-import { PolicyFollower } from './kinds/role/policy-follower.ts'
-import { ServiceAllocator } from './kinds/service/allocation/service-allocator.ts'
+import { ServiceAllocator } from './kinds/service/service-allocator.ts'
 import { storedAccounts } from './kinds/token-objects.ts'
 import { createServerMetrics, type ServerMetrics } from './metrics/server-metrics.ts'
 import type { FileHandler } from './request/api-request.ts'
 import { storageKey } from './resource/resource.ts'
-import { createRoutes } from './routing/routes.ts'
 
 /** The namespaces that every cluster has: those that cannot be deleted, and the one for the Leases of nodes. */
 const SYSTEM_NAMESPACES = [...LASTING_NAMESPACES, NODE_LEASES]
 
-export interface ApiServerOptions {
+/** What the context of requests takes and the server does not decide itself. */
+type GivenOptions = Pick<
+  HttpContextOptions,
+  | 'audit'
+  | 'clock'
+  | 'connectNode'
+  | 'limits'
+  | 'nodeCredentials'
+  | 'nodeStreams'
+  | 'ownAddresses'
+  | 'random'
+  | 'store'
+>
+
+export interface ApiServerOptions extends GivenOptions {
   /**
    * How the server authenticates users; absent: every request has the rights of an administrator, so the server
    * must be reachable only from its own machine.
    */
   readonly identity?: IdentityOptions
-  /** The audit log; absent: requests are not audited. Close it after the server. */
-  readonly audit?: Pick<AuditLog, 'begin'>
-  readonly store: Store
-  /** The streams of the Pods of a node; absent: no node has any. */
-  readonly nodeStreams?: ServerContext['nodeStreams']
-  /** The credentials for requests to nodes; absent: no requests are sent to nodes. */
-  readonly nodeCredentials?: ServerContext['nodeCredentials']
-  /** Opens a connection to a node. Default: over the network. */
-  readonly connectNode?: ServerContext['connectNode']
-  /** The addresses of this server; connections to a Pod with such an address are refused. Absent: none is known. */
-  readonly ownAddresses?: ServerContext['ownAddresses']
-  readonly clock?: Clock
-  readonly random?: Random
-  readonly limits?: Partial<Limits>
   /** One CIDR per address family, the primary one first. Default 10.96.0.0/16. */
   readonly serviceAddressRanges?: readonly string[]
   /** Default 30000–32767. */

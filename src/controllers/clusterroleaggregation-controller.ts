@@ -1,6 +1,6 @@
 import { aggregatedRules } from '../auth/rbac/aggregate.ts'
 import { isDeepEqual } from '../lib/equal.ts'
-import { selectsLabels } from '../resources/selector/label-selector.ts'
+import { selectsLabels } from '../resources/label-selector.ts'
 import { AGGREGATED_GROUP } from './cache/collections.ts'
 import type { ObjectChange, View } from './cache/object-cache.ts'
 import type { ClusterRoleObject } from './objects/plain-objects.ts'

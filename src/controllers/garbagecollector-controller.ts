@@ -1,7 +1,7 @@
 import { isDeepEqual } from '../lib/equal.ts'
 import type { JsonObject } from '../lib/json.ts'
 import { canonicalGroup } from '../resources/api-groups.ts'
-import { FOREGROUND, ORPHAN } from '../resources/finalizers.ts'
+import { FOREGROUND, ORPHAN } from '../resources/label-names.ts'
 import {
   COLLECTION_NAMES,
   COLLECTION_ROUTES,

@@ -1,7 +1,7 @@
 import { isDeepEqual } from '../lib/equal.ts'
 import { type Family, familyOf, type IpAddress, parseIp } from '../lib/ip.ts'
 import { parseLegacyIp } from '../lib/legacy-address.ts'
-import { LOAD_BALANCER_CONDITION } from '../resources/condition-names.ts'
+import { LOAD_BALANCER_CONDITION } from '../resources/label-names.ts'
 import {
   conditionMatches,
   setCondition,

@@ -1,4 +1,4 @@
-import { EMPTIED } from '../resources/finalizers.ts'
+import { EMPTIED } from '../resources/label-names.ts'
 import {
   conditionMatches,
   readCondition,

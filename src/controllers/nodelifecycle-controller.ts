@@ -1,4 +1,4 @@
-import { NODE_SILENT, READY } from '../resources/condition-names.ts'
+import { NODE_SILENT, READY } from '../resources/label-names.ts'
 import { NODE_LEASES } from '../resources/names.ts'
 import { setCondition, type WantedCondition } from '../resources/status-condition.ts'
 import type { View } from './cache/object-cache.ts'

@@ -1,4 +1,4 @@
-import { DISRUPTION, NODE_GONE } from '../resources/condition-names.ts'
+import { DISRUPTION, NODE_GONE } from '../resources/label-names.ts'
 import { setCondition, type WantedCondition } from '../resources/status-condition.ts'
 import { FINISHED_GROUP } from './cache/collections.ts'
 import type { View } from './cache/object-cache.ts'

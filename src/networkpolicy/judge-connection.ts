@@ -1,6 +1,6 @@
 import { cidrContains, type IpAddress } from '../lib/ip.ts'
 import type { Json } from '../lib/json.ts'
-import { selectsLabels } from '../resources/selector/label-selector.ts'
+import { selectsLabels } from '../resources/label-selector.ts'
 import type { Protocol } from '../resources/types.ts'
 import type {
   Direction,

@@ -7,7 +7,7 @@ import {
   stringAt,
   valueAt,
 } from '../lib/json.ts'
-import { present } from '../resources/present.ts'
+import { present } from '../resources/reader.ts'
 import type { Protocol } from '../resources/types.ts'
 import type {
   Direction,

@@ -8,7 +8,7 @@ import { NodeProxyError } from '../lib/error.ts'
 import type { Cidr, IpAddress } from '../lib/ip.ts'
 import { arrayAt, isJsonObject, type JsonObject, stringAt } from '../lib/json.ts'
 import type { Random } from '../lib/random.ts'
-import type { ClusterResolver } from '../resources/resolver/pod-dns.ts'
+import type { ClusterResolver } from '../resources/pod-dns.ts'
 import {
   type CommandOptions,
   type ContainerTarget,

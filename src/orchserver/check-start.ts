@@ -1,4 +1,4 @@
-import { readAuditPolicy } from '../apiserver/audit/policy/read-policy.ts'
+import { readAuditPolicy } from '../apiserver/audit/read-policy.ts'
 import { loadKubeconfig } from '../client/connection/kubeconfig.ts'
 import { systemClock } from '../lib/clock.ts'
 import { NodeProxyError } from '../lib/error.ts'

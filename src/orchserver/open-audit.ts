@@ -1,9 +1,12 @@
 import type { Writable } from 'node:stream'
 import { AuditLog } from '../apiserver/audit/audit-log.ts'
-import type { Level } from '../apiserver/audit/policy/audit-policy.ts'
-import { readAuditPolicy } from '../apiserver/audit/policy/read-policy.ts'
-import type { AuditSink, SinkObserver } from '../apiserver/audit/sinks/audit-sink.ts'
-import type { SinkContext } from '../apiserver/audit/sinks/buffered-sink.ts'
+import type { Level } from '../apiserver/audit/audit-policy.ts'
+import { readAuditPolicy } from '../apiserver/audit/read-policy.ts'
+import type {
+  AuditSink,
+  SinkContext,
+  SinkObserver,
+} from '../apiserver/audit/sinks/buffered-sink.ts'
 import { openFileSink, streamSink } from '../apiserver/audit/sinks/file-sink.ts'
 import { type PostEvents, webhookSink } from '../apiserver/audit/sinks/webhook-sink.ts'
 import type { Connection } from '../client/connection/connection.ts'

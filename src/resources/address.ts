@@ -1,9 +1,8 @@
 import { type Cidr, type IpAddress, parseCidr, parseIp } from '../lib/ip.ts'
 import { parseLegacyCidr, parseLegacyIp } from '../lib/legacy-address.ts'
 import { isSpecialAddress } from '../lib/special-address.ts'
-import { present } from './present.ts'
 import type { Fault } from './problem.ts'
-import type { Reader } from './reader.ts'
+import { present, type Reader } from './reader.ts'
 
 const LEFT_OUT = 'it is left out'
 const READ_AS_DECIMAL = 'its numbers are read as decimal'

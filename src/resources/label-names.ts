@@ -29,3 +29,29 @@ export const LAST_APPLIED = 'kubectl.kubernetes.io/last-applied-configuration'
 
 /** Label of roles and bindings that a server creates itself. */
 export const BOOTSTRAPPING = 'kubernetes.io/bootstrapping'
+
+/** Finalizers that the API server sets and the controllers remove. */
+
+/** The object is deleted after its dependents. */
+export const FOREGROUND = 'foregroundDeletion'
+/** The object is deleted when its dependents no longer refer to it. */
+export const ORPHAN = 'orphan'
+/** In `spec.finalizers` of a Namespace: the Namespace is deleted once it is empty. */
+export const EMPTIED = 'kubernetes'
+
+/** Types and reasons of conditions that several modules use. */
+
+/** Type of Pods and Nodes. */
+export const READY = 'Ready'
+/** Reason of `Ready` when the node is silent: readiness was withdrawn, and returns when the node reports again. */
+export const NODE_SILENT = 'NodeStatusUnknown'
+
+/** Type of a Pod that is about to be removed for external reasons. */
+export const DISRUPTION = 'DisruptionTarget'
+/** Reason of `DisruptionTarget`: the node of the Pod does not exist any more. */
+export const NODE_GONE = 'DeletionByPodGC'
+
+/** Type of a Service: whether it has the addresses that it requests from a load balancer. */
+export const LOAD_BALANCER_CONDITION = 'orch.io/LoadBalancerAddress'
+/** Type of a Service: whether its endpoints carry the zone hints that an annotation requests. */
+export const TOPOLOGY_CONDITION = 'orch.io/TopologyAwareHints'

@@ -1,6 +1,5 @@
 import { isLabel } from './names.ts'
-import { present } from './present.ts'
-import type { Reader } from './reader.ts'
+import { present, type Reader } from './reader.ts'
 import type { EndpointPort, Protocol, ServicePort } from './types.ts'
 
 const PROTOCOLS: readonly Protocol[] = ['SCTP', 'TCP', 'UDP']

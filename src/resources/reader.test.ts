@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { Reader } from './reader.ts'
+import { isSameValue, Reader } from './reader.ts'
 import { placesOf } from './testing/raw-objects.ts'
 
 function reader(json: string): Reader {
@@ -60,4 +60,20 @@ test('sees own properties only', () => {
   expect(own.value('text')).toBeUndefined()
   expect(own.text('hasOwnProperty')).toBe('x')
   expect(({} as Record<string, unknown>)['text']).toBeUndefined()
+})
+
+test.each<[unknown, unknown, boolean]>([
+  [1, 1, true],
+  [1, '1', false],
+  [null, undefined, true],
+  [{}, [], false],
+  [[1, 2], [1, 2], true],
+  [[1, 2], [2, 1], false],
+  [[1], [1, 2], false],
+  [{ a: 1, b: [{}] }, { b: [{}], a: 1 }, true],
+  [{ a: null }, {}, true],
+  [{ a: 1 }, {}, false],
+  [{}, { toString: 1 }, false],
+])('%j and %j: %s', (a, b, same) => {
+  expect(isSameValue(a, b)).toBe(same)
 })

@@ -4,7 +4,7 @@ import { type Fault, Findings, type Reading } from './problem.ts'
 export type Raw = Readonly<Record<string, unknown>>
 
 const NOTHING: Raw = Object.freeze({})
-const NONE: readonly unknown[] = Object.freeze([])
+const NONE: readonly never[] = Object.freeze([])
 const LEFT_OUT = 'it is left out'
 const WITHHELD = '(withheld)'
 
@@ -141,4 +141,21 @@ export function isRaw(value: unknown): value is Raw {
 /** An own property, never one of Object.prototype; null is absent. */
 export function ownField(object: Raw, key: string): unknown {
   return Object.hasOwn(object, key) ? (object[key] ?? undefined) : undefined
+}
+
+/** Whether two values are the same JSON; null equals absent, and the order of fields does not count. */
+export function isSameValue(a: unknown, b: unknown): boolean {
+  if (Array.isArray(a) && Array.isArray(b)) {
+    return a.length === b.length && a.every((item, index) => isSameValue(item, b[index]))
+  }
+  if (!isRaw(a) || !isRaw(b)) return (a ?? undefined) === (b ?? undefined)
+  const keys = new Set([...Object.keys(a), ...Object.keys(b)])
+  return [...keys].every((key) => isSameValue(ownField(a, key), ownField(b, key)))
+}
+
+/** The defined values, in a list without spare capacity; all empty lists are the same object. */
+export function present<T>(values: Iterable<T | undefined>): readonly T[] {
+  const found: T[] = []
+  for (const value of values) if (value !== undefined) found.push(value)
+  return found.length === 0 ? NONE : found.slice()
 }

@@ -1,14 +1,11 @@
 import { type Cidr, type Family, familyOf, type IpAddress } from '../lib/ip.ts'
 import { type Note, readAddress, readCidr, readCidrs, readHostAddresses } from './address.ts'
-import { readAffinity } from './affinity.ts'
-import { readChoice } from './choice.ts'
 import { decode, UNUSABLE } from './decode.ts'
 import { firstPresent, type Metadata, named, readMetadata } from './metadata.ts'
 import { isDnsName, isLabelValue, NAMES } from './names.ts'
-import { readAllocatedPort, readServicePorts } from './port.ts'
-import { present } from './present.ts'
+import { isIntegerIn, readAllocatedPort, readServicePorts } from './port.ts'
 import type { Decoded } from './problem.ts'
-import type { Reader } from './reader.ts'
+import { present, type Reader } from './reader.ts'
 import type { ProxyProtocol, Service, ServiceKey } from './types.ts'
 
 const FIELD = 'loadBalancerSourceRanges'
@@ -194,4 +191,36 @@ function readAnnotation(annotations: Reader, key: string): readonly Cidr[] {
     if (cidr !== undefined) cidrs.add(cidr)
   }
   return present(cidrs)
+}
+
+/** One of `values`; the first one if the field is absent or empty, or (with a finding) has an unknown value. */
+function readChoice<T extends string>(
+  object: Reader,
+  key: string,
+  values: readonly [T, ...T[]],
+): T {
+  const value = object.value(key)
+  const found = values.find((candidate) => candidate === value)
+  if (found !== undefined) return found
+  if (value !== undefined && value !== '') {
+    object.refuse(key, { supported: values }, `${values[0]} is used`)
+  }
+  return values[0]
+}
+
+const AFFINITIES = ['None', 'ClientIP'] as const
+export const DEFAULT_AFFINITY_SECONDS = 10_800
+const MAX_AFFINITY_SECONDS = 86_400
+
+/** Seconds that a client stays with its backend; undefined without affinity. */
+function readAffinity(spec: Reader): number | undefined {
+  if (readChoice(spec, 'sessionAffinity', AFFINITIES) === 'None') return undefined
+  const config = spec.object('sessionAffinityConfig').object('clientIP')
+  const seconds = config.value('timeoutSeconds')
+  if (isIntegerIn(seconds, 1, MAX_AFFINITY_SECONDS)) return seconds
+  if (seconds !== undefined) {
+    const instead = `${DEFAULT_AFFINITY_SECONDS} is used`
+    config.refuse('timeoutSeconds', `must be from 1 to ${MAX_AFFINITY_SECONDS} seconds`, instead)
+  }
+  return DEFAULT_AFFINITY_SECONDS
 }

@@ -1,7 +1,6 @@
 import { SortedKeys } from '../lib/sorted-keys.ts'
 import { refuseDuplicateKeys } from './distinct-keys.ts'
-import { type Changes, LogCursor, type WatchedLog } from './log-cursor.ts'
-import { Parking } from './parking.ts'
+import { type Changes, LogCursor, Parking, type WatchedLog } from './log-cursor.ts'
 import type {
   ListQuery,
   ListResult,

@@ -15,7 +15,9 @@ scripts/node test/architecture/main.ts walks [CHECKOUT]         files that reque
 
 const [command, argument, checkout] = process.argv.slice(2)
 
-if (command === 'structure') {
+if (command === undefined || process.argv.includes('--help')) {
+  process.stdout.write(USAGE)
+} else if (command === 'structure') {
   const base = resolve(argument ?? root)
   const others = [...(await readSources('test', base)), ...(await readSources('bench', base))]
   const report = structureReport(graphOf(await readSources('src', base), others))

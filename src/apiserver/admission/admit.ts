@@ -1,13 +1,10 @@
 import { isJsonObject, type Json, type JsonObject, stringAt } from '../../lib/json.ts'
-import { checkFields } from '../field-validation/check-fields.ts'
 import { isJson, parseDocument } from '../negotiation/parse-document.ts'
-import type { ApiRequest } from '../request/api-request.ts'
-import { invalidObject } from '../request/invalid-object.ts'
+import { type ApiRequest, invalidObject } from '../request/api-request.ts'
 import { applyDefaults, validateObject } from '../resource/object-rules.ts'
 import { apiVersionOf } from '../resource/resource.ts'
-import { causeOf } from '../status/causes.ts'
-import { StatusError } from '../status/status.ts'
-import { badRequest } from '../status/status-errors.ts'
+import { badRequest, causeOf, StatusError } from '../status/status.ts'
+import { checkFields, type ObjectType } from './check-fields.ts'
 import { metadataCauses, withoutEmptyMetadata } from './metadata-rules.ts'
 
 /** The limits for reading a document: how deep JSON may be nested. */
@@ -15,13 +12,18 @@ export interface DocumentLimits {
   readonly limits: { readonly jsonDepth: number }
 }
 
-/** Reads the object that a request carries. */
-export function readObject(context: DocumentLimits, request: ApiRequest): JsonObject | StatusError {
-  const { body } = request
-  const { contentType } = request
-  const object = readDocument(context, request, typeOf(request))
+/** Reads the object that a request carries; `type`: the one that a subresource takes, if it is another than requested. */
+export function readObject(
+  context: DocumentLimits,
+  request: ApiRequest,
+  type?: ObjectType,
+): JsonObject | StatusError {
+  const { contentType, body, served } = request
+  const { kind } = type ?? served.resource
+  const expected = { apiVersion: apiVersionOf(type ?? served), kind }
+  const object = readDocument(context, request, expected)
   if (object instanceof StatusError) return object
-  const sent = isJson(contentType) ? { object, body } : { object }
+  const sent = { object, ...(type && { type }), ...(isJson(contentType) && { body }) }
   return checkFields(request, sent) ?? object
 }
 

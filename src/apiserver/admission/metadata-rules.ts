@@ -10,12 +10,11 @@ import {
   valueAt,
   without,
 } from '../../lib/json.ts'
-import { EMPTIED, FOREGROUND, ORPHAN } from '../../resources/finalizers.ts'
+import { EMPTIED, FOREGROUND, ORPHAN } from '../../resources/label-names.ts'
 import { isLabelValue, isQualifiedName } from '../../resources/names.ts'
 import { catalogue } from '../kinds/catalogue.ts'
 import { apiVersionOf } from '../resource/resource.ts'
-import { invalidValue, tooLongValue } from '../status/causes.ts'
-import type { StatusCause } from '../status/status.ts'
+import { invalidValue, type StatusCause, tooLongValue } from '../status/status.ts'
 
 const ANNOTATION_BYTES = 256 * 1024
 

@@ -2,10 +2,8 @@ import { expect, test } from 'vitest'
 import { type Json, type JsonObject, valueAt } from '../../lib/json.ts'
 import { POD } from '../testing/test-api.ts'
 import { type Applied, applyObject } from './apply-object.ts'
-import { pathText } from './field-path.ts'
-import { membersOf } from './field-set.ts'
-import type { Owner } from './owner.ts'
-import type { Writer } from './ownership-change.ts'
+import { membersOf, pathText } from './field-set.ts'
+import type { Owner, Writer } from './owner.ts'
 import { structureOf } from './structure.ts'
 
 interface State {

@@ -1,10 +1,14 @@
 import { isJsonObject, type Json, type JsonObject, ownValue, setOwn } from '../../lib/json.ts'
-import { fieldChanges } from './field-changes.ts'
-import { fieldElement } from './field-path.ts'
-import { type FieldSet, fieldsAt, noFields, union } from './field-set.ts'
-import { fieldsOfValue } from './fields-of-value.ts'
-import { isSameOwner, type Owner } from './owner.ts'
-import { type Conflict, conflictsOf, ownersAfterWrite, type Writer } from './ownership-change.ts'
+import { fieldChanges, fieldsOfValue } from './field-changes.ts'
+import { type FieldSet, fieldElement, fieldsAt, noFields, union } from './field-set.ts'
+import {
+  type Conflict,
+  conflictsOf,
+  isSameOwner,
+  type Owner,
+  ownersAfterWrite,
+  type Writer,
+} from './owner.ts'
 import {
   elementOf,
   hasParts,

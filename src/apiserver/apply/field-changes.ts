@@ -1,7 +1,6 @@
 import { isDeepEqual } from '../../lib/equal.ts'
 import type { Json } from '../../lib/json.ts'
-import { type FieldSet, isEmptySet, noFields } from './field-set.ts'
-import { wholeNode } from './fields-of-value.ts'
+import { type FieldSet, isEmptySet, noFields, SELF } from './field-set.ts'
 import { hasParts, type Part, partsOf, type Structure } from './structure.ts'
 
 /** The fields in which two values differ. */
@@ -51,4 +50,26 @@ function partChanges(was: Part, now: Part): PartChanges {
   if (isDeepEqual(was.value, now.value)) return {}
   if (!hasParts(structure, was.value)) return { changed: noFields }
   return { changed: noFields, removed: fieldChanges(structure, was.value, null).removed }
+}
+
+/** The fields that a value sets: the fields that its applier owns. */
+export function fieldsOfValue(structure: Structure, value: Json): FieldSet {
+  const set: Record<string, FieldSet> = {}
+  for (const [element, part] of partsOf(structure, value)) {
+    const inside = fieldsOfValue(part.structure, part.value)
+    set[element] = part.isItem && !isEmptySet(inside) ? { [SELF]: noFields, ...inside } : inside
+  }
+  return set
+}
+
+/**
+ * The node of a value that is added or removed as a whole; it also contains the value's maps, structs and lists
+ * themselves.
+ */
+function wholeNode(structure: Structure, value: Json): FieldSet {
+  const inside: Record<string, FieldSet> = {}
+  for (const [element, part] of partsOf(structure, value)) {
+    inside[element] = wholeNode(part.structure, part.value)
+  }
+  return isEmptySet(inside) ? noFields : { [SELF]: noFields, ...inside }
 }

@@ -1,3 +1,5 @@
+import { type Json, type JsonObject, ownValue, scalarText } from '../../lib/json.ts'
+
 /**
  * A set of fields in Kubernetes' encoding, FieldsV1, which this code also computes with: a tree whose keys are
  * path elements (`field-path.ts`). A node without children stands for the field itself; one with children does
@@ -17,7 +19,7 @@ export function isEmptySet(set: FieldSet): boolean {
 }
 
 /** Whether the field itself belongs to the set, and not only fields inside it. */
-export function isMember(node: FieldSet): boolean {
+function isMember(node: FieldSet): boolean {
   return Object.hasOwn(node, SELF) || isEmptySet(node)
 }
 
@@ -84,4 +86,46 @@ function joined(member: boolean, children: FieldSet): FieldSet | undefined {
   const { [SELF]: _self, ...inside } = children
   if (isEmptySet(inside)) return member ? noFields : undefined
   return member ? { [SELF]: noFields, ...inside } : inside
+}
+
+/**
+ * One step of a path in a field set: `f:name` a field or map entry,
+ * `k:{"port":80}` the list element with these keys, `v:"x"` the set element.
+ */
+const ELEMENT = /^(?:\.|f:.*|[kvi]:.+)$/s
+
+export function isElement(text: string): boolean {
+  return ELEMENT.test(text)
+}
+
+export function fieldElement(name: string): string {
+  return `f:${name}`
+}
+
+export function valueElement(value: Json): string {
+  return `v:${JSON.stringify(value)}`
+}
+
+/** The element of a list item with these keys, in alphabetical order. */
+export function keyElement(keys: JsonObject): string {
+  return `k:${JSON.stringify(keys)}`
+}
+
+/** A path as people read it: `.spec.ports[port=80,protocol="TCP"].name`. */
+export function pathText(path: readonly string[]): string {
+  return path.map(elementText).join('')
+}
+
+function elementText(element: string): string {
+  const text = element.slice(2)
+  if (element.startsWith('f:')) return `.${text}`
+  if (element.startsWith('v:')) return `[=${text}]`
+  if (element.startsWith('i:')) return `[${text}]`
+  const keys = JSON.parse(text) as JsonObject
+  const pairs = Object.keys(keys).map((key) => `${key}=${quoted(ownValue(keys, key))}`)
+  return `[${pairs.join(',')}]`
+}
+
+function quoted(value: Json | undefined): string {
+  return typeof value === 'string' ? JSON.stringify(value) : scalarText(value)
 }

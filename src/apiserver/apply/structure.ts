@@ -1,6 +1,6 @@
 import { isJsonObject, type Json, type JsonObject, ownValue } from '../../lib/json.ts'
 import { type Field, fieldsOf } from '../schema/schema.ts'
-import { fieldElement, keyElement, valueElement } from './field-path.ts'
+import { fieldElement, keyElement, valueElement } from './field-set.ts'
 import { isAtomic, type ListKey, listTypeOf } from './list-types.ts'
 
 /** How a value is divided into fields for ownership and merging. */

@@ -3,10 +3,15 @@ import type { ApiRequest } from '../request/api-request.ts'
 import type { StatusError } from '../status/status.ts'
 import { fieldChanges } from './field-changes.ts'
 import { union } from './field-set.ts'
-import { ownedPart, ownedStructure } from './owned-structure.ts'
-import { forgetsOwners, type Owner, readOwners, withOwners } from './owner.ts'
-import { ownersAfterUpdate } from './ownership-change.ts'
-import { checkWriter, isApply, type WriterContext, writerOf } from './writer.ts'
+import { forgetsOwners, type Owner, ownersAfterUpdate, readOwners, withOwners } from './owner.ts'
+import {
+  checkWriter,
+  isApply,
+  ownedPart,
+  ownedStructure,
+  type WriterContext,
+  writerOf,
+} from './writer.ts'
 
 /** The number of updaters that an object records separately. */
 const MAX_UPDATERS = 10

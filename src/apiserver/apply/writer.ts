@@ -1,9 +1,18 @@
 import { type Clock, timestamp } from '../../lib/clock.ts'
+import { type JsonObject, objectAt, without } from '../../lib/json.ts'
 import type { ApiRequest } from '../request/api-request.ts'
-import { forbiddenValue, invalidValue, requiredValue, tooLongValue } from '../status/causes.ts'
-import { type StatusCause, StatusError } from '../status/status.ts'
-import { ownedVersion } from './owned-structure.ts'
-import type { Writer } from './ownership-change.ts'
+import { apiVersionOf } from '../resource/resource.ts'
+import { messageOf } from '../schema/schema.ts'
+import {
+  forbiddenValue,
+  invalidValue,
+  requiredValue,
+  type StatusCause,
+  StatusError,
+  tooLongValue,
+} from '../status/status.ts'
+import type { Writer } from './owner.ts'
+import { type Structure, structureOf, unknownStructure } from './structure.ts'
 
 /** The part of the server that naming a writer uses: the clock. */
 export interface WriterContext {
@@ -71,4 +80,42 @@ function invalidOption(request: ApiRequest, cause: StatusCause): StatusError {
 function programOf(request: ApiRequest): string {
   const [program = ''] = request.userAgent.split('/')
   return program.replaceAll(UNPRINTABLE, '').slice(0, MAX_NAME_LENGTH)
+}
+
+/** The metadata that only the server writes; it has no owner. */
+const SERVER_METADATA = [
+  'name',
+  'namespace',
+  'uid',
+  'resourceVersion',
+  'generation',
+  'selfLink',
+  'clusterName',
+  'creationTimestamp',
+  'deletionTimestamp',
+  'deletionGracePeriodSeconds',
+  'managedFields',
+]
+
+/**
+ * Fields are owned in the version that objects are stored in, whatever served version a
+ * request uses: a client that applies through several served versions is one owner.
+ */
+function ownedVersion(request: ApiRequest): string {
+  return apiVersionOf(request.served.resource.versions[0]!)
+}
+
+export function ownedStructure(request: ApiRequest): Structure {
+  const message = messageOf(ownedVersion(request), request.served.resource.kind)
+  return message === undefined ? unknownStructure : structureOf(message)
+}
+
+/** The part of an object that a request of this kind can own; its metadata may be empty. */
+export function ownedPart(request: ApiRequest, object: JsonObject): JsonObject {
+  const { status } = object
+  const metadata = without(objectAt(object, 'metadata'), ...SERVER_METADATA)
+  const rest = without(object, 'kind', 'apiVersion', 'metadata')
+  if (request.served.resource.status === undefined) return { metadata, ...rest }
+  if (request.subresource !== 'status') return { metadata, ...without(rest, 'status') }
+  return status === undefined ? { metadata } : { metadata, status }
 }

@@ -6,7 +6,7 @@ import { JSON_TYPE } from '../encoding/media-type.ts'
 import { parseJson } from '../encoding/parse-json.ts'
 import type { Reply } from '../request/api-request.ts'
 import { type StatusDetails, StatusError } from '../status/status.ts'
-import type { Level, Stage } from './policy/audit-policy.ts'
+import type { Level, Stage } from './audit-policy.ts'
 
 /** The identity of a created object, which the path of its request does not name. */
 export interface CreatedObject {

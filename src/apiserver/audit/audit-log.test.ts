@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest'
 import { type JsonObject, objectAt } from '../../lib/json.ts'
-import { PROTOBUF } from '../protobuf/decode-protobuf.ts'
+import { PROTOBUF } from '../encoding/decode-protobuf.ts'
 import { type HandlerResult, jsonReply, STREAMING } from '../request/api-request.ts'
-import { badRequest, internalError, invalid, notFound } from '../status/status-errors.ts'
+import { badRequest, internalError, invalid, notFound } from '../status/status.ts'
 import {
   ANN,
   type Audited,

@@ -7,16 +7,15 @@ import type { Random } from '../../lib/random.ts'
 import { canonicalGroup } from '../../resources/api-groups.ts'
 import { apiVersionOf, type ServedVersion } from '../resource/resource.ts'
 import type { EventSource } from './audit-event.ts'
-import { type AuditRecord, RequestRecord } from './audit-record.ts'
 import {
   type AuditPolicy,
   type AuditRule,
   type Level,
   lowerLevel,
   type ResourceSelector,
-} from './policy/audit-policy.ts'
-import type { AuditSink } from './sinks/audit-sink.ts'
-import { isWithheld } from './withheld.ts'
+} from './audit-policy.ts'
+import { type AuditRecord, isWithheld, RequestRecord } from './audit-record.ts'
+import type { AuditSink } from './sinks/buffered-sink.ts'
 
 const MAX_FORWARDED = 10
 const MAPPED = /^::ffff:(?=\d+\.)/i

@@ -1,10 +1,21 @@
 import type { ServerResponse } from 'node:http'
-import { isJsonObject, type Json, type JsonObject, without } from '../../lib/json.ts'
+import { type Action, isPathAction } from '../../auth/action.ts'
+import {
+  arrayAt,
+  isJsonObject,
+  type Json,
+  type JsonObject,
+  ownValue,
+  stringAt,
+  without,
+} from '../../lib/json.ts'
+import { decodeProtobuf, type ExpectedType, PROTOBUF } from '../encoding/decode-protobuf.ts'
 import { parseMediaType, YAML } from '../encoding/media-type.ts'
 import { parseJson } from '../encoding/parse-json.ts'
 import { parseYaml } from '../encoding/yaml.ts'
-import { decodeProtobuf, type ExpectedType, PROTOBUF } from '../protobuf/decode-protobuf.ts'
+import { catalogue } from '../kinds/catalogue.ts'
 import { type HandlerResult, type Reply, STREAMING } from '../request/api-request.ts'
+import type { ServedVersion } from '../resource/resource.ts'
 import { StatusError } from '../status/status.ts'
 import {
   type AnsweredStatus,
@@ -16,8 +27,7 @@ import {
   truncatedAnnotation,
   withoutQuotes,
 } from './audit-event.ts'
-import { type AuditRule, includesRequest, type Level, type Stage } from './policy/audit-policy.ts'
-import { holdsWithheld } from './withheld.ts'
+import { type AuditRule, includesRequest, type Level, type Stage } from './audit-policy.ts'
 
 /** The size limit of stored objects, so that no stored object evades the log by its size. */
 const MAX_BODY_BYTES = 1_572_864
@@ -41,13 +51,13 @@ export interface AuditRecord {
 }
 
 /** The context that the records of all requests share. */
-export interface RecordContext {
+interface RecordContext {
   readonly now: () => number
   readonly write: (line: string, level: Level) => void
   readonly onError: (error: unknown) => void
 }
 
-export interface RecordOptions {
+interface RecordOptions {
   readonly source: EventSource
   readonly rule: Pick<AuditRule, 'omitStages' | 'omitManagedFields'>
   readonly expected: ExpectedType
@@ -269,4 +279,39 @@ function stripMetadata(object: JsonObject): JsonObject {
   const { metadata } = object
   if (!isJsonObject(metadata)) return object
   return { ...object, metadata: without(metadata, 'managedFields') }
+}
+
+const confidential = catalogue.filter((resource) => resource.isConfidential)
+
+/** Names of resources that are confidential in every group. */
+const RESOURCES = new Set(confidential.map(({ plural }) => plural))
+const SUBRESOURCES = new Set(['token'])
+const KINDS = new Set([...confidential.map(({ kind }) => kind.toLowerCase()), 'tokenrequest'])
+
+/**
+ * Whether bodies of such requests are never shown, whatever the policy says: those of confidential resources
+ * and their subresources, those with tokens, and those for paths that are not of a served resource.
+ */
+export function isWithheld(action: Action, served: ServedVersion | undefined): boolean {
+  if (isPathAction(action) || served === undefined || served.resource.isConfidential) return true
+  return RESOURCES.has(action.resource) || SUBRESOURCES.has(action.subresource)
+}
+
+/** Whether a document contains a confidential object, which may have been sent to the path of another kind. */
+function holdsWithheld(document: Json): boolean {
+  return [document, ...partsOf(document)].some((part) =>
+    KINDS.has(stringAt(part, 'kind').toLowerCase().replace(/list$/, '')),
+  )
+}
+
+/** The items of a list, the objects in the rows of a Table, and the values of a JSON patch. */
+function partsOf(document: Json): readonly Json[] {
+  if (Array.isArray(document)) return document.flatMap((step) => valueOf(step, 'value'))
+  const rows = arrayAt(document, 'rows').flatMap((row) => valueOf(row, 'object'))
+  return [...arrayAt(document, 'items'), ...rows]
+}
+
+function valueOf(object: Json, key: string): readonly Json[] {
+  const value = isJsonObject(object) ? ownValue(object, key) : undefined
+  return value === undefined ? [] : [value]
 }

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { type JsonObject, stringAt } from '../../lib/json.ts'
 import { jsonReply } from '../request/api-request.ts'
-import { badRequest } from '../status/status-errors.ts'
+import { badRequest } from '../status/status.ts'
 import {
   ANN,
   audited,

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { type HandlerResult, jsonReply } from '../request/api-request.ts'
-import { badRequest, conflict } from '../status/status-errors.ts'
+import { badRequest, conflict } from '../status/status.ts'
 import { audited, finish, newResponse, requestFor } from './testing/audited.ts'
 
 /** Stands in every body below; no line may hold it. */

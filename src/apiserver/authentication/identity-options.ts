@@ -1,6 +1,6 @@
 import type { Authenticator } from '../../auth/authentication/authenticator.ts'
 import type { VerificationKey } from '../../auth/tokens/signing-key.ts'
-import type { TokenIssuance } from '../../auth/tokens/token-issuance.ts'
+import type { TokenIssuance } from '../../auth/tokens/token-issuer.ts'
 
 /** How a server authenticates its users. */
 export interface IdentityOptions {

@@ -1,6 +1,6 @@
 import { toJwk, type VerificationKey } from '../../auth/tokens/signing-key.ts'
 import type { HandlerResult } from '../request/api-request.ts'
-import { noSuchPath } from '../status/status-errors.ts'
+import { noSuchPath } from '../status/status.ts'
 
 /** Where others find the keys that verify the tokens of this cluster. */
 export interface OpenidProvider {

@@ -11,8 +11,7 @@ import {
 import { ANONYMOUS, MASTERS, UNAUTHENTICATED, UNSECURED, type User } from '../../auth/user.ts'
 import type { Clock } from '../../lib/clock.ts'
 import { subjectOfPeer } from '../../lib/tls/peer-subject.ts'
-import { StatusError } from '../status/status.ts'
-import { badRequest } from '../status/status-errors.ts'
+import { badRequest, StatusError } from '../status/status.ts'
 
 /** A bearer token (RFC 6750); the name of the scheme is case-insensitive. */
 const BEARER = /^bearer +(\S+)$/i

@@ -6,14 +6,13 @@ import { uncoveredRules } from '../../auth/rbac/uncovered-rules.ts'
 import { isDeepEqual } from '../../lib/equal.ts'
 import { arrayAt, type Json, type JsonObject, stringAt, valueAt } from '../../lib/json.ts'
 import { quote } from '../../lib/quote.ts'
-import { selectsLabels } from '../../resources/selector/label-selector.ts'
+import { selectsLabels } from '../../resources/label-selector.ts'
 import { decodeStored } from '../encoding/codec.ts'
-import { clusterRoles } from '../kinds/role/resource.ts'
+import { clusterRoles } from '../kinds/role.ts'
 import { clusterRoleBindings } from '../kinds/role-binding.ts'
 import type { Resource } from '../resource/resource.ts'
 import { StatusError } from '../status/status.ts'
-import type { BackgroundContext } from './background-context.ts'
-import { ensureObject } from './ensure-object.ts'
+import { type BackgroundContext, ensureObject } from './system-request.ts'
 
 /**
  * Creates the roles and bindings that every cluster has, and restores rules and subjects that were removed from

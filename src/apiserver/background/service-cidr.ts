@@ -3,8 +3,7 @@ import { isDeepEqual } from '../../lib/equal.ts'
 import { type Json, objectAt, valueAt } from '../../lib/json.ts'
 import { serviceCidrs } from '../kinds/service-cidr.ts'
 import { StatusError } from '../status/status.ts'
-import type { BackgroundContext } from './background-context.ts'
-import { ensureObject } from './ensure-object.ts'
+import { type BackgroundContext, ensureObject } from './system-request.ts'
 
 /** The name that the ServiceCIDR of the default ranges has in Kubernetes. */
 const NAME = 'kubernetes'

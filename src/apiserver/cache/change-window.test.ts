@@ -1,6 +1,5 @@
 import { expect, test } from 'vitest'
-import type { Change } from './change.ts'
-import type { Item } from './item.ts'
+import type { Change, Item } from './item.ts'
 import { ChangeWindow } from './resource-cache.ts'
 
 function change(revision: number, bytes = 10): Change {

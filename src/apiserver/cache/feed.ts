@@ -1,8 +1,14 @@
 import { type Clock, sleep } from '../../lib/clock.ts'
 import { NodeProxyError } from '../../lib/error.ts'
+import type { JsonObject } from '../../lib/json.ts'
 import type { RevisionRefusal, Store, StoredEntry, StoreEvent } from '../../storage/store.ts'
-import type { Resource } from '../resource/resource.ts'
-import type { UnreadableObject } from './item.ts'
+import {
+  type ObjectReader,
+  type Resource,
+  storageKey,
+  storagePrefix,
+} from '../resource/resource.ts'
+import type { Item, UnreadableObject } from './item.ts'
 import { ResourceCache, type WindowLimits } from './resource-cache.ts'
 
 /** Follows changes of the store, for state other than the cached resources. */
@@ -11,7 +17,7 @@ export interface Follower {
   apply(event: StoreEvent): void
 }
 
-export interface FeedOptions extends WindowLimits {
+interface FeedOptions extends WindowLimits {
   readonly store: Store
   readonly clock: Clock
   readonly resources: readonly Resource[]
@@ -186,4 +192,21 @@ function storeRefuses(refusal: RevisionRefusal): NodeProxyError {
     `the store refuses a list of its newest revision (${refused}; it has ${oldest} to ${newest})`,
     { hint: 'the list is retried; if this error repeats, the store is damaged' },
   )
+}
+
+/** Decodes objects from the caches for the code of kinds, which has no other access to the server. */
+export function objectReader({ feed }: CacheReader): ObjectReader {
+  return {
+    get: (resource, namespace, name) => {
+      const item = feed.cache(resource).get(storageKey(resource, namespace, name))
+      return item === undefined ? undefined : decoded(item)
+    },
+    list: (resource, namespace) =>
+      feed.cache(resource).under(storagePrefix(resource, namespace)).values().map(decoded),
+    unreadable: (resource) => feed.cache(resource).unreadable.keys(),
+  }
+}
+
+function decoded({ value }: Item): JsonObject {
+  return JSON.parse(value.toString()) as JsonObject
 }

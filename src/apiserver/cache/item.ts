@@ -4,9 +4,9 @@ import { isJsonObject, type Json, type JsonObject, objectAt, stringAt } from '..
 import { quote } from '../../lib/quote.ts'
 import type { StoredEntry } from '../../storage/store.ts'
 import { isInStoredForm } from '../encoding/codec.ts'
+import type { Fields } from '../request/field-selector.ts'
+import type { Labels } from '../request/label-selector.ts'
 import type { Resource } from '../resource/resource.ts'
-import type { Fields } from '../selector/field-selector.ts'
-import type { Labels } from '../selector/label-selector.ts'
 
 /** One object as lists and watches use it: its bytes, and the labels and fields for selectors. */
 export interface Item {
@@ -85,7 +85,7 @@ function itemOf(
     fields: {
       'metadata.name': name,
       'metadata.namespace': namespace,
-      ...resource.fields(object),
+      ...resource.fields?.(object),
     },
   }
 }
@@ -123,4 +123,34 @@ function stringsOf(value: Json): Labels {
     (pair): pair is [string, string] => typeof pair[1] === 'string',
   )
   return Object.fromEntries(pairs)
+}
+
+/** One change of one object, with the serialized watch events that were made of it so far. */
+export interface Change {
+  readonly revision: number
+  /** Undefined: created. */
+  readonly before: Item | undefined
+  /** Undefined: deleted. */
+  readonly after: Item | undefined
+  /** Serialized events by representation and type; each is made once for all watchers. */
+  readonly frames: Map<string, Buffer>
+}
+
+/** The type of a watch event. */
+export type EventType = 'ADDED' | 'MODIFIED' | 'DELETED'
+
+/** The type of the event for a watcher that sees the matching items; undefined: no event. */
+export function eventTypeFor(
+  change: Change,
+  matches: (item: Item) => boolean,
+): EventType | undefined {
+  const before = change.before !== undefined && matches(change.before)
+  const after = change.after !== undefined && matches(change.after)
+  if (after) return before ? 'MODIFIED' : 'ADDED'
+  return before ? 'DELETED' : undefined
+}
+
+/** The item that an event shows: the last matching state when it is a deletion. */
+export function shownItem(change: Change, type: EventType): Item {
+  return type === 'DELETED' ? change.before! : change.after!
 }

@@ -1,8 +1,7 @@
 import { SortedKeys } from '../../lib/sorted-keys.ts'
 import type { StoredEntry, StoreEvent } from '../../storage/store.ts'
 import type { Resource } from '../resource/resource.ts'
-import type { Change } from './change.ts'
-import { type Item, isReadable, readItem, type UnreadableObject } from './item.ts'
+import { type Change, type Item, isReadable, readItem, type UnreadableObject } from './item.ts'
 
 export interface WindowLimits {
   /** Changes per resource that a watch can still start from. */

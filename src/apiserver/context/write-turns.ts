@@ -1,4 +1,4 @@
-import type { Written } from '../persist/persist.ts'
+import type { Written } from '../encoding/codec.ts'
 import type { RequestDeadline } from '../request/request-deadline.ts'
 
 /** The right to write one object until `end`. */

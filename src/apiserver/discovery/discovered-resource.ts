@@ -27,7 +27,7 @@ const VERBS = ['create', 'delete', 'deletecollection', 'get', 'list', 'patch', '
  * because clients report a short name that two groups have as ambiguous.
  */
 export function discoveredResource({ resource, group }: ServedVersion): DiscoveredResource {
-  const { shortNames, categories, versions } = resource
+  const { shortNames = [], categories = [], versions } = resource
   const isFirst = group === versions[0]?.group
   return {
     verbs: verbsOf(resource),

@@ -27,8 +27,11 @@ export function encodeStored(object: JsonObject): Buffer {
   return Buffer.from(`{"metadata":${metadata}${tail}`)
 }
 
+/** The current bytes and revision of an object; revision 0: it was never stored. */
+export type Written = Pick<StoredEntry, 'value' | 'modRevision'>
+
 /** The object that an entry holds, with its resourceVersion unless it was never stored (0). */
-export function decodeStored(entry: Pick<StoredEntry, 'value' | 'modRevision'>): JsonObject {
+export function decodeStored(entry: Written): JsonObject {
   const object = JSON.parse(entry.value.toString()) as JsonObject
   const { modRevision } = entry
   if (modRevision > 0) objectAt(object, 'metadata')['resourceVersion'] = String(modRevision)

@@ -1,6 +1,5 @@
 import { isJsonObject, type Json } from '../../lib/json.ts'
-import type { StatusError } from '../status/status.ts'
-import { badRequest, tooLarge } from '../status/status-errors.ts'
+import { badRequest, type StatusError, tooLarge } from '../status/status.ts'
 
 /**
  * The limit of values in a client's document: more than the largest objects in use have, and few enough that

@@ -2,8 +2,7 @@ import { isUtf8 } from 'node:buffer'
 import { Composer, type CST, type Document, Lexer, Parser } from 'yaml'
 import type { Json } from '../../lib/json.ts'
 import { documentOf, resolveScalars, UNRESOLVED } from '../../manifests/yaml-scalars.ts'
-import { StatusError } from '../status/status.ts'
-import { badRequest, tooLarge } from '../status/status-errors.ts'
+import { badRequest, StatusError, tooLarge } from '../status/status.ts'
 import { parseJson } from './parse-json.ts'
 
 const STYLE = { lineWidth: 0, indentSeq: false } as const

@@ -1,6 +1,6 @@
 import type { User } from '../../auth/user.ts'
 import { type Exchange, type HandlerResult, STREAMING } from '../request/api-request.ts'
-import { tooManyRequests } from '../status/status-errors.ts'
+import { tooManyRequests } from '../status/status.ts'
 import type { InFlightLimits, RequestKind } from './in-flight-limits.ts'
 import { requesterOf } from './requester.ts'
 

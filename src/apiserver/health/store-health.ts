@@ -1,6 +1,6 @@
 import type { Clock } from '../../lib/clock.ts'
 import type { Store, Transaction, TxnResult } from '../../storage/store.ts'
-import { storeFailure } from '../persist/store-failure.ts'
+import { storeFailure } from '../status/store-failure.ts'
 
 /** Milliseconds within which the store must return its newest revision. */
 const ANSWER_MS = 1000

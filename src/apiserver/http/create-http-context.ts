@@ -15,7 +15,7 @@ import {
   rbacAuthorizer,
 } from '../../auth/rbac/authorizer.ts'
 import type { Policy } from '../../auth/rbac/policy.ts'
-import { TOKEN_LIFETIMES, type TokenIssuance } from '../../auth/tokens/token-issuance.ts'
+import { TOKEN_LIFETIMES, type TokenIssuance } from '../../auth/tokens/token-issuer.ts'
 import { type Clock, systemClock } from '../../lib/clock.ts'
 import { type Random, systemRandom } from '../../lib/random.ts'
 import type { Store } from '../../storage/store.ts'
@@ -41,7 +41,7 @@ import { WriteTurns } from '../context/write-turns.ts'
 import { InFlightLimits } from '../flow-control/in-flight-limits.ts'
 import { Lifecycle } from '../health/health-checks.ts'
 import { storedResources } from '../kinds/catalogue.ts'
-import type { Allocator } from '../resource/allocation.ts'
+import type { Allocator } from '../resource/resource.ts'
 import { refusalOf } from '../status/not-permitted.ts'
 
 /**
@@ -79,18 +79,18 @@ export interface HttpContextOptions {
   readonly random?: Random
   /** Overrides of `defaultLimits`. */
   readonly limits?: Partial<Limits>
-  /** Absent: no node has streams. */
+  /** The streams of the Pods of a node; absent: no node has any. */
   readonly nodeStreams?: ServerContext['nodeStreams']
-  /** Absent: no requests are sent to nodes. */
+  /** The credentials for requests to nodes; absent: no requests are sent to nodes. */
   readonly nodeCredentials?: ServerContext['nodeCredentials']
-  /** Default: over the network. */
+  /** Opens a connection to a node. Default: over the network. */
   readonly connectNode?: ServerContext['connectNode']
   /** Absent: none is known. */
   readonly ownPorts?: ServerContext['ownPorts']
-  /** Absent: none is known. */
+  /** The addresses of this server; connections to a Pod with such an address are refused. Absent: none is known. */
   readonly ownAddresses?: ServerContext['ownAddresses']
-  /** Absent: nothing is audited. */
-  readonly audit?: Pick<AuditLog, 'begin'> | undefined
+  /** The audit log; absent: requests are not audited. Close it after the server. */
+  readonly audit?: Pick<AuditLog, 'begin'>
   /** Undefined: every request has the rights of an administrator, so only this machine may reach the server. */
   readonly identity: (IdentityOptions & AccountLookup) | undefined
   /** Called for each request that is accepted with the token of an account, with the id of the key that signed it. */

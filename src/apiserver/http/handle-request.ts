@@ -7,12 +7,9 @@ import { openidReply } from '../authentication/openid-documents.ts'
 import { versionReply } from '../discovery/version.ts'
 import { parseMediaType } from '../encoding/media-type.ts'
 import { limitInFlight } from '../flow-control/limit-in-flight.ts'
-import type { HealthCheck, HealthEndpoint } from '../health/health-checks.ts'
-import { healthReply } from '../health/health-reply.ts'
-import { countRequest } from '../metrics/count-request.ts'
+import { type HealthCheck, type HealthEndpoint, healthReply } from '../health/health-checks.ts'
 import { metricsReply, type ServerMetrics } from '../metrics/server-metrics.ts'
 import { documentReply } from '../negotiation/served-document.ts'
-import { storeStatusError } from '../persist/store-failure.ts'
 import {
   type Exchange,
   type FileHandler,
@@ -21,21 +18,23 @@ import {
   type StreamRequest,
   type Upgrade,
 } from '../request/api-request.ts'
+import { parseFlag } from '../request/list-options.ts'
 import { pathAction, resourceAction } from '../request/request-action.ts'
 import { RequestDeadline } from '../request/request-deadline.ts'
-import type { FoundRoute, Route } from '../routing/routes.ts'
 import { notPermitted } from '../status/not-permitted.ts'
-import { StatusError } from '../status/status.ts'
 import {
   badRequest,
   internalError,
   methodNotAllowed,
   noSuchPath,
+  StatusError,
   serviceUnavailable,
-} from '../status/status-errors.ts'
+} from '../status/status.ts'
+import { storeStatusError } from '../status/store-failure.ts'
 import type { HttpContext } from './create-http-context.ts'
 import type { RequestBodies } from './request-bodies.ts'
 import { parseRequestTarget, type RequestTarget } from './request-target.ts'
+import type { FoundRoute, Route } from './routes.ts'
 import { send, sendStatusError } from './send.ts'
 
 /** Stands for the user of a request without accepted credentials; nothing is done for it. */
@@ -339,4 +338,44 @@ function actionOf(method: string, { path, query, found }: RoutedTarget): Action 
 function servedPath(path: string): string {
   const decoded = decodeURIComponent(path)
   return decoded === '/' ? decoded : decoded.replace(/\/$/u, '')
+}
+
+/** The methods that have their own label; all others share one. */
+const METHODS = new Set(['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'])
+
+/** Counts a request when its answer has ended or its client has disconnected. */
+function countRequest(
+  metrics: ServerMetrics,
+  exchange: Exchange & { readonly query: URLSearchParams },
+  found: FoundRoute | undefined,
+): void {
+  const { request, response, query } = exchange
+  const start = performance.now()
+  const method = request.method ?? 'GET'
+  const labels = { verb: METHODS.has(method) ? method : 'other', ...resourceLabels(found) }
+  if (found?.route.kind === 'resource') labels.verb = verbOf(labels.verb, found, query)
+  response.once('close', () => {
+    metrics.requests.inc({ ...labels, code: response.statusCode })
+    if (labels.verb === 'WATCH') return
+    metrics.requestDuration.observe(labels, (performance.now() - start) / 1000)
+  })
+}
+
+function resourceLabels(found: FoundRoute | undefined) {
+  if (found?.route.kind !== 'resource')
+    return { group: '', version: '', resource: '', subresource: '' }
+  const { served, subresource } = found.route
+  return {
+    group: served.group,
+    version: served.version,
+    resource: served.resource.plural,
+    subresource,
+  }
+}
+
+function verbOf(method: string, { name, route }: FoundRoute, query: URLSearchParams): string {
+  if (route.kind === 'resource' && route.isWatch && method === 'GET') return 'WATCH'
+  if (name !== '') return method
+  if (method === 'GET') return parseFlag(query, 'watch') ? 'WATCH' : 'LIST'
+  return method === 'DELETE' ? 'DELETECOLLECTION' : method
 }

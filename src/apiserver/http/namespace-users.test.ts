@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import type { JsonObject } from '../../lib/json.ts'
-import { PROTOBUF } from '../protobuf/decode-protobuf.ts'
-import { encodeBody } from '../protobuf/testing/test-encoder.ts'
+import { PROTOBUF } from '../encoding/decode-protobuf.ts'
+import { encodeBody } from '../encoding/testing/test-encoder.ts'
 import { type IdentityApi, startIdentityApi } from '../testing/identity-api.ts'
 import { POD } from '../testing/test-api.ts'
 

@@ -1,7 +1,6 @@
 import type { IncomingMessage } from 'node:http'
 import type { Exchange } from '../request/api-request.ts'
-import { StatusError } from '../status/status.ts'
-import { badRequest, tooLarge, tooManyRequests } from '../status/status-errors.ts'
+import { badRequest, StatusError, tooLarge, tooManyRequests } from '../status/status.ts'
 
 /** The limits of request bodies. */
 export interface BodyLimits {

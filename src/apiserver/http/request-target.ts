@@ -1,5 +1,4 @@
-import type { StatusError } from '../status/status.ts'
-import { badRequest } from '../status/status-errors.ts'
+import { badRequest, type StatusError } from '../status/status.ts'
 
 /** The target of a request line, split at the question mark. */
 export interface RequestTarget {

@@ -1,27 +1,28 @@
 import type { Resource } from '../resource/resource.ts'
-import {
-  localSubjectAccessReviews,
-  selfSubjectAccessReviews,
-  selfSubjectRulesReviews,
-  subjectAccessReviews,
-} from './access-reviews.ts'
 import { configMaps } from './config-map.ts'
 import { deployments } from './deployment.ts'
 import { endpointSlices } from './endpoint-slice.ts'
 import { endpoints } from './endpoints.ts'
-import { events } from './event/resource.ts'
+import { events } from './event.ts'
 import { leases } from './lease.ts'
-import { namespaces } from './namespace/resource.ts'
+import { namespaces } from './namespace.ts'
 import { networkPolicies } from './network-policy.ts'
 import { nodes } from './node/resource.ts'
 import { pods } from './pod/resource.ts'
-import { clusterRoles, roles } from './role/resource.ts'
+import {
+  localSubjectAccessReviews,
+  selfSubjectAccessReviews,
+  selfSubjectReviews,
+  selfSubjectRulesReviews,
+  subjectAccessReviews,
+  tokenReviews,
+} from './reviews.ts'
+import { clusterRoles, roles } from './role.ts'
 import { clusterRoleBindings, roleBindings } from './role-binding.ts'
 import { secrets } from './secret.ts'
 import { services } from './service/resource.ts'
 import { serviceAccounts } from './service-account/resource.ts'
 import { serviceCidrs } from './service-cidr.ts'
-import { selfSubjectReviews, tokenReviews } from './user-reviews.ts'
 
 /**
  * Every resource of this server, in the order of discovery and in which a namespace is emptied: NetworkPolicies

@@ -1,7 +1,7 @@
 import { arrayAt, type JsonObject, scalarText, stringAt, valueAt } from '../../lib/json.ts'
+import { selects } from '../../resources/label-selector.ts'
 import { readMetadata } from '../../resources/metadata.ts'
 import { ownField, type Raw, type Reader } from '../../resources/reader.ts'
-import { selects } from '../../resources/selector/label-selector.ts'
 import { ageColumn, type Column, column, nameColumn, wideColumn } from '../resource/column.ts'
 import type { Resource } from '../resource/resource.ts'
 import {
@@ -12,10 +12,14 @@ import {
   isInt32From,
 } from './shared/checks.ts'
 import { change, fill } from './shared/edit.ts'
-import { checkLabelSelector, isEmptySelector } from './shared/label-selector.ts'
+import {
+  checkLabelSelector,
+  isEmptySelector,
+  queryText,
+  selectorText,
+} from './shared/label-selector.ts'
 import { defaultPodSpec } from './shared/pod-spec/defaults.ts'
 import { checkPodSpec } from './shared/pod-spec/validation.ts'
-import { queryText, selectorText } from './shared/selector-text.ts'
 
 const NON_NEGATIVE = [
   'replicas',
@@ -57,10 +61,7 @@ export const deployments: Resource = {
   versions: [{ group: 'apps', version: 'v1' }],
   status: { initial: () => ({}) },
   scale: { selector: (object) => queryText(valueAt(object, 'spec', 'selector')) },
-  createOnUpdate: false,
-  updateNeedsVersion: false,
   countsGenerations: true,
-  fields: () => ({}),
   columns,
   validate: checkDeployment,
   validateUpdate: checkDeploymentUpdate,

@@ -24,6 +24,7 @@ import { readWeights } from '../../resources/weight.ts'
 import { ageColumn, type Column, column, nameColumn } from '../resource/column.ts'
 import type { Resource } from '../resource/resource.ts'
 import {
+  checkEndpointPorts,
   checkItemCount,
   checkLabel,
   checkSubdomain,
@@ -31,7 +32,6 @@ import {
   DNS_FAULT,
 } from './shared/checks.ts'
 import { changeEach, defaultProtocol } from './shared/edit.ts'
-import { checkEndpointPorts } from './shared/endpoint-ports.ts'
 
 const MAX_HINTS = 8
 const LABEL_VALUE_FAULT = 'must be the value of a label: at most 63 of A-Z, a-z, 0-9, -, _ and .'
@@ -57,18 +57,13 @@ export const endpointSlices: Resource = {
   plural: 'endpointslices',
   singular: 'endpointslice',
   kind: 'EndpointSlice',
-  shortNames: [],
-  categories: [],
   namespaced: true,
   versions: [
     { group: GROUP, version: 'v1' },
     { group: GROUP, version: 'v1beta1', fromStored: sliceToV1beta1, toStored: sliceFromV1beta1 },
     { group: ALIAS, version: 'v1' },
   ],
-  createOnUpdate: false,
-  updateNeedsVersion: false,
   countsGenerations: true,
-  fields: () => ({}),
   columns,
   validate: checkEndpointSlice,
   validateUpdate: checkEndpointSliceUpdate,

@@ -8,9 +8,8 @@ import { readTriggerTime } from '../../resources/timestamp.ts'
 import { readWeights } from '../../resources/weight.ts'
 import { ageColumn, type Column, column, nameColumn } from '../resource/column.ts'
 import type { Resource } from '../resource/resource.ts'
-import { checkLabel, checkSubdomain } from './shared/checks.ts'
+import { checkEndpointPorts, checkLabel, checkSubdomain } from './shared/checks.ts'
 import { changeEach, defaultProtocol } from './shared/edit.ts'
-import { checkEndpointPorts } from './shared/endpoint-ports.ts'
 
 /** How many addresses a table cell lists; further ones are only counted. */
 const SHOWN = 3
@@ -26,13 +25,9 @@ export const endpoints: Resource = {
   singular: 'endpoints',
   kind: 'Endpoints',
   shortNames: ['ep'],
-  categories: [],
   namespaced: true,
   versions: [{ group: '', version: 'v1' }],
   createOnUpdate: true,
-  updateNeedsVersion: false,
-  countsGenerations: false,
-  fields: () => ({}),
   columns,
   validate: checkEndpoints,
   validateUpdate: 'none',

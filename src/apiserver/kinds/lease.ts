@@ -4,8 +4,7 @@ import { readMetadata } from '../../resources/metadata.ts'
 import type { Reader } from '../../resources/reader.ts'
 import { isTimestamp } from '../../resources/timestamp.ts'
 import { ageColumn, type Column, column, nameColumn } from '../resource/column.ts'
-import type { Resource } from '../resource/resource.ts'
-import { aliasVersions } from './shared/alias-versions.ts'
+import { aliasVersions, type Resource } from '../resource/resource.ts'
 import { checkField, checkInteger, nodeRule } from './shared/checks.ts'
 
 /** The columns of `kubectl get leases`. */
@@ -22,14 +21,10 @@ export const leases: Resource = {
   plural: 'leases',
   singular: 'lease',
   kind: 'Lease',
-  shortNames: [],
-  categories: [],
   namespaced: true,
   versions: aliasVersions('coordination', 'v1'),
   createOnUpdate: true,
   updateNeedsVersion: true,
-  countsGenerations: false,
-  fields: () => ({}),
   columns,
   checkWriter: nodeRule(leaseWrite, 'leases', 'coordination.k8s.io'),
   validate: checkLease,

@@ -6,11 +6,9 @@ import { isPortName } from '../../resources/names.ts'
 import { isIntegerIn, isPort, readProtocol } from '../../resources/port.ts'
 import { ownField, type Raw, type Reader } from '../../resources/reader.ts'
 import { ageColumn, type Column, column, nameColumn } from '../resource/column.ts'
-import type { Resource } from '../resource/resource.ts'
-import { aliasVersions } from './shared/alias-versions.ts'
+import { aliasVersions, type Resource } from '../resource/resource.ts'
 import { change, changeEach, defaultProtocol, fill } from './shared/edit.ts'
-import { checkLabelSelector } from './shared/label-selector.ts'
-import { selectorText } from './shared/selector-text.ts'
+import { checkLabelSelector, selectorText } from './shared/label-selector.ts'
 
 const TYPES: readonly unknown[] = ['Ingress', 'Egress']
 const PEER_SELECTORS = ['podSelector', 'namespaceSelector'] as const
@@ -28,13 +26,9 @@ export const networkPolicies: Resource = {
   singular: 'networkpolicy',
   kind: 'NetworkPolicy',
   shortNames: ['netpol'],
-  categories: [],
   namespaced: true,
   versions: aliasVersions('networking', 'v1'),
-  createOnUpdate: false,
-  updateNeedsVersion: false,
   countsGenerations: true,
-  fields: () => ({}),
   columns,
   validate: checkNetworkPolicy,
   validateUpdate: 'none',

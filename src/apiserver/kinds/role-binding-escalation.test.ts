@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
+import type { WriterAccess } from '../../auth/rbac/authorizer.ts'
 import { rulesOfRole } from '../../auth/rbac/policy-rule.ts'
-import type { WriterAccess } from '../../auth/rbac/writer-access.ts'
 import type { JsonObject } from '../../lib/json.ts'
 import { checkBindingWriter } from './role-binding.ts'
 

@@ -6,7 +6,7 @@ import { isLabel } from '../../resources/names.ts'
 import { ownField, type Raw, type Reader } from '../../resources/reader.ts'
 import { ageColumn, type Column, column, nameColumn, wideColumn } from '../resource/column.ts'
 import type { Resource, WriterCheck } from '../resource/resource.ts'
-import { notFound } from '../status/status-errors.ts'
+import { notFound } from '../status/status.ts'
 import { checkName, checkUnchanged, LABEL_FAULT } from './shared/checks.ts'
 import { changeEach, changePresent, fill } from './shared/edit.ts'
 import { escalation, grantsSame } from './shared/escalation.ts'
@@ -49,8 +49,6 @@ export const roleBindings: Resource = {
   plural: 'rolebindings',
   singular: 'rolebinding',
   kind: 'RoleBinding',
-  shortNames: [],
-  categories: [],
   namespaced: true,
   versions: [
     { group: 'rbac.authorization.k8s.io', version: 'v1', toStored: canonicalBinding },
@@ -62,9 +60,6 @@ export const roleBindings: Resource = {
     },
   ],
   createOnUpdate: true,
-  updateNeedsVersion: false,
-  countsGenerations: false,
-  fields: () => ({}),
   columns,
   checkWriter: checkBindingWriter,
   validate: checkRoleBinding,

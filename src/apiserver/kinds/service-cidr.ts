@@ -2,8 +2,7 @@ import { arrayAt, scalarText } from '../../lib/json.ts'
 import { readMetadata } from '../../resources/metadata.ts'
 import type { Reader } from '../../resources/reader.ts'
 import { ageColumn, type Column, column, nameColumn } from '../resource/column.ts'
-import type { Resource } from '../resource/resource.ts'
-import { aliasVersions } from './shared/alias-versions.ts'
+import { aliasVersions, type Resource } from '../resource/resource.ts'
 
 const columns: readonly Column[] = [
   nameColumn,
@@ -18,16 +17,10 @@ export const serviceCidrs: Resource = {
   plural: 'servicecidrs',
   singular: 'servicecidr',
   kind: 'ServiceCIDR',
-  shortNames: [],
-  categories: [],
   namespaced: false,
   isReadOnly: true,
   versions: aliasVersions('networking', 'v1'),
   status: { initial: (sent) => sent },
-  createOnUpdate: false,
-  updateNeedsVersion: false,
-  countsGenerations: false,
-  fields: () => ({}),
   columns,
   validate: checkServiceCidr,
   validateUpdate: 'none',

@@ -1,4 +1,4 @@
-import type { ListMeta } from './list-metadata.ts'
+import type { JsonObject } from '../../lib/json.ts'
 
 /** The bytes of an object, and the revision to show with it; 0: the object has none yet. */
 export interface Shown {
@@ -22,4 +22,22 @@ export interface Representation extends AnswerForm {
   event(shown: Shown, first: boolean): Buffer
   /** Whether the first event of a watch differs from later ones. */
   readonly firstDiffers: boolean
+}
+
+/** The metadata of a list. */
+export interface ListMeta {
+  readonly revision: number
+  /** The token for the next page; absent on the last page. */
+  readonly continueToken?: string
+  /** The number of items on later pages; absent if a selector makes it unknown. */
+  readonly remaining?: number
+}
+
+export function listMetadata(meta: ListMeta): JsonObject {
+  const { revision, continueToken, remaining } = meta
+  return {
+    resourceVersion: String(revision),
+    ...(continueToken === undefined ? {} : { continue: continueToken }),
+    ...(remaining === undefined ? {} : { remainingItemCount: remaining }),
+  }
 }

@@ -7,8 +7,7 @@ import {
 } from '../encoding/codec.ts'
 import { JSON_TYPE } from '../encoding/media-type.ts'
 import { apiVersionOf, type ServedVersion } from '../resource/resource.ts'
-import type { Representation, Shown } from './answer-form.ts'
-import { listMetadata } from './list-metadata.ts'
+import { listMetadata, type Representation, type Shown } from './answer-form.ts'
 
 export const PARTIAL_OBJECT = 'PartialObjectMetadata'
 

@@ -1,5 +1,6 @@
 import type { Clock } from '../../lib/clock.ts'
-import { createWireEncoder } from '../encoding/codec.ts'
+import type { JsonObject } from '../../lib/json.ts'
+import { createWireEncoder, type Written } from '../encoding/codec.ts'
 import {
   admitsYaml,
   allowsJson,
@@ -10,22 +11,19 @@ import {
   YAML,
 } from '../encoding/media-type.ts'
 import { writeYaml, writeYamlItem } from '../encoding/yaml.ts'
-import type { Written } from '../persist/persist.ts'
 import type { ApiRequest, Reply } from '../request/api-request.ts'
 import { apiVersionOf, type ServedVersion } from '../resource/resource.ts'
-import { StatusError } from '../status/status.ts'
-import { notAcceptable } from '../status/status-errors.ts'
-import type { AnswerForm, Representation, Shown } from './answer-form.ts'
+import { notAcceptable, StatusError } from '../status/status.ts'
+import { type AnswerForm, listMetadata, type Representation, type Shown } from './answer-form.ts'
 import {
   PARTIAL_OBJECT,
   partialRepresentation,
   plainRepresentation,
 } from './document-representation.ts'
-import { listMetadata } from './list-metadata.ts'
 import { parseIncluded, tableRepresentation } from './table-representation.ts'
 
 /** The part of the server that writing answers uses: the clock, for the ages in tables. */
-export interface NegotiationContext {
+interface NegotiationContext {
   readonly clock: Clock
 }
 
@@ -132,4 +130,18 @@ function* writeList(
 ): Generator<Buffer> {
   yield Buffer.from(`${head}items:${items.length === 0 ? ' []' : ''}\n`)
   for (const one of items) yield Buffer.from(item(one))
+}
+
+/** The answer (201) with a document that is not a stored object, in JSON or YAML. */
+export function plainAnswer({ accept }: ApiRequest, document: JsonObject): Reply | StatusError {
+  const text = JSON.stringify(document)
+  for (const alternative of parseAccept(accept)) {
+    if (admitsYaml(alternative)) return reply(YAML, writeYaml(text))
+    if (allowsPlainJson(alternative)) return reply(JSON_TYPE, `${text}\n`)
+  }
+  return notAcceptable([JSON_TYPE, YAML])
+}
+
+function reply(contentType: string, text: string): Reply {
+  return { code: 201, contentType, body: [Buffer.from(text)] }
 }

@@ -1,10 +1,9 @@
 import type { Json } from '../../lib/json.ts'
+import { decodeProtobuf, type ExpectedType, PROTOBUF } from '../encoding/decode-protobuf.ts'
 import { JSON_TYPE, YAML } from '../encoding/media-type.ts'
 import { dropNulls, parseJson } from '../encoding/parse-json.ts'
 import { parseYaml } from '../encoding/yaml.ts'
-import { decodeProtobuf, type ExpectedType, PROTOBUF } from '../protobuf/decode-protobuf.ts'
-import { StatusError } from '../status/status.ts'
-import { unsupportedMediaType } from '../status/status-errors.ts'
+import { StatusError, unsupportedMediaType } from '../status/status.ts'
 
 /** Whether a body of this content type is JSON; a body without a type is. */
 export function isJson(contentType: string): boolean {

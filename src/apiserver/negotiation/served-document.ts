@@ -1,7 +1,7 @@
 import { hash } from 'node:crypto'
 import { allowsPlainJson, type MediaType, parseAccept } from '../encoding/media-type.ts'
 import { type Exchange, type HandlerResult, type Reply, STREAMING } from '../request/api-request.ts'
-import { notAcceptable } from '../status/status-errors.ts'
+import { notAcceptable } from '../status/status.ts'
 
 /** One form of a document: the media types that it matches, and its content. */
 export interface DocumentForm {

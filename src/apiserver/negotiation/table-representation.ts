@@ -4,11 +4,8 @@ import { decodeStored } from '../encoding/codec.ts'
 import { JSON_TYPE } from '../encoding/media-type.ts'
 import type { Column } from '../resource/column.ts'
 import { apiVersionOf, type ServedVersion } from '../resource/resource.ts'
-import { invalidText } from '../status/causes.ts'
-import type { StatusError } from '../status/status.ts'
-import { badRequest } from '../status/status-errors.ts'
-import type { Representation, Shown } from './answer-form.ts'
-import { listMetadata } from './list-metadata.ts'
+import { badRequest, invalidText, type StatusError } from '../status/status.ts'
+import { listMetadata, type Representation, type Shown } from './answer-form.ts'
 
 /** What each row contains of its object. */
 export type Included = (typeof INCLUDED)[number]

@@ -1,8 +1,7 @@
 import type { JsonObject } from '../../lib/json.ts'
 import { isAtomic, type ListType, listTypeOf } from '../apply/list-types.ts'
 import { mergeRuleOf } from '../patch/merge-keys.ts'
-import { jsonFormOf } from '../schema/json-form.ts'
-import { type Field, fieldsOf } from '../schema/schema.ts'
+import { type Field, fieldsOf, jsonFormOf } from '../schema/schema.ts'
 import { enumOf, requiredOf } from './constraints.ts'
 import descriptions from './descriptions.json' with { type: 'json' }
 import type { ServedKinds } from './served-kinds.ts'

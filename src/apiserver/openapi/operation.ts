@@ -8,7 +8,7 @@ import {
   type ServedVersion,
 } from '../resource/resource.ts'
 import { groupVersionPath, resourcePaths } from '../resource/resource-paths.ts'
-import { messageOf } from '../schema/message-of.ts'
+import { messageOf } from '../schema/schema.ts'
 import type { GroupVersionKind } from './served-kinds.ts'
 
 const DRY_RUN = text('dryRun', 'All: check everything and store nothing.')

@@ -4,7 +4,7 @@ import {
   type ServedVersion,
   servedVersionsOf,
 } from '../resource/resource.ts'
-import { messageOf } from '../schema/message-of.ts'
+import { messageOf } from '../schema/schema.ts'
 
 export interface GroupVersionKind {
   readonly group: string

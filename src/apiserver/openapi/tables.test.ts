@@ -1,6 +1,5 @@
 import { expect, test } from 'vitest'
-import { jsonFormOf } from '../schema/json-form.ts'
-import { fieldsOf } from '../schema/schema.ts'
+import { fieldsOf, jsonFormOf } from '../schema/schema.ts'
 import { ENUMS, REQUIRED } from './constraints.ts'
 import descriptions from './descriptions.json' with { type: 'json' }
 

@@ -9,8 +9,7 @@ import {
   valueAt,
 } from '../../lib/json.ts'
 import { quote } from '../../lib/quote.ts'
-import { StatusError } from '../status/status.ts'
-import { badRequest, tooLarge } from '../status/status-errors.ts'
+import { badRequest, StatusError, tooLarge } from '../status/status.ts'
 
 export interface JsonPatchLimits {
   readonly patchOperations: number

@@ -1,11 +1,10 @@
 import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
 import type { User } from '../../auth/user.ts'
+import { type JsonObject, objectAt, stringAt } from '../../lib/json.ts'
 import { JSON_TYPE } from '../encoding/media-type.ts'
 import type { ServedVersion } from '../resource/resource.ts'
-import type { StatusError } from '../status/status.ts'
-import type { Subject } from '../status/status-errors.ts'
-import type { ForwardedTarget } from './forwarded-target.ts'
+import { invalid, type StatusCause, type StatusError, type Subject } from '../status/status.ts'
 import type { RequestDeadline } from './request-deadline.ts'
 
 /** The two ends of one HTTP exchange. */
@@ -91,4 +90,38 @@ export function subjectOf(request: ApiRequest, name: string = request.name): Sub
 /** A reply of JSON bytes. */
 export function jsonReply(code: number, body: Buffer): Reply {
   return { code, contentType: JSON_TYPE, body: [body] }
+}
+
+/**
+ * The target of a forwarded request, in addition to the object that its path names. All texts are as the client
+ * sent them, decoded.
+ */
+export interface ForwardedTarget {
+  /** Empty: the default one. */
+  readonly scheme: string
+  /** Empty: the default one. */
+  readonly port: string
+  /** Without a slash at its beginning; empty: none. */
+  readonly path: string
+}
+
+/** `NAME`, `NAME:PORT` or `SCHEME:NAME:PORT`, as the Kubernetes API has it; anything else is a name that no object has. */
+export function splitTarget(
+  segment: string,
+): Omit<ForwardedTarget, 'path'> & { readonly name: string } {
+  const parts = segment.split(':')
+  const [first = '', second = '', third = ''] = parts
+  if (parts.length === 2) return { scheme: '', name: first, port: second }
+  if (parts.length === 3) return { scheme: first, name: second, port: third }
+  return { scheme: '', name: segment, port: '' }
+}
+
+/** 422 for the object of a request, with the name from the object, because the path of a create has none. */
+export function invalidObject(
+  request: ApiRequest,
+  object: JsonObject,
+  causes: readonly StatusCause[],
+): StatusError {
+  const name = stringAt(objectAt(object, 'metadata'), 'name')
+  return invalid(request.served.resource.kind, subjectOf(request, name), causes)
 }

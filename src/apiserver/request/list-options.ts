@@ -1,9 +1,7 @@
 import type { ServedVersion } from '../resource/resource.ts'
-import { type FieldSelector, type Fields, parseFieldSelector } from '../selector/field-selector.ts'
-import { type LabelSelector, type Labels, parseLabelSelector } from '../selector/label-selector.ts'
-import { invalidText } from '../status/causes.ts'
-import { StatusError } from '../status/status.ts'
-import { badRequest, invalidOptions } from '../status/status-errors.ts'
+import { badRequest, invalidOptions, invalidText, StatusError } from '../status/status.ts'
+import { type FieldSelector, type Fields, parseFieldSelector } from './field-selector.ts'
+import { type LabelSelector, type Labels, parseLabelSelector } from './label-selector.ts'
 
 /** The properties that selectors use. */
 export interface Selectable {
@@ -111,7 +109,7 @@ function supportedFields(served: ServedVersion): ReadonlySet<string> {
   return new Set([
     'metadata.name',
     'metadata.namespace',
-    ...Object.keys(served.resource.fields({})),
+    ...Object.keys(served.resource.fields?.({}) ?? {}),
   ])
 }
 

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { catalogue } from '../kinds/catalogue.ts'
-import { namespaces } from '../kinds/namespace/resource.ts'
+import { namespaces } from '../kinds/namespace.ts'
 import { roleBindings } from '../kinds/role-binding.ts'
 import { services } from '../kinds/service/resource.ts'
 import { servedVersionsOf } from '../resource/resource.ts'

@@ -1,7 +1,7 @@
 import type { Action, ResourceAction } from '../../auth/action.ts'
 import { canonicalGroup } from '../../resources/api-groups.ts'
 import type { ServedVersion } from '../resource/resource.ts'
-import { requiredValue } from '../selector/field-selector.ts'
+import { requiredValue } from './field-selector.ts'
 import { parseFlag } from './list-options.ts'
 
 /** A request for a resource, as parsed from its path; the names are decoded. */

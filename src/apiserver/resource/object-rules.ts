@@ -1,3 +1,4 @@
+import type { Random } from '../../lib/random.ts'
 import { validate, validateSuccessor } from '../../resources/decode.ts'
 import type { Problem } from '../../resources/problem.ts'
 import { type Raw, Reader } from '../../resources/reader.ts'
@@ -36,4 +37,18 @@ export function validateUpdate(rules: ObjectRules, next: Raw, old: Raw): readonl
 /** The object with its defaults, in the form in which it is stored. */
 export function applyDefaults({ defaults }: ObjectRules, raw: Raw): Raw {
   return defaults === 'none' ? raw : defaults(raw)
+}
+
+/** The length in characters. */
+const LENGTH = 5
+/** Characters without vowels, so that no words appear. */
+const ALPHABET = 'bcdfghjklmnpqrstvwxz2456789'
+
+/** The random suffix of a generated name, in the form of Kubernetes: `x7k2m`. */
+export function nameSuffix(random: Pick<Random, 'below'>): string {
+  let suffix = ''
+  for (let index = 0; index < LENGTH; index++) {
+    suffix += ALPHABET[random.below(ALPHABET.length)]
+  }
+  return suffix
 }

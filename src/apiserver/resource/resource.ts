@@ -1,15 +1,13 @@
 import type { TokenReviews } from '../../auth/authentication/token-reviewer.ts'
-import type { Authorizer } from '../../auth/rbac/authorizer.ts'
-import type { WriterAccess } from '../../auth/rbac/writer-access.ts'
-import type { TokenIssuance } from '../../auth/tokens/token-issuance.ts'
+import type { Authorizer, WriterAccess } from '../../auth/rbac/authorizer.ts'
+import type { TokenIssuance } from '../../auth/tokens/token-issuer.ts'
 import type { User } from '../../auth/user.ts'
 import type { Json, JsonObject } from '../../lib/json.ts'
 import type { Random } from '../../lib/random.ts'
 import type { Reader } from '../../resources/reader.ts'
+import type { Compare, Operation, Store } from '../../storage/store.ts'
 import type { StatusCause, StatusError } from '../status/status.ts'
-import type { AllocationRules } from './allocation.ts'
 import type { Column } from './column.ts'
-import type { ContainerRules, DeletionRules, ExpiryRules, SelectableFields } from './deletion.ts'
 import type { ObjectRules } from './object-rules.ts'
 
 /** The dependencies for answering a review. */
@@ -34,8 +32,10 @@ export interface Resource extends ObjectRules {
   readonly plural: string
   readonly singular: string
   readonly kind: string
-  readonly shortNames: readonly string[]
-  readonly categories: readonly string[]
+  /** Absent: none. */
+  readonly shortNames?: readonly string[]
+  /** Absent: none. */
+  readonly categories?: readonly string[]
   readonly namespaced: boolean
   /** The versions in which it is served; objects are stored in the first one. */
   readonly versions: readonly ResourceVersion[]
@@ -86,13 +86,14 @@ export interface Resource extends ObjectRules {
   readonly ownsNothing?: true
   /** Absent: objects do not expire. */
   readonly expiry?: ExpiryRules
-  /** Whether PUT of a missing object creates it. */
-  readonly createOnUpdate: boolean
-  /** Whether an update must name the version that it replaces; an update of a subresource need not. */
-  readonly updateNeedsVersion: boolean
-  /** Whether `metadata.generation` counts the changes outside metadata and status. */
-  readonly countsGenerations: boolean
-  readonly fields: (object: JsonObject) => SelectableFields
+  /** Present: PUT of a missing object creates it. */
+  readonly createOnUpdate?: true
+  /** Present: an update must name the version that it replaces; an update of a subresource need not. */
+  readonly updateNeedsVersion?: true
+  /** Present: `metadata.generation` counts the changes outside metadata and status. */
+  readonly countsGenerations?: true
+  /** The fields by which objects can be selected, beside name and namespace; absent: none. */
+  readonly fields?: (object: JsonObject) => SelectableFields
   readonly columns: readonly Column[]
 }
 
@@ -101,7 +102,7 @@ export interface ContainerResource extends Resource {
   readonly container: ContainerRules
 }
 
-export interface StatusRules {
+interface StatusRules {
   /** `status` of a new object, given what the client sent; undefined: none. */
   readonly initial: (sent: Json | undefined) => Json | undefined
 }
@@ -125,7 +126,7 @@ export interface ObjectReader {
 }
 
 /** Why `next` conflicts with other objects; undefined: it does not. `old`: the object that it replaces. */
-export type AmongOthers = (
+type AmongOthers = (
   objects: ObjectReader,
   next: JsonObject,
   old: JsonObject | undefined,
@@ -152,7 +153,7 @@ export interface CompletionInput {
  * Returns the completed object, which is then validated, or the reason of a 403. `next` has its defaults, but
  * may still have fields of wrong types, which validation rejects.
  */
-export type Completion = (input: CompletionInput, next: JsonObject) => JsonObject | CreationRefusal
+type Completion = (input: CompletionInput, next: JsonObject) => JsonObject | CreationRefusal
 
 /** Why an object may not be created. */
 export class CreationRefusal {
@@ -216,7 +217,7 @@ export interface StreamedSubresource {
 }
 
 /** A subresource below which requests are forwarded to the machine that the object stands for. */
-export interface ProxiedSubresource {
+interface ProxiedSubresource {
   readonly name: 'proxy'
   /** The kind of its options. */
   readonly kind: string
@@ -228,7 +229,7 @@ export interface ScaledResource {
   readonly selector: (object: JsonObject) => string
 }
 
-export interface ResourceVersion {
+interface ResourceVersion {
   readonly group: string
   readonly version: string
   /** Rewrites a stored object, but never its metadata, for this version; absent when nothing differs. */
@@ -263,4 +264,96 @@ export function storagePrefix(resource: StoredResource, namespace = ''): string 
 /** The key of an object in the store. */
 export function storageKey(resource: StoredResource, namespace: string, name: string): string {
   return `${storagePrefix(resource, resource.namespaced ? namespace : '')}${name}`
+}
+
+/** An object with all its allocations, and the operations that they add to its transaction. */
+export interface AllocationPlan {
+  readonly object: JsonObject
+  readonly compare: readonly Compare[]
+  readonly operations: readonly Operation[]
+}
+
+/** Allocates values, such as addresses, that only one object may have. Each allocation is a key of the store. */
+export interface Allocator {
+  /** Plans the write of `next`, which replaces `old` under the storage key `owner`. */
+  plan(owner: string, next: JsonObject, old: JsonObject | undefined): AllocationPlan | StatusCause
+  /**
+   * Another object has a planned key: the cause to refuse with when the client named it in
+   * `requested`, undefined when the allocator can try another key.
+   */
+  taken(key: string, requested: JsonObject): StatusCause | undefined
+}
+
+/** How the allocations of a kind are released with its objects. */
+interface AllocationRules {
+  /**
+   * The operations that release the allocations of the object with the storage key `owner`, for the transaction
+   * that deletes it.
+   */
+  readonly release: (
+    store: Pick<Store, 'get'>,
+    owner: string,
+    object: JsonObject,
+  ) => Promise<readonly Operation[]>
+  /** The keys of the allocations that name `owner`, for an unreadable object. */
+  readonly keysOf: (store: Pick<Store, 'list'>, owner: string) => Promise<readonly string[]>
+}
+
+/** Fields by which objects of a resource can be selected, apart from metadata. */
+type SelectableFields = Readonly<Record<string, string>>
+
+/** The rules for deleting objects of a kind. */
+export interface DeletionRules {
+  /**
+   * Seconds between the deletion request and the removal, when the request names `requested`.
+   * Absent: none.
+   */
+  readonly graceSeconds?: (object: JsonObject, requested: number | undefined) => number
+  /** Present: the answer to a deletion shows the object as marked, not as it was before. */
+  readonly returnsMarked?: true
+  /** The object that is marked for deletion, as it is stored; absent: unchanged. */
+  readonly marked?: (object: JsonObject) => JsonObject
+  /** Further finalizers of a marked object, in addition to `metadata.finalizers`; absent: none. */
+  readonly finalizers?: (object: JsonObject) => readonly string[]
+  /** Names of objects that are never deleted; absent: none. */
+  readonly protectedNames?: readonly string[]
+  /** The object that replaces an unreadable one when that is deleted; absent: it is removed. */
+  readonly renewed?: (identity: NewIdentity) => JsonObject
+}
+
+/** The identity of an object that the server creates. */
+export interface NewIdentity {
+  readonly name: string
+  readonly uid: string
+  /** RFC 3339. */
+  readonly now: string
+}
+
+/** The rules of the one kind whose objects contain all namespaced objects. */
+export interface ContainerRules {
+  /** Whether the object with these fields no longer accepts new objects in it. */
+  readonly isClosed: (fields: SelectableFields) => boolean
+  /** Whether an object that is marked for deletion only waits for its content to be deleted. */
+  readonly waitsForContent: (object: JsonObject) => boolean
+  /** Whether an update reports that the object is empty. */
+  readonly reportsEmpty: (next: JsonObject, old: JsonObject) => boolean
+}
+
+/** Objects that the server removes when they are old. */
+export interface ExpiryRules {
+  /** Milliseconds from `lastSeen` to the removal. */
+  readonly lifetimeMs: number
+  /** Milliseconds since the epoch; infinite for an object without a readable time. */
+  readonly lastSeen: (object: JsonObject) => number
+}
+
+/**
+ * The versions of a resource whose group has two names: that of Kubernetes, which
+ * is listed first and has the short names, and ours. Nothing else differs.
+ */
+export function aliasVersions(group: string, version: string): readonly ResourceVersion[] {
+  return [
+    { group: `${group}.k8s.io`, version },
+    { group: `${group}.orch.io`, version },
+  ]
 }

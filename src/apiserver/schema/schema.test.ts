@@ -1,6 +1,5 @@
 import { expect, test } from 'vitest'
-import { jsonFormOf } from './json-form.ts'
-import { fieldsOf, messageNames, messageOf, wireFieldsOf } from './schema.ts'
+import { fieldsOf, jsonFormOf, messageNames, messageOf, wireFieldsOf } from './schema.ts'
 import table from './table.json' with { type: 'json' }
 
 const SCALARS = ['string', 'bool', 'int32', 'int64', 'bytes']

@@ -3,25 +3,25 @@ import { type JsonObject, objectAt, stringAt, without } from '../../lib/json.ts'
 import type { Random } from '../../lib/random.ts'
 import type { Compare } from '../../storage/store.ts'
 import { admit, readObject, storedForm } from '../admission/admit.ts'
-import { completeObject } from '../admission/complete.ts'
-import { namespaceCondition } from '../admission/namespace-gate.ts'
-import { checkWrite } from '../admission/write-rules.ts'
-import { checkPrivileges } from '../admission/writer-rules.ts'
+import { completeObject, namespaceCondition } from '../admission/complete.ts'
+import { checkPrivileges, checkWrite } from '../admission/write-rules.ts'
 import { tracked } from '../apply/tracked.ts'
 import type { ServerContext } from '../context/server-context.ts'
+import type { Written } from '../encoding/codec.ts'
 import { container } from '../kinds/catalogue.ts'
 import { objectReply } from '../negotiation/negotiate.ts'
-import { persist, Stale, type Written } from '../persist/persist.ts'
-import { type ApiRequest, type HandlerResult, subjectOf } from '../request/api-request.ts'
-import { invalidObject } from '../request/invalid-object.ts'
-import { nameSuffix } from '../resource/name-suffix.ts'
+import {
+  type ApiRequest,
+  type HandlerResult,
+  invalidObject,
+  subjectOf,
+} from '../request/api-request.ts'
+import { nameSuffix } from '../resource/object-rules.ts'
 import { storageKey } from '../resource/resource.ts'
-import { requiredValue } from '../status/causes.ts'
-import { StatusError } from '../status/status.ts'
-import { alreadyExists, badRequest } from '../status/status-errors.ts'
-import { awaitRetry, contended } from './await-retry.ts'
-import { parseDryRun } from './dry-run.ts'
-import { requiredVersion } from './required-version.ts'
+import { alreadyExists, badRequest, requiredValue, StatusError } from '../status/status.ts'
+import { awaitRetry, contended } from './decide-on-newest.ts'
+import { persist, Stale } from './persist.ts'
+import { parseDryRun, requiredVersion } from './write-options.ts'
 
 /** The maximum length of a generated name before its suffix. */
 const MAX_BASE_LENGTH = 58

@@ -1,13 +1,14 @@
+import { sleep } from '../../lib/clock.ts'
 import type { ServerContext } from '../context/server-context.ts'
-import { type Persisted, Stale, type Written } from '../persist/persist.ts'
-import type { ApiRequest } from '../request/api-request.ts'
+import type { Written } from '../encoding/codec.ts'
+import { type ApiRequest, subjectOf } from '../request/api-request.ts'
 import { storageKey } from '../resource/resource.ts'
-import { StatusError } from '../status/status.ts'
-import { awaitRetry, contended } from './await-retry.ts'
+import { StatusError, tooManyRequests } from '../status/status.ts'
+import { type Persisted, Stale } from './persist.ts'
 import { readCached, readNewest } from './read-newest.ts'
 
 /** A decision about an object, based on one state of it. */
-export interface Decision<T extends Persisted> {
+interface Decision<T extends Persisted> {
   /** The client names a version: if the object has another one, the request is refused at once. */
   readonly isConditional: boolean
   readonly decide: (before: Written) => Promise<T | StatusError | Stale>
@@ -76,4 +77,33 @@ function isProof<T extends Persisted>(outcome: T | StatusError | Stale | undefin
 function newerOf(cached: Written | undefined, left: Written | undefined): Written | undefined {
   if (cached === undefined || left === undefined) return cached ?? left
   return left.modRevision > cached.modRevision ? left : cached
+}
+
+/** The longest pause in milliseconds. With few replicas a longer pause would only let the other replicas win. */
+const MAX_PAUSE_MS = 32
+
+/**
+ * Waits before the retry of a write that lost against another replica. The first retry is immediate; later ones
+ * wait for a random pause whose limit doubles. 429 when the request's deadline has passed: nothing was written,
+ * so the client may repeat it.
+ */
+export async function awaitRetry(
+  context: ServerContext,
+  request: ApiRequest,
+  losses: number,
+): Promise<StatusError | undefined> {
+  const { signal } = request.deadline
+  if (losses > 1) {
+    const bound = Math.min(2 ** losses, MAX_PAUSE_MS)
+    await sleep(context.clock, 1 + context.random.below(bound), signal)
+  }
+  return signal.aborted ? contended(request) : undefined
+}
+
+/** 429 for a write that did not get its turn before its deadline. */
+export function contended(request: ApiRequest): StatusError {
+  const { plural, name } = subjectOf(request)
+  const what = `${plural} ${JSON.stringify(name)}`
+  const why = 'other clients changed it during the whole time of the request'
+  return tooManyRequests(`${what} was not written: ${why}, please try again later`, 1)
 }

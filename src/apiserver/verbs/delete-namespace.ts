@@ -4,10 +4,9 @@ import type { ServerContext } from '../context/server-context.ts'
 import { container, storedResources } from '../kinds/catalogue.ts'
 import { type ApiRequest, subjectOf } from '../request/api-request.ts'
 import { storagePrefix } from '../resource/resource.ts'
-import type { StatusError } from '../status/status.ts'
-import { conflict, forbidden } from '../status/status-errors.ts'
+import { conflict, forbidden, type StatusError } from '../status/status.ts'
 import { discard } from './discard-unreadable.ts'
-import { parseDryRun } from './dry-run.ts'
+import { parseDryRun } from './write-options.ts'
 
 /** 403 for an object that is never deleted. If it is unreadable, a deletion is allowed and replaces it. */
 export function checkProtected(

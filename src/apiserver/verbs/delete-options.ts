@@ -2,10 +2,16 @@ import { isJsonObject, type Json, type JsonObject, objectAt, stringAt } from '..
 import type { ServerContext } from '../context/server-context.ts'
 import { parseDocument } from '../negotiation/parse-document.ts'
 import { type ApiRequest, subjectOf } from '../request/api-request.ts'
-import { invalidValue, unsupportedValue } from '../status/causes.ts'
-import { type StatusCause, StatusError } from '../status/status.ts'
-import { badRequest, conflict, invalid } from '../status/status-errors.ts'
-import { parseDryRun } from './dry-run.ts'
+import {
+  badRequest,
+  conflict,
+  invalid,
+  invalidValue,
+  type StatusCause,
+  StatusError,
+  unsupportedValue,
+} from '../status/status.ts'
+import { parseDryRun } from './write-options.ts'
 
 export interface DeleteOptions {
   /** The object must have this uid; empty: any. */

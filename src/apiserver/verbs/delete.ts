@@ -1,25 +1,27 @@
 import { stringAt } from '../../lib/json.ts'
-import { checkPrivileges } from '../admission/writer-rules.ts'
-import { unreadableAt } from '../cache/unreadable.ts'
+import { checkPrivileges } from '../admission/write-rules.ts'
+import type { Item } from '../cache/item.ts'
+import { unreadableAt, unreadableUnder, warnOfUnreadable } from '../cache/unreadable.ts'
 import type { ServerContext } from '../context/server-context.ts'
-import { decodeStored } from '../encoding/codec.ts'
-import { objectReply } from '../negotiation/negotiate.ts'
-import { type Persisted, persist, Stale, type Written } from '../persist/persist.ts'
+import { decodeStored, type Written } from '../encoding/codec.ts'
+import type { Shown } from '../negotiation/answer-form.ts'
+import { negotiate, objectReply } from '../negotiation/negotiate.ts'
 import {
   type ApiRequest,
   type HandlerResult,
   jsonReply,
   subjectOf,
 } from '../request/api-request.ts'
-import { storageKey } from '../resource/resource.ts'
-import { StatusError, successDocument } from '../status/status.ts'
-import { notFound } from '../status/status-errors.ts'
+import { parseListOptions } from '../request/list-options.ts'
+import { storageKey, storagePrefix } from '../resource/resource.ts'
+import { notFound, StatusError, successDocument } from '../status/status.ts'
 import { decideOnNewest } from './decide-on-newest.ts'
 import { checkProtected, isDeserted } from './delete-namespace.ts'
 import { checkPreconditions, type DeleteOptions, readDeleteOptions } from './delete-options.ts'
 import { isOver, markedForDeletion } from './deletion.ts'
-import { removeUnreadable } from './discard-unreadable.ts'
-import { removeObject } from './remove-object.ts'
+import { discard, removeUnreadable } from './discard-unreadable.ts'
+import { type Persisted, persist, removeObject, Stale } from './persist.ts'
+import { awaitRevision } from './read-newest.ts'
 
 /** The object after its deletion: removed, or marked for deletion and kept by finalizers or its grace period. */
 export interface Deleted extends Persisted {
@@ -87,4 +89,55 @@ async function withoutWaiting(
   const removal = { key, before: marked, old: closed, next: closed, dryRun: false }
   const written = await removeObject(context, request, removal)
   return written instanceof Stale ? marked : { ...written, isGone: true }
+}
+
+/**
+ * DELETE of a collection: deletes every object that the selectors match, one by one. Without selectors,
+ * unreadable objects are also deleted.
+ */
+export async function removeCollection(
+  context: ServerContext,
+  request: ApiRequest,
+): Promise<HandlerResult> {
+  const options = parseListOptions(request.served, request.query)
+  if (options instanceof StatusError) return options
+  const deleteOptions = readDeleteOptions(context, request)
+  if (deleteOptions instanceof StatusError) return deleteOptions
+  const representation = negotiate(context, request, 'list')
+  if (representation instanceof StatusError) return representation
+  const late = await awaitRevision(context, await context.store.revision())
+  if (late !== undefined) return late
+  const { resource } = request.served
+  const all = context.feed.cache(resource).under(storagePrefix(resource, request.namespace))
+  const deleted = await deleteEach(
+    context,
+    request,
+    all.filter((item) => options.selection.matches(item)),
+    deleteOptions,
+  )
+  if (deleted instanceof StatusError) return deleted
+  const unreadable = unreadableUnder(context, resource, request.namespace)
+  if (options.selection.everything && !deleteOptions.dryRun) {
+    for (const one of unreadable) await discard(context, resource, one)
+  } else warnOfUnreadable(request, unreadable)
+  const revision = await context.store.revision()
+  const { contentType } = representation
+  return { code: 200, contentType, body: representation.list(deleted, { revision }) }
+}
+
+async function deleteEach(
+  context: ServerContext,
+  request: ApiRequest,
+  items: readonly Item[],
+  options: DeleteOptions,
+): Promise<readonly Shown[] | StatusError> {
+  const deleted: Shown[] = []
+  for (const { namespace, fields } of items) {
+    const one = { ...request, namespace, name: fields['metadata.name']! }
+    const outcome = await deleteObject(context, one, options)
+    if (outcome instanceof StatusError) return outcome
+    if (outcome === undefined) continue
+    deleted.push({ value: outcome.value, revision: outcome.modRevision })
+  }
+  return deleted
 }

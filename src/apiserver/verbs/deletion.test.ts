@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { type JsonObject, objectAt, scalarText, valueAt } from '../../lib/json.ts'
-import { events } from '../kinds/event/resource.ts'
+import { events } from '../kinds/event.ts'
 import { pods } from '../kinds/pod/resource.ts'
 import { services } from '../kinds/service/resource.ts'
 import { type DeletionChange, isOver, markedForDeletion } from './deletion.ts'
@@ -102,7 +102,7 @@ test('an Event has no grace', () => {
 })
 
 test('a first deletion is a change of what is wanted, a second is not', () => {
-  const counted = { ...services, countsGenerations: true }
+  const counted = { ...services, countsGenerations: true as const }
   const object = { metadata: { generation: 4, finalizers: ['x'] } }
   const once = markedForDeletion(counted, object, wish(), NOW)
   const twice = markedForDeletion(counted, once, wish(), NOW + 9000)

@@ -7,7 +7,7 @@ import {
   stringAt,
   without,
 } from '../../lib/json.ts'
-import { FOREGROUND, ORPHAN } from '../../resources/finalizers.ts'
+import { FOREGROUND, ORPHAN } from '../../resources/label-names.ts'
 import type { Resource } from '../resource/resource.ts'
 import type { DeleteOptions, Propagation } from './delete-options.ts'
 

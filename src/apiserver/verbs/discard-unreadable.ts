@@ -11,8 +11,7 @@ import {
   subjectOf,
 } from '../request/api-request.ts'
 import type { Resource } from '../resource/resource.ts'
-import { type StatusError, successDocument } from '../status/status.ts'
-import { conflict } from '../status/status-errors.ts'
+import { conflict, type StatusError, successDocument } from '../status/status.ts'
 import type { DeleteOptions } from './delete-options.ts'
 
 /**

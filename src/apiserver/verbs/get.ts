@@ -1,4 +1,5 @@
-import { objectReader } from '../cache/object-reader.ts'
+import { type JsonObject, objectAt } from '../../lib/json.ts'
+import { objectReader } from '../cache/feed.ts'
 import type { ServerContext } from '../context/server-context.ts'
 import { decodeStored } from '../encoding/codec.ts'
 import { allowsPlainJson, parseAccept } from '../encoding/media-type.ts'
@@ -11,9 +12,7 @@ import {
 } from '../request/api-request.ts'
 import { parseRevision } from '../request/list-options.ts'
 import { apiVersionOf, type DerivedSubresource } from '../resource/resource.ts'
-import { StatusError } from '../status/status.ts'
-import { notAcceptable, notFound } from '../status/status-errors.ts'
-import { identityOf } from './identity-of.ts'
+import { notAcceptable, notFound, StatusError } from '../status/status.ts'
 import { awaitRevision, readNewest } from './read-newest.ts'
 
 /** GET of one object: always the newest state, which satisfies any resourceVersion. */
@@ -42,4 +41,12 @@ export async function getDerived(
   const head = { kind, apiVersion: apiVersionOf(served), metadata: identityOf(object) }
   const answer = { ...head, ...(await derive(objectReader(context), object)) }
   return jsonReply(200, Buffer.from(`${JSON.stringify(answer)}\n`))
+}
+
+const IDENTITY = ['name', 'namespace', 'uid', 'resourceVersion', 'creationTimestamp']
+
+/** The metadata that identifies an object, for the answers of its subresources. */
+export function identityOf(object: JsonObject): JsonObject {
+  const metadata = Object.entries(objectAt(object, 'metadata'))
+  return Object.fromEntries(metadata.filter(([field]) => IDENTITY.includes(field)))
 }

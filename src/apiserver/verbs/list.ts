@@ -3,13 +3,18 @@ import type { RevisionRefusal } from '../../storage/store.ts'
 import { type Item, isReadable, isUnreadable, readItem } from '../cache/item.ts'
 import { unreadableUnder, warnOfUnreadable } from '../cache/unreadable.ts'
 import type { ServerContext } from '../context/server-context.ts'
-import type { ListMeta } from '../negotiation/list-metadata.ts'
+import type { ListMeta } from '../negotiation/answer-form.ts'
 import { negotiate } from '../negotiation/negotiate.ts'
 import type { ApiRequest, HandlerResult } from '../request/api-request.ts'
 import { type ListOptions, parseListOptions } from '../request/list-options.ts'
 import { storagePrefix } from '../resource/resource.ts'
-import { StatusError } from '../status/status.ts'
-import { badRequest, continueExpired, expired, revisionTooLarge } from '../status/status-errors.ts'
+import {
+  badRequest,
+  continueExpired,
+  expired,
+  revisionTooLarge,
+  StatusError,
+} from '../status/status.ts'
 import { awaitRevision } from './read-newest.ts'
 
 const VERSION = 'meta.k8s.io/v1'

@@ -1,21 +1,23 @@
 import { isJsonObject, type Json, type JsonObject, mergePatch, stringAt } from '../../lib/json.ts'
 import { checkType } from '../admission/admit.ts'
+import { checkFields } from '../admission/check-fields.ts'
 import { APPLY_PATCH, isApply } from '../apply/writer.ts'
 import type { ServerContext } from '../context/server-context.ts'
 import { dropNulls, parseJson } from '../encoding/parse-json.ts'
-import { checkFields } from '../field-validation/check-fields.ts'
 import { objectReply } from '../negotiation/negotiate.ts'
 import { applyJsonPatch } from '../patch/json-patch.ts'
 import { strategicMerge } from '../patch/strategic-merge.ts'
-import { type ApiRequest, type HandlerResult, subjectOf } from '../request/api-request.ts'
-import { invalidObject } from '../request/invalid-object.ts'
+import {
+  type ApiRequest,
+  type HandlerResult,
+  invalidObject,
+  subjectOf,
+} from '../request/api-request.ts'
 import { apiVersionOf } from '../resource/resource.ts'
-import { StatusError } from '../status/status.ts'
-import { badRequest, notFound, unsupportedMediaType } from '../status/status-errors.ts'
+import { badRequest, notFound, StatusError, unsupportedMediaType } from '../status/status.ts'
 import { apply } from './apply.ts'
-import { parseDryRun } from './dry-run.ts'
-import { requiredVersion } from './required-version.ts'
 import { updateObject } from './update.ts'
+import { parseDryRun, requiredVersion } from './write-options.ts'
 
 type Change = (document: JsonObject, patch: Json) => Json | StatusError
 

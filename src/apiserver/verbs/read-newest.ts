@@ -1,10 +1,9 @@
 import { unreadableAt, unreadableError } from '../cache/unreadable.ts'
 import type { ServerContext } from '../context/server-context.ts'
-import type { Written } from '../persist/persist.ts'
+import type { Written } from '../encoding/codec.ts'
 import type { ApiRequest } from '../request/api-request.ts'
 import { storageKey } from '../resource/resource.ts'
-import type { StatusError } from '../status/status.ts'
-import { revisionTooLarge } from '../status/status-errors.ts'
+import { revisionTooLarge, type StatusError } from '../status/status.ts'
 
 /**
  * The newest state of the object that a request names, read from the cache once that shows every write that was

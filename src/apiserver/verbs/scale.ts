@@ -1,9 +1,8 @@
 import { isJsonObject, type JsonObject, objectAt, stringAt, valueAt } from '../../lib/json.ts'
 import { readDocument } from '../admission/admit.ts'
 import type { ServerContext } from '../context/server-context.ts'
-import { decodeStored } from '../encoding/codec.ts'
+import { decodeStored, type Written } from '../encoding/codec.ts'
 import { allowsPlainJson, parseAccept } from '../encoding/media-type.ts'
-import type { Written } from '../persist/persist.ts'
 import {
   type ApiRequest,
   type HandlerResult,
@@ -11,15 +10,19 @@ import {
   subjectOf,
 } from '../request/api-request.ts'
 import type { ScaledResource } from '../resource/resource.ts'
-import { invalidValue } from '../status/causes.ts'
-import { StatusError } from '../status/status.ts'
-import { badRequest, invalid, notAcceptable, notFound } from '../status/status-errors.ts'
-import { parseDryRun } from './dry-run.ts'
-import { identityOf } from './identity-of.ts'
+import {
+  badRequest,
+  invalid,
+  invalidValue,
+  notAcceptable,
+  notFound,
+  StatusError,
+} from '../status/status.ts'
+import { identityOf } from './get.ts'
 import { readPatch } from './patch.ts'
 import { readNewest } from './read-newest.ts'
-import { requiredVersion } from './required-version.ts'
 import { checkIdentity, type Transition, updateObject } from './update.ts'
+import { parseDryRun, requiredVersion } from './write-options.ts'
 
 /** The type of the subresource `scale`, the same for all kinds. */
 export const SCALE = { group: 'autoscaling', version: 'v1', kind: 'Scale' } as const

@@ -1,27 +1,32 @@
 import { isDeepEqual } from '../../lib/equal.ts'
 import { arrayAt, type JsonObject, objectAt, stringAt, without } from '../../lib/json.ts'
 import { admit, readObject, storedForm } from '../admission/admit.ts'
-import { checkWrite } from '../admission/write-rules.ts'
-import { checkMayCreate, checkPrivileges } from '../admission/writer-rules.ts'
+import { checkMayCreate, checkPrivileges, checkWrite } from '../admission/write-rules.ts'
 import { tracked } from '../apply/tracked.ts'
 import type { ServerContext } from '../context/server-context.ts'
-import { decodeStored } from '../encoding/codec.ts'
+import { decodeStored, type Written } from '../encoding/codec.ts'
 import { objectReply } from '../negotiation/negotiate.ts'
-import { type Persisted, persist, type Stale, type Written } from '../persist/persist.ts'
-import { type ApiRequest, type HandlerResult, subjectOf } from '../request/api-request.ts'
-import { invalidObject } from '../request/invalid-object.ts'
+import {
+  type ApiRequest,
+  type HandlerResult,
+  invalidObject,
+  subjectOf,
+} from '../request/api-request.ts'
 import { storageKey } from '../resource/resource.ts'
-import { forbiddenValue, invalidValue } from '../status/causes.ts'
-import { StatusError } from '../status/status.ts'
-import { badRequest, conflict, notFound } from '../status/status-errors.ts'
-import { awaitRetry } from './await-retry.ts'
+import {
+  badRequest,
+  conflict,
+  forbiddenValue,
+  invalidValue,
+  notFound,
+  StatusError,
+} from '../status/status.ts'
 import { createObject, wrongNamespace } from './create.ts'
-import { decideOnNewest } from './decide-on-newest.ts'
+import { awaitRetry, decideOnNewest } from './decide-on-newest.ts'
 import { checkEmptied } from './delete-namespace.ts'
 import { isOver } from './deletion.ts'
-import { parseDryRun } from './dry-run.ts'
-import { removeObject } from './remove-object.ts'
-import { requiredVersion } from './required-version.ts'
+import { type Persisted, persist, removeObject, type Stale } from './persist.ts'
+import { parseDryRun, requiredVersion } from './write-options.ts'
 
 /** PUT of an object, or of its status. */
 export async function update(context: ServerContext, request: ApiRequest): Promise<HandlerResult> {
@@ -34,7 +39,7 @@ export async function update(context: ServerContext, request: ApiRequest): Promi
   const { resource } = request.served
   const isConditional = requiredVersion(sent) !== ''
   const named = { ...sent, metadata: { ...objectAt(sent, 'metadata'), name: request.name } }
-  const mayCreate = resource.createOnUpdate && request.subresource === '' && !isConditional
+  const mayCreate = resource.createOnUpdate === true && request.subresource === '' && !isConditional
   const written = await updateOrCreate(context, request, {
     update: () => updateObject(context, request, () => sent, { dryRun, isConditional }),
     create: async () => {

@@ -1,15 +1,13 @@
 import type { ServerResponse } from 'node:http'
 import type { Clock } from '../../lib/clock.ts'
-import { type Change, eventTypeFor, shownItem } from '../cache/change.ts'
-import type { Item } from '../cache/item.ts'
+import { ownBuffer } from '../../lib/own-buffer.ts'
+import { type Change, type EventType, eventTypeFor, type Item, shownItem } from '../cache/item.ts'
 import type { ResourceCache } from '../cache/resource-cache.ts'
 import type { Representation } from '../negotiation/answer-form.ts'
 import { endResponse } from '../request/end-response.ts'
-import { statusDocument } from '../status/status.ts'
-import { expired } from '../status/status-errors.ts'
-import { eventFrame } from './event-frame.ts'
+import { expired, statusDocument } from '../status/status.ts'
 
-export interface StreamOptions {
+interface StreamOptions {
   readonly response: ServerResponse
   readonly cache: ResourceCache
   readonly representation: Representation
@@ -193,3 +191,10 @@ export class WatchStream {
     this.#unsubscribe()
   }
 }
+
+/** One line of a watch. It is copied to its own memory, because recent changes keep the frames of their events. */
+export function eventFrame(type: EventType | 'BOOKMARK' | 'ERROR', object: Buffer): Buffer {
+  return ownBuffer(Buffer.from(`{"type":"${type}","object":`), object, LINE_END)
+}
+
+const LINE_END = Buffer.from('}\n')

@@ -14,16 +14,16 @@ import {
   type Selection,
 } from '../request/list-options.ts'
 import { type ServedVersion, storagePrefix } from '../resource/resource.ts'
-import { StatusError, statusDocument } from '../status/status.ts'
 import {
   expired,
   invalidOptions,
+  StatusError,
   serviceUnavailable,
+  statusDocument,
   tooManyRequests,
-} from '../status/status-errors.ts'
+} from '../status/status.ts'
 import { awaitRevision } from '../verbs/read-newest.ts'
-import { eventFrame } from './event-frame.ts'
-import { WatchStream } from './watch-stream.ts'
+import { eventFrame, WatchStream } from './watch-stream.ts'
 
 const INITIAL_EVENTS_END = { annotations: { 'k8s.io/initial-events-end': 'true' } }
 

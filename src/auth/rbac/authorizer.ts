@@ -1,4 +1,4 @@
-import { type Action, isPathAction } from '../action.ts'
+import { type Action, isPathAction, type ResourceAction } from '../action.ts'
 import { MASTERS, type User } from '../user.ts'
 import type { Binding, RoleReference } from './binding.ts'
 import type { Policy } from './policy.ts'
@@ -107,4 +107,24 @@ function describe({ kind, namespace, name, role }: Binding): string {
 
 function quoted(text: string): string {
   return JSON.stringify(text)
+}
+
+/** The permissions of the user who writes an object. */
+export interface WriterAccess {
+  readonly user: User
+  readonly permits: (action: ResourceAction) => boolean
+  /** Every rule that the user is granted in a namespace; an empty one: in the whole cluster. */
+  readonly rulesIn: (namespace: string) => readonly PolicyRule[]
+  /** The rules of a role; undefined: the role does not exist. */
+  readonly rulesOfRole: (role: RoleReference) => readonly PolicyRule[] | undefined
+}
+
+/** The permissions of a user, looked up in an authorizer. */
+export function writerAccess(authorizer: Authorizer, user: User): WriterAccess {
+  return {
+    user,
+    permits: (action) => authorizer.authorize(user, action).isAllowed,
+    rulesIn: (namespace) => authorizer.rulesOf(user, namespace),
+    rulesOfRole: (role) => authorizer.rulesOfRole(role),
+  }
 }

@@ -1,5 +1,6 @@
 import { arrayAt, type JsonObject, stringsAt } from '../../lib/json.ts'
 import { canonicalGroup } from '../../resources/api-groups.ts'
+import type { PathAction } from '../action.ts'
 
 /** Matches every verb, group, resource or path. */
 export const ALL = '*'
@@ -32,4 +33,16 @@ export function rulesOfRole(role: JsonObject): readonly PolicyRule[] {
     resourceNames: stringsAt(rule, 'resourceNames'),
     nonResourceURLs: stringsAt(rule, 'nonResourceURLs'),
   }))
+}
+
+/** Whether one rule alone permits what a user does with a path. */
+export function permitsPath({ verbs, nonResourceURLs }: PolicyRule, action: PathAction): boolean {
+  const isVerb = verbs.includes(ALL) || verbs.includes(action.verb)
+  return isVerb && nonResourceURLs.some((url) => coversPath(url, action.path))
+}
+
+/** Whether the path or pattern `url` of a rule covers a path, or every path of a pattern. */
+export function coversPath(url: string, path: string): boolean {
+  if (url === ALL || url === path) return true
+  return url.endsWith(ALL) && path.startsWith(url.replace(/\*+$/u, ''))
 }

@@ -8,8 +8,7 @@ import {
   type SubjectKey,
   subjectKeysOf,
 } from './binding.ts'
-import { permitsPath } from './path-rule.ts'
-import { ALL, type PolicyRule, rulesOfRole } from './policy-rule.ts'
+import { ALL, type PolicyRule, permitsPath, rulesOfRole } from './policy-rule.ts'
 
 /**
  * All roles and bindings, indexed by subject: a lookup costs what its user is granted, however many bindings

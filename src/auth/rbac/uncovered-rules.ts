@@ -1,5 +1,4 @@
-import { coversPath } from './path-rule.ts'
-import { ALL, type PolicyRule } from './policy-rule.ts'
+import { ALL, coversPath, type PolicyRule } from './policy-rule.ts'
 
 /** The string comparisons of one call: about ten milliseconds. */
 const MAX_COMPARISONS = 1_000_000

@@ -4,21 +4,21 @@ import type { JsonObject } from '../../lib/json.ts'
 import { type AccountClaims, accountPayload } from './account-claims.ts'
 import type { SigningKey } from './signing-key.ts'
 
-export interface TokenRequest {
+interface TokenRequest {
   readonly claims: AccountClaims
   /** At least one; the API server accepts a token that names one of its own audiences. */
   readonly audiences: readonly string[]
   readonly lifetimeSeconds: number
 }
 
-export interface IssuedToken {
+interface IssuedToken {
   readonly token: string
   /** The claim `jti`: identifies the token in audit logs, which never contain the token itself. */
   readonly id: string
   readonly expiresAt: Date
 }
 
-export interface TokenIssuerOptions {
+interface TokenIssuerOptions {
   /** `iss` of every token: a URL below which discovery documents are served. */
   readonly issuer: string
   readonly key: SigningKey
@@ -51,3 +51,15 @@ export function sign(payload: JsonObject, key: SigningKey): Promise<string> {
     .setProtectedHeader({ alg: key.algorithm, kid: key.id })
     .sign(key.privateKey)
 }
+
+/** How a server issues the tokens that clients request for accounts. */
+export interface TokenIssuance {
+  readonly issuer: Pick<TokenIssuer, 'issue'>
+  /** The audiences of a token whose request names none. */
+  readonly audiences: readonly string[]
+  /** A longer requested lifetime is shortened to this, in seconds. */
+  readonly maxLifetimeSeconds: number
+}
+
+/** The shortest, the longest and the default lifetime that a token request may name, in seconds. */
+export const TOKEN_LIFETIMES = { least: 600, most: 2 ** 32, usual: 3600 } as const

@@ -1,7 +1,6 @@
 import { isDeepEqual } from '../../lib/equal.ts'
 import { type JsonObject, stringAt } from '../../lib/json.ts'
-import { TOPOLOGY_CONDITION } from '../../resources/condition-names.ts'
-import { SERVICE_NAME, SLICE_MANAGED_BY } from '../../resources/label-names.ts'
+import { SERVICE_NAME, SLICE_MANAGED_BY, TOPOLOGY_CONDITION } from '../../resources/label-names.ts'
 import {
   conditionMatches,
   setCondition,

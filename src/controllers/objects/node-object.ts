@@ -1,6 +1,5 @@
-import type { JsonObject } from '../../lib/json.ts'
-import { objectAt, stringAt, valueAt } from '../../lib/json.ts'
-import { READY } from '../../resources/condition-names.ts'
+import { type JsonObject, objectAt, stringAt, valueAt } from '../../lib/json.ts'
+import { READY } from '../../resources/label-names.ts'
 import { NAMES } from '../../resources/names.ts'
 import { milliQuantity } from '../../resources/quantity.ts'
 import {
@@ -8,8 +7,7 @@ import {
   readCondition,
   type StatusCondition,
 } from '../../resources/status-condition.ts'
-import type { ObjectMeta } from './object-meta.ts'
-import { readMeta } from './object-meta.ts'
+import { type ObjectMeta, readMeta } from './object-meta.ts'
 
 /** The fields of a Node that controllers read. */
 export interface NodeObject {

@@ -1,11 +1,16 @@
 import type { IpAddress } from '../../lib/ip.ts'
-import type { JsonObject } from '../../lib/json.ts'
-import { arrayAt, isJsonObject, objectAt, stringAt, valueAt } from '../../lib/json.ts'
+import {
+  arrayAt,
+  isJsonObject,
+  type JsonObject,
+  objectAt,
+  stringAt,
+  valueAt,
+} from '../../lib/json.ts'
 import { parseLegacyIp } from '../../lib/legacy-address.ts'
-import { DISRUPTION, READY } from '../../resources/condition-names.ts'
+import { DISRUPTION, READY } from '../../resources/label-names.ts'
 import { readCondition, type StatusCondition } from '../../resources/status-condition.ts'
-import type { ObjectMeta } from './object-meta.ts'
-import { readMeta } from './object-meta.ts'
+import { type ObjectMeta, readMeta } from './object-meta.ts'
 
 /** An entry of `ports` of a container. */
 export interface ContainerPort {

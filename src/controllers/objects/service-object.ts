@@ -8,7 +8,7 @@ import {
   valueAt,
 } from '../../lib/json.ts'
 import { canonicalAddress, parseLegacyIp } from '../../lib/legacy-address.ts'
-import { LOAD_BALANCER_CONDITION, TOPOLOGY_CONDITION } from '../../resources/condition-names.ts'
+import { LOAD_BALANCER_CONDITION, TOPOLOGY_CONDITION } from '../../resources/label-names.ts'
 import { NAMES } from '../../resources/names.ts'
 import { readCondition, type StatusCondition } from '../../resources/status-condition.ts'
 import { type ObjectMeta, readMeta, readStrings, type StringMap } from './object-meta.ts'

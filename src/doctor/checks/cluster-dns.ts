@@ -1,8 +1,7 @@
 import { arrayAt, type JsonObject, scalarText, stringAt, valueAt } from '../../lib/json.ts'
-import { readPodDns } from '../../resources/resolver/pod-dns.ts'
+import { readPodDns } from '../../resources/pod-dns.ts'
 import type { ClusterEvidence } from '../evidence/cluster-evidence.ts'
-import type { Finding } from '../evidence/finding.ts'
-import { checkOfEach } from '../evidence/finding.ts'
+import { checkOfEach, type Finding } from '../evidence/finding.ts'
 import { isInspected } from '../evidence/inspected-object.ts'
 import { keyOf, nameOf, namespaceOf } from '../evidence/objects.ts'
 

@@ -1,7 +1,7 @@
 import { familyOf, parseCidr } from '../../lib/ip.ts'
 import { arrayAt, type JsonObject, scalarText, stringAt } from '../../lib/json.ts'
 import { quote } from '../../lib/quote.ts'
-import { LOAD_BALANCER_CONDITION } from '../../resources/condition-names.ts'
+import { LOAD_BALANCER_CONDITION } from '../../resources/label-names.ts'
 import { NAMES } from '../../resources/names.ts'
 import { checkOfEach } from '../evidence/finding.ts'
 import { conditionOf, nameOf, namespaceOf } from '../evidence/objects.ts'

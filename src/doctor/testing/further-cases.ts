@@ -1,5 +1,5 @@
 import type { JsonObject } from '../../lib/json.ts'
-import { LOAD_BALANCER_CONDITION } from '../../resources/condition-names.ts'
+import { LOAD_BALANCER_CONDITION } from '../../resources/label-names.ts'
 import type { FurtherEvidence } from '../evidence/cluster-evidence.ts'
 import type { InspectedObject } from '../evidence/inspected-object.ts'
 import { node, type Objects, pod, service } from './healthy-cluster.ts'

@@ -1,5 +1,5 @@
 import { type Family, parseIp } from '../../lib/ip.ts'
-import { present } from '../../resources/present.ts'
+import { present } from '../../resources/reader.ts'
 import { readListening } from '../host/listening-sockets.ts'
 import { readHost } from '../host/read-host.ts'
 import type { CommandOutput, RunCommand } from '../host/run-command.ts'

@@ -1,7 +1,7 @@
 import { arrayAt, type Json, type JsonObject, stringAt, valueAt } from '../../lib/json.ts'
 import { quote } from '../../lib/quote.ts'
 import { isLabel, isSubdomain } from '../../resources/names.ts'
-import type { ClusterResolver, PodDns } from '../../resources/resolver/pod-dns.ts'
+import type { ClusterResolver, PodDns } from '../../resources/pod-dns.ts'
 import { isPodField } from './pod-field.ts'
 
 /** A volume of a Pod: a folder that is made before its containers start. */

@@ -1,7 +1,7 @@
 import { timestamp } from '../../lib/clock.ts'
 import type { IpAddress } from '../../lib/ip.ts'
 import type { JsonObject } from '../../lib/json.ts'
-import { NODE_SILENT, READY } from '../../resources/condition-names.ts'
+import { NODE_SILENT, READY } from '../../resources/label-names.ts'
 import {
   readCondition,
   type StatusCondition,

@@ -2,11 +2,7 @@ import type { ApiClient } from '../../client/http/api-client.ts'
 import type { ApiFailure } from '../../client/http/failure.ts'
 import { sleep } from '../../lib/clock.ts'
 import type { JsonObject } from '../../lib/json.ts'
-import {
-  type ClusterResolver,
-  hasOwnResolver,
-  readPodDns,
-} from '../../resources/resolver/pod-dns.ts'
+import { type ClusterResolver, hasOwnResolver, readPodDns } from '../../resources/pod-dns.ts'
 import type { ContainerPlan, MountPlan } from '../plan/container-plan.ts'
 import { type PodPlan, readPod } from '../plan/pod-plan.ts'
 import type { FilesVolume } from '../plan/volume-plan.ts'

@@ -1,11 +1,12 @@
 import { type IpAddress, parseIp } from '../../lib/ip.ts'
 import { arrayAt, type JsonObject, scalarText, stringAt, valueAt } from '../../lib/json.ts'
-import { podResolvConf, readPodDns } from '../../resources/resolver/pod-dns.ts'
 import {
   formatResolvConf,
   parseResolvConf,
+  podResolvConf,
   type ResolvConf,
-} from '../../resources/resolver/resolv-conf.ts'
+  readPodDns,
+} from '../../resources/pod-dns.ts'
 import type { Api } from '../session/api.ts'
 import type { ShownResolver } from './resolution.ts'
 

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { parseResolvConf } from '../../resources/resolver/resolv-conf.ts'
+import { parseResolvConf } from '../../resources/pod-dns.ts'
 import { readQuestion } from './question.ts'
 import { searchList } from './walk.ts'
 

@@ -1,6 +1,6 @@
 import type { Upstream } from '../../dns/forward/upstream/upstream.ts'
 import { plainName } from '../../dns/wire/name.ts'
-import type { ResolvConf } from '../../resources/resolver/resolv-conf.ts'
+import type { ResolvConf } from '../../resources/pod-dns.ts'
 import type { ClusterObjects } from './cluster-objects.ts'
 import { evaluate } from './evaluate.ts'
 import { queryServer, type Reply } from './query-server.ts'

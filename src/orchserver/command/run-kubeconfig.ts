@@ -1,6 +1,6 @@
 import { join } from 'node:path'
 import { accountUserName, type ServiceAccountName } from '../../auth/service-account-name.ts'
-import { TOKEN_LIFETIMES } from '../../auth/tokens/token-issuance.ts'
+import { TOKEN_LIFETIMES } from '../../auth/tokens/token-issuer.ts'
 import { MASTERS } from '../../auth/user.ts'
 import type { Connection } from '../../client/connection/connection.ts'
 import { loadKubeconfig } from '../../client/connection/kubeconfig.ts'

@@ -1,4 +1,4 @@
-import { rangeProblem } from '../../apiserver/kinds/service/allocation/range-problem.ts'
+import { rangeProblem } from '../../apiserver/allocation/address-range.ts'
 import type { Rule } from '../../settings/table.ts'
 import type { OrchServerConfiguration } from './configuration.ts'
 import { isRotationSet } from './limit-fields.ts'

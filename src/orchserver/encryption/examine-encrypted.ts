@@ -1,4 +1,4 @@
-import { examineStored } from '../../apiserver/persist/persist.ts'
+import { examineStored } from '../../apiserver/verbs/persist.ts'
 import { quote } from '../../lib/quote.ts'
 import { decryptEntry, isConfidential } from '../../storage/encryption/encrypted-store.ts'
 import { isEncrypted, keyNameOf } from '../../storage/encryption/encrypted-value.ts'

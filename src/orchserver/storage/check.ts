@@ -1,8 +1,12 @@
 import { existsSync, statSync } from 'node:fs'
 import { NodeProxyError } from '../../lib/error.ts'
 import { quote } from '../../lib/quote.ts'
-import type { Examine, Finding } from '../../storage/embedded/backup/inspect.ts'
-import { describeFinding, inspectFile } from '../../storage/embedded/backup/inspect-file.ts'
+import {
+  describeFinding,
+  type Examine,
+  type Finding,
+  inspectFile,
+} from '../../storage/embedded/backup/inspect.ts'
 import { currentFile } from '../../storage/embedded/store-file.ts'
 import type { Store } from '../../storage/store.ts'
 import type { OrchServerConfiguration } from '../config/configuration.ts'

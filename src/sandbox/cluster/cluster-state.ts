@@ -13,8 +13,7 @@ import {
   valueAt,
 } from '../../lib/json.ts'
 import { systemRandom } from '../../lib/random.ts'
-import { READY } from '../../resources/condition-names.ts'
-import { SERVICE_NAME } from '../../resources/label-names.ts'
+import { READY, SERVICE_NAME } from '../../resources/label-names.ts'
 import { readCondition } from '../../resources/status-condition.ts'
 import type { ControlPlane } from './control-plane.ts'
 

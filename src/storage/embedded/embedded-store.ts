@@ -1,8 +1,7 @@
 import { type Clock, systemClock } from '../../lib/clock.ts'
 import { NodeProxyError } from '../../lib/error.ts'
 import { refuseDuplicateKeys } from '../distinct-keys.ts'
-import { LogCursor } from '../log-cursor.ts'
-import { Parking } from '../parking.ts'
+import { LogCursor, Parking } from '../log-cursor.ts'
 import type {
   ListQuery,
   ListResult,

@@ -1,7 +1,9 @@
 import { existsSync, readFileSync } from 'node:fs'
+import { dirname, join } from 'node:path'
 import { NodeProxyError } from '../../lib/error.ts'
 import { quote } from '../../lib/quote.ts'
-import { withOpenErrors } from './store-file.ts'
+import { lockDirectory } from './directory-lock.ts'
+import { storeFiles, withOpenErrors } from './store-file.ts'
 import { WalFile } from './wal-file.ts'
 
 const HEADER_BYTES = 48
@@ -76,4 +78,26 @@ function readWalIndex(bytes: Buffer): WalIndex | undefined {
   const word = new Uint32Array(Uint8Array.from(bytes.subarray(0, 2 * HEADER_BYTES + 4)).buffer)
   if (word[0] !== VERSION || header[12] !== 1) return undefined
   return { frames: word[4]!, copied: word[24]!, salt: header.subarray(32, 40) }
+}
+
+/**
+ * As `refuseTruncatedWal`, for a file that is opened for reading: SQLite then also reads a damaged log only up
+ * to the damage. Checks nothing while a server uses the store, because its log is complete and changes during
+ * the check. Checks nothing for a file that is not the store of a data directory either: it has no log.
+ * @throws NP_STORAGE_CORRUPT
+ */
+export function refuseTruncatedWalAtRest(file: string): void {
+  const directory = dirname(file)
+  const isStore = file === storeFiles(directory).store && existsSync(join(directory, 'lock'))
+  if (isStore && !isInUse(directory)) refuseTruncatedWal(file)
+}
+
+function isInUse(directory: string): boolean {
+  try {
+    lockDirectory(directory).release()
+    return false
+  } catch (error) {
+    if (error instanceof NodeProxyError) return true
+    throw error
+  }
 }

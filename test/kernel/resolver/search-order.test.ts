@@ -6,7 +6,7 @@ import { promisify } from 'node:util'
 import { expect, test } from 'vitest'
 import { readQuestion } from '../../../src/orchctl/resolve/question.ts'
 import { searchList } from '../../../src/orchctl/resolve/walk.ts'
-import { parseResolvConf } from '../../../src/resources/resolver/resolv-conf.ts'
+import { parseResolvConf } from '../../../src/resources/pod-dns.ts'
 
 const SCRIPT = new URL('queried-names.script.ts', import.meta.url).pathname
 const CLUSTER = 'search shop.svc.cluster.local svc.cluster.local cluster.local\noptions ndots:5\n'

@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest'
 import type { Action } from '../../../auth/action.ts'
 import type { User } from '../../../auth/user.ts'
 import { findRule } from '../audit-log.ts'
-import { parseAuditPolicy } from './read-policy.ts'
+import { parseAuditPolicy } from '../read-policy.ts'
 
 const ANN: User = { name: 'ann', groups: ['dev', 'system:authenticated'] }
 const PROXY: User = { name: 'system:kube-proxy', groups: ['system:authenticated'] }

@@ -1,7 +1,6 @@
 import { type Clock, sleep } from '../../../lib/clock.ts'
 import type { Random } from '../../../lib/random.ts'
 import type { FailureLog, LogFields } from '../../../telemetry/failure-log.ts'
-import type { AuditSink, SinkObserver } from './audit-sink.ts'
 
 /** The result of a delivery: how many lines were delivered, from the first on, and why the rest was not. */
 export interface Delivery {
@@ -9,7 +8,7 @@ export interface Delivery {
   readonly failure?: DeliveryFailure
 }
 
-export interface DeliveryFailure {
+interface DeliveryFailure {
   readonly error: unknown
   /** Whether a later attempt with the same lines may succeed. */
   readonly canRetry: boolean
@@ -40,7 +39,7 @@ export interface BufferedSinkOptions extends SinkContext {
   readonly closeMs: number
 }
 
-export interface RetryOptions {
+interface RetryOptions {
   /** Milliseconds before the first repetition, doubled at each, up to `maxMs`. */
   readonly baseMs: number
   readonly maxMs: number
@@ -211,4 +210,20 @@ export class LineQueue {
 
 function bytesOf(line: string): number {
   return 2 * line.length
+}
+
+/** An output for events. */
+export interface AuditSink {
+  /** Takes one event, a line of JSON without its end. Never waits and never throws. */
+  write(line: string): void
+  /** Delivers the waiting events until a deadline; the rest is counted as dropped. */
+  close(): Promise<void>
+}
+
+/** Counts the failures of a sink. */
+export interface SinkObserver {
+  /** Events that are lost. */
+  dropped(sink: string, events: number): void
+  /** An attempt to write or deliver failed; the events may still arrive later. */
+  failed(sink: string): void
 }

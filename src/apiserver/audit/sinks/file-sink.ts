@@ -1,6 +1,5 @@
 import type { Writable } from 'node:stream'
-import type { AuditSink } from './audit-sink.ts'
-import { BufferedSink, type Deliver, type SinkContext } from './buffered-sink.ts'
+import { type AuditSink, BufferedSink, type Deliver, type SinkContext } from './buffered-sink.ts'
 import { RotatedFile, type RotatedFileOptions } from './rotated-file.ts'
 
 export type FileSinkOptions = Pick<

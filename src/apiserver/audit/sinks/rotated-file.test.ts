@@ -20,7 +20,7 @@ import {
 import { systemClock } from '../../../lib/clock.ts'
 import { FakeClock } from '../../../lib/testing/fake-clock.ts'
 import { sinkContext, sum } from '../testing/sink-context.ts'
-import type { AuditSink } from './audit-sink.ts'
+import type { AuditSink } from './buffered-sink.ts'
 import { type FileSinkOptions, openFileSink, streamSink } from './file-sink.ts'
 import { RotatedFile, type RotatedFileOptions } from './rotated-file.ts'
 

@@ -7,7 +7,7 @@ import { FakeClock } from '../../../lib/testing/fake-clock.ts'
 import { catalogue } from '../../kinds/catalogue.ts'
 import { type ServedVersion, servedVersionsOf } from '../../resource/resource.ts'
 import { type AuditedRequest, AuditLog } from '../audit-log.ts'
-import { parseAuditPolicy } from '../policy/read-policy.ts'
+import { parseAuditPolicy } from '../read-policy.ts'
 
 export const ANN: User = { name: 'ann', uid: 'u-1', groups: ['dev', 'system:authenticated'] }
 

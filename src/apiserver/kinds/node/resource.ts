@@ -7,7 +7,7 @@ import {
   stringAt,
   valueAt,
 } from '../../../lib/json.ts'
-import { READY } from '../../../resources/condition-names.ts'
+import { READY } from '../../../resources/label-names.ts'
 import { readNode } from '../../../resources/node.ts'
 import type { Raw, Reader } from '../../../resources/reader.ts'
 import { readCondition } from '../../../resources/status-condition.ts'
@@ -47,14 +47,10 @@ export const nodes: Resource = {
   singular: 'node',
   kind: 'Node',
   shortNames: ['no'],
-  categories: [],
   namespaced: false,
   versions: [{ group: '', version: 'v1' }],
   status: { initial: (sent: Json | undefined) => sent },
   proxied: { name: 'proxy', kind: 'NodeProxyOptions' },
-  createOnUpdate: false,
-  updateNeedsVersion: false,
-  countsGenerations: false,
   fields: (object) => ({
     'spec.unschedulable': String(valueAt(object, 'spec', 'unschedulable') === true),
   }),

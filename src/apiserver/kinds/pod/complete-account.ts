@@ -11,7 +11,7 @@ import {
 import { quote } from '../../../lib/quote.ts'
 import type { Random } from '../../../lib/random.ts'
 import { DEFAULT_ACCOUNT, isSubdomain, NAMES } from '../../../resources/names.ts'
-import { nameSuffix } from '../../resource/name-suffix.ts'
+import { nameSuffix } from '../../resource/object-rules.ts'
 import { type CompletionInput, CreationRefusal } from '../../resource/resource.ts'
 import { serviceAccounts } from '../service-account/resource.ts'
 

@@ -9,8 +9,7 @@ import {
   API_SERVICE_NAMESPACE,
   podEnvironment,
 } from '../../../resources/pod-environment.ts'
-import { isRaw, ownField, type Raw, type Reader } from '../../../resources/reader.ts'
-import { isSameValue } from '../../../resources/same-value.ts'
+import { isRaw, isSameValue, ownField, type Raw, type Reader } from '../../../resources/reader.ts'
 import { readCondition } from '../../../resources/status-condition.ts'
 import { ageColumn, type Column, column, nameColumn, wideColumn } from '../../resource/column.ts'
 import type {
@@ -92,9 +91,6 @@ export const pods: Resource = {
   deletion: { graceSeconds: podGraceSeconds, returnsMarked: true },
   derived: [podEnvironmentSubresource],
   streamed: podStreams,
-  createOnUpdate: false,
-  updateNeedsVersion: false,
-  countsGenerations: false,
   fields: (object) => ({
     'spec.nodeName': stringAt(object, 'spec', 'nodeName'),
     'spec.restartPolicy': stringAt(object, 'spec', 'restartPolicy'),

@@ -7,7 +7,7 @@ import {
   stringAt,
   valueAt,
 } from '../../../lib/json.ts'
-import { READY } from '../../../resources/condition-names.ts'
+import { READY } from '../../../resources/label-names.ts'
 import { readCondition } from '../../../resources/status-condition.ts'
 
 /** The columns that kubectl prints for a Pod. */

@@ -9,25 +9,19 @@ import {
 } from '../../../lib/json.ts'
 import { parseLegacyIp } from '../../../lib/legacy-address.ts'
 import { CIDR_FAULT } from '../../../resources/address.ts'
-import { DEFAULT_AFFINITY_SECONDS } from '../../../resources/affinity.ts'
 import { isLabel, isPortName, isSubdomain, NAMES } from '../../../resources/names.ts'
 import { isPort } from '../../../resources/port.ts'
 import { ownField, type Raw, type Reader } from '../../../resources/reader.ts'
-import { readService } from '../../../resources/service.ts'
+import { DEFAULT_AFFINITY_SECONDS, readService } from '../../../resources/service.ts'
 import { ageColumn, type Column, column, nameColumn, wideColumn } from '../../resource/column.ts'
 import type { ObjectReader, Resource } from '../../resource/resource.ts'
-import { invalidValue } from '../../status/causes.ts'
-import type { StatusCause } from '../../status/status.ts'
+import { invalidValue, type StatusCause } from '../../status/status.ts'
 import { nodes } from '../node/resource.ts'
 import { checkAppProtocol, checkOneOf, checkSubdomain, DNS_FAULT } from '../shared/checks.ts'
 import { change, changeEach, defaultProtocol, fill, without } from '../shared/edit.ts'
 import { checkMatchLabels } from '../shared/label-selector.ts'
-import {
-  addressOfUnreadable,
-  type CapturedAddress,
-  newlyCaptured,
-} from './allocation/captured-addresses.ts'
-import { allocationsOf, releaseOperations } from './allocation/release-operations.ts'
+import { addressOfUnreadable, type CapturedAddress, newlyCaptured } from './captured-addresses.ts'
+import { allocationsOf, releaseOperations } from './held-keys.ts'
 
 const [ORCH_HINTS, HINTS, ORCH_MODE, MODE] = NAMES.topologyMode
 
@@ -66,9 +60,7 @@ export const services: Resource = {
   checkAmong: (objects, next, old) =>
     nodeCapture(objects, next, old) ?? addressOfUnreadable(objects.unreadable(services), next, old),
   warnings: captureWarnings,
-  createOnUpdate: false,
   updateNeedsVersion: true,
-  countsGenerations: false,
   fields: (object) => ({
     'spec.clusterIP': stringAt(object, 'spec', 'clusterIP'),
     'spec.type': stringAt(object, 'spec', 'type'),

@@ -4,10 +4,9 @@ import { isLabel, isPathSegment, isQualifiedName, isSubdomain } from '../../../r
 import { isIntegerIn } from '../../../resources/port.ts'
 import type { Fault } from '../../../resources/problem.ts'
 import { canonicalQuantity } from '../../../resources/quantity.ts'
-import { ownField, type Raw, type Reader } from '../../../resources/reader.ts'
-import { isSameValue } from '../../../resources/same-value.ts'
+import { isSameValue, ownField, type Raw, type Reader } from '../../../resources/reader.ts'
 import type { WriterCheck } from '../../resource/resource.ts'
-import { forbidden } from '../../status/status-errors.ts'
+import { forbidden } from '../../status/status.ts'
 import { changePresent } from './edit.ts'
 
 const FROZEN = { forbidden: 'field is immutable when `immutable` is set' }
@@ -119,5 +118,24 @@ export function nodeRule(rule: NodeWriteRule, plural: string, group: string): Wr
     const why = rule(user, next, old)
     const name = stringAt(next, 'metadata', 'name')
     return why === undefined ? undefined : forbidden({ plural, group, name }, why)
+  }
+}
+
+/** The maximum number of ports, as in Kubernetes. */
+const MAX_PORTS = 20_000
+
+/** The rules between endpoint ports, and for each port. */
+export function checkEndpointPorts(object: Reader, { mayBeAny }: { mayBeAny: boolean }): void {
+  const ports = object.objects('ports')
+  checkItemCount(object, 'ports', MAX_PORTS)
+  const names = new Set<unknown>()
+  for (const port of ports) {
+    const name = port.value('name') ?? ''
+    if (names.has(name)) port.refuse('name', 'must differ from the names of the other ports')
+    names.add(name)
+    checkAppProtocol(port)
+    if (!mayBeAny && port.value('port') === undefined) {
+      port.refuse('port', 'must be an integer from 1 to 65535')
+    }
   }
 }

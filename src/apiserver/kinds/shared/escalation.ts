@@ -1,12 +1,11 @@
+import type { WriterAccess } from '../../../auth/rbac/authorizer.ts'
 import type { PolicyRule } from '../../../auth/rbac/policy-rule.ts'
 import { uncoveredRules } from '../../../auth/rbac/uncovered-rules.ts'
-import type { WriterAccess } from '../../../auth/rbac/writer-access.ts'
 import type { BoundKind } from '../../../auth/tokens/account-claims.ts'
 import { isDeepEqual } from '../../../lib/equal.ts'
 import { type JsonObject, without } from '../../../lib/json.ts'
 import type { StoredResource } from '../../resource/resource.ts'
-import type { StatusError } from '../../status/status.ts'
-import { forbidden, type Subject } from '../../status/status-errors.ts'
+import { forbidden, type StatusError, type Subject } from '../../status/status.ts'
 
 /** The kinds of objects that a token can be bound to, by their name in the claims. */
 export const BINDABLE: Readonly<Record<BoundKind, Bindable>> = {

@@ -4,8 +4,7 @@ import { openForReading } from '../database/database.ts'
 import { removeSeal, writeSeal } from '../database/seal.ts'
 import { storageError } from '../database/sqlite-error.ts'
 import { createPrivateFile, renameDurably, withOpenErrors } from '../store-file.ts'
-import { type Examine, inspectDatabase } from './inspect.ts'
-import { damagedError } from './inspect-file.ts'
+import { damagedError, type Examine, inspectDatabase } from './inspect.ts'
 
 /** Pages of one step of a copy: all, because a copy in several steps starts again at every commit. */
 const ALL_PAGES = 2 ** 31 - 1

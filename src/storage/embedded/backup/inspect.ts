@@ -1,10 +1,14 @@
 import type { DatabaseSync } from 'node:sqlite'
-import { messageOf } from '../../../lib/error.ts'
+import { messageOf, NodeProxyError } from '../../../lib/error.ts'
+import { quote } from '../../../lib/quote.ts'
 import type { StoredEntry } from '../../store.ts'
+import { openForReading } from '../database/database.ts'
 import { isIntact, logRow } from '../database/row-checksum.ts'
+import { structuralFaults } from '../database/schema.ts'
 import { checkSeal } from '../database/seal.ts'
-import { structuralFaults } from '../database/structure.ts'
+import { withStorageErrors } from '../database/sqlite-error.ts'
 import { LogReader } from '../log/log-reader.ts'
+import { refuseTruncatedWalAtRest } from '../truncated-wal.ts'
 
 /** Checks the value of an entry. @returns why the server cannot serve it; undefined: it can */
 export type Examine = (entry: StoredEntry) => string | undefined
@@ -18,7 +22,7 @@ export interface Finding {
 }
 
 /** The result of an inspection. */
-export interface Inspection {
+interface Inspection {
   /** Findings about the file first, then those about entries, by key. */
   readonly findings: readonly Finding[]
   /** Whether the file carries the checksum of its whole content; only backups do. */
@@ -80,4 +84,56 @@ function* presentEntries(database: DatabaseSync): Generator<StoredEntry> {
 
 function ofTheFile(cause: string): Finding {
   return { key: '', cause }
+}
+
+/** How many findings one message names. */
+const MAX_NAMED = 3
+
+/**
+ * Checks a store, which may be in use, or a backup, without changing it.
+ * @throws NP_STORAGE_SCHEMA, NP_STORAGE_OPEN, …: the file could not be checked
+ */
+export function inspectFile(file: string, examine: Examine): Inspection {
+  const lost = findingsOf(() => refuseTruncatedWalAtRest(file))
+  if (lost.length > 0) return { findings: lost, isSealed: false, keys: 0 }
+  let inspection: Inspection = { findings: [], isSealed: false, keys: 0 }
+  const damage = findingsOf(() => {
+    inspection = withStorageErrors(file, () => {
+      const database = openForReading(file)
+      try {
+        return inspectDatabase(database, examine)
+      } finally {
+        database.close()
+      }
+    })
+  })
+  return { ...inspection, findings: [...damage, ...inspection.findings] }
+}
+
+function findingsOf(work: () => void): readonly Finding[] {
+  try {
+    work()
+    return []
+  } catch (error) {
+    if (!(error instanceof NodeProxyError) || error.code !== 'NP_STORAGE_CORRUPT') throw error
+    return [{ key: '', cause: error.message }]
+  }
+}
+
+/** NP_STORAGE_CORRUPT for a file; `what` begins the message, such as `the backup`. */
+export function damagedError(
+  what: string,
+  object: string,
+  { findings, hint }: { readonly findings: readonly Finding[]; readonly hint: string },
+): NodeProxyError {
+  const named = findings.slice(0, MAX_NAMED).map(describeFinding)
+  const more = findings.length - named.length
+  const others = more > 0 ? `; and ${more} more` : ''
+  const message = `${what} ${quote(object)} is damaged: ${named.join('; ')}${others}`
+  return new NodeProxyError('NP_STORAGE_CORRUPT', message, { object, hint })
+}
+
+/** One line for operators. */
+export function describeFinding({ key, cause }: Finding): string {
+  return key === '' ? cause : `${quote(key)}: ${cause}`
 }

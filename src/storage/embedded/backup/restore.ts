@@ -5,13 +5,11 @@ import { openForReading, openForWriting } from '../database/database.ts'
 import { changeMeta } from '../database/meta.ts'
 import { storageError, withStorageErrors } from '../database/sqlite-error.ts'
 import { lockDirectory } from '../directory-lock.ts'
-import { LogReader } from '../log/log-reader.ts'
-import { revisionBeyond } from '../log/revision-line.ts'
+import { LogReader, revisionBeyond } from '../log/log-reader.ts'
 import { adoptRestored, createPrivateFile, renameDurably, storeFiles } from '../store-file.ts'
 import { LogWriter } from '../writer/log-writer.ts'
 import { ANY_VALUE, copyDatabase } from './backup.ts'
-import { type Examine, inspectDatabase } from './inspect.ts'
-import { damagedError } from './inspect-file.ts'
+import { damagedError, type Examine, inspectDatabase } from './inspect.ts'
 
 export interface RestoreOptions {
   /** Path of a backup. */

@@ -1,10 +1,16 @@
 import { DatabaseSync } from 'node:sqlite'
 import { changeMeta, metaChecksum, readMeta } from './meta.ts'
 import { rowChecksum } from './row-checksum.ts'
-import { isEmpty, refuseOther, SCHEMA, schemaVersion, TABLES } from './schema.ts'
+import {
+  isEmpty,
+  refuseDamagedStructure,
+  refuseOther,
+  SCHEMA,
+  schemaVersion,
+  TABLES,
+} from './schema.ts'
 import { removeSeal } from './seal.ts'
 import { withStorageErrors } from './sqlite-error.ts'
-import { refuseDamagedStructure } from './structure.ts'
 
 const STEPS: readonly string[] = [
   'DROP INDEX by_key',

@@ -1,5 +1,7 @@
 import type { DatabaseSync } from 'node:sqlite'
-import { NodeProxyError } from '../../../lib/error.ts'
+import { messageOf, NodeProxyError } from '../../../lib/error.ts'
+import { quote } from '../../../lib/quote.ts'
+import { isMetaIntact } from './meta.ts'
 import { SEAL_TABLE } from './seal.ts'
 
 /** Version of the tables below, kept in SQLite's `user_version`. 1 had no checksums. */
@@ -67,7 +69,7 @@ export function refuseOther(database: DatabaseSync, file: string): void {
 }
 
 /** Whether the tables are exactly those that this program creates; true for schema 1, whose definitions are not known. */
-export function hasOurTables(database: DatabaseSync): boolean {
+function hasOurTables(database: DatabaseSync): boolean {
   if (schemaVersion(database) !== SCHEMA) return true
   const found = definitions(database)
     .filter(({ name }) => name !== SEAL_TABLE)
@@ -90,5 +92,37 @@ function notAStore(file: string): NodeProxyError {
   return new NodeProxyError('NP_STORAGE_SCHEMA', 'the database is not a store of this program', {
     object: file,
     hint: 'name a data directory or a backup that this program has written',
+  })
+}
+
+/** How many problems SQLite reports for one database. */
+const MAX_PROBLEMS = 100
+
+/**
+ * What is damaged in the structure of a database: pages, indexes, tables
+ * and the row of revision counters. Does not check the rows of the log.
+ */
+export function structuralFaults(database: DatabaseSync): readonly string[] {
+  try {
+    const verdicts = database.prepare(`PRAGMA integrity_check(${MAX_PROBLEMS})`).all()
+    const problems = verdicts
+      .map((row) => String(row['integrity_check']))
+      .filter((one) => one !== 'ok')
+    if (problems.length > 0) return problems.flatMap((one) => one.split('\n'))
+    if (!hasOurTables(database)) return ['its tables are not those that this program makes']
+    return isMetaIntact(database) ? [] : ['the row of revision counters (meta) is damaged']
+  } catch (error) {
+    return [messageOf(error)]
+  }
+}
+
+/** @throws NP_STORAGE_CORRUPT when the structure is damaged */
+export function refuseDamagedStructure(database: DatabaseSync, file: string): void {
+  const [first, ...more] = structuralFaults(database)
+  if (first === undefined) return
+  const others = more.length === 0 ? '' : ` (and ${more.length} more)`
+  throw new NodeProxyError('NP_STORAGE_CORRUPT', `${quote(file)} is damaged: ${first}${others}`, {
+    object: file,
+    hint: 'keep the file, restore the latest backup; orch-server check names everything that is damaged',
   })
 }

@@ -1,0 +1,84 @@
+import { Policy } from '../../auth/rbac/policy.ts'
+import { isJsonObject, type JsonObject } from '../../lib/json.ts'
+import type { StoredEntry } from '../../storage/store.ts'
+import type { Follower } from '../cache/feed.ts'
+
+/** Sets one object in a policy, and removes the one with a key. */
+interface PolicyPart {
+  readonly set: (object: JsonObject) => void
+  readonly remove: (namespace: string, name: string) => void
+}
+
+/**
+ * Keeps a policy up to date with the roles and bindings in the store: a write on any replica takes effect here
+ * as soon as the feed shows it. An unreadable object grants nothing.
+ */
+export class PolicyFollower {
+  readonly policy = new Policy()
+  /** By the first part of the keys in the store. */
+  readonly followers: Readonly<Record<string, Follower>>
+
+  constructor() {
+    const { policy } = this
+    const role = (kind: string): PolicyPart => ({
+      set: (object) => policy.setRole(object),
+      remove: (namespace, name) => policy.deleteRole({ kind, namespace, name }),
+    })
+    const binding: PolicyPart = {
+      set: (object) => policy.setBinding(object),
+      remove: (namespace, name) => policy.deleteBinding({ namespace, name }),
+    }
+    this.followers = {
+      roles: new ObjectFollower(role('Role')),
+      clusterroles: new ObjectFollower(role('ClusterRole')),
+      rolebindings: new ObjectFollower(binding),
+      clusterrolebindings: new ObjectFollower(binding),
+    }
+  }
+}
+
+class ObjectFollower implements Follower {
+  readonly #part: PolicyPart
+  readonly #keys = new Set<string>()
+
+  constructor(part: PolicyPart) {
+    this.#part = part
+  }
+
+  load(entries: readonly StoredEntry[]): void {
+    const loaded = new Map(entries.map((entry) => [entry.key, entry]))
+    for (const key of this.#keys) if (!loaded.has(key)) this.#remove(key)
+    for (const entry of entries) this.#set(entry)
+  }
+
+  apply({ key, entry }: { readonly key: string; readonly entry: StoredEntry | undefined }): void {
+    if (entry === undefined) this.#remove(key)
+    else this.#set(entry)
+  }
+
+  #set(entry: StoredEntry): void {
+    const object = objectOf(entry)
+    this.#remove(entry.key)
+    if (object === undefined) return
+    this.#keys.add(entry.key)
+    this.#part.set(object)
+  }
+
+  /** A key is `/<plural>/<namespace>/<name>`, or `/<plural>/<name>` of a cluster-scoped object. */
+  #remove(key: string): void {
+    const [, , ...path] = key.split('/')
+    const [namespace = '', name = ''] = path.length === 1 ? ['', ...path] : path
+    this.#keys.delete(key)
+    this.#part.remove(namespace, name)
+  }
+}
+
+function objectOf({ value, damaged }: StoredEntry): JsonObject | undefined {
+  if (damaged === true) return undefined
+  try {
+    const object: unknown = JSON.parse(value.toString())
+    return isJsonObject(object) ? object : undefined
+  } catch {
+    return undefined
+  }
+}

@@ -1,0 +1,55 @@
+import { expect, test } from 'vitest'
+import { startApi } from '../testing/test-api.ts'
+
+const V1 = '/apis/events.k8s.io/v1/namespaces/default/events'
+const CORE = '/api/v1/namespaces/default/events'
+const ABOUT = { kind: 'Node', name: 'n', apiVersion: 'v1' }
+const EVENT = {
+  metadata: { name: 'e.1' },
+  regarding: ABOUT,
+  note: 'the proxy has started',
+  reason: 'Starting',
+  action: 'StartKubeProxy',
+  type: 'Normal',
+  reportingController: 'kube-proxy',
+  reportingInstance: 'kube-proxy-n',
+  eventTime: '2030-01-02T03:04:05.000006Z',
+  series: { count: 2, lastObservedTime: '2030-01-02T03:04:06.000000Z' },
+  deprecatedCount: 3,
+  deprecatedFirstTimestamp: '2030-01-02T03:04:05Z',
+}
+
+test('an Event of events.k8s.io is the same in the core group, and back', async () => {
+  const api = await startApi()
+  const made = await api.make(V1, EVENT)
+  expect(made).toMatchObject({ ...EVENT, apiVersion: 'events.k8s.io/v1', kind: 'Event' })
+  const core = await api.call('GET', `${CORE}/e.1`)
+  expect(core.body).toMatchObject({
+    apiVersion: 'v1',
+    involvedObject: ABOUT,
+    message: EVENT.note,
+    reportingComponent: 'kube-proxy',
+    count: 3,
+    firstTimestamp: EVENT.deprecatedFirstTimestamp,
+    series: EVENT.series,
+  })
+  expect(core.body).not.toHaveProperty('note')
+  const moved = { ...core.body, message: 'it has started again', count: 4 }
+  await api.call('PUT', `${CORE}/e.1`, { body: moved })
+  const { body } = await api.call('GET', `${V1}/e.1`)
+  expect(body).toMatchObject({ note: 'it has started again', deprecatedCount: 4, regarding: ABOUT })
+})
+
+test('a patch of one group is in its own names', async () => {
+  const api = await startApi()
+  await api.make(V1, EVENT)
+  const patched = await api.call('PATCH', `${V1}/e.1`, {
+    body: { note: 'newer', series: { count: 9 } },
+    headers: { 'content-type': 'application/strategic-merge-patch+json' },
+  })
+  expect(patched.body).toMatchObject({ note: 'newer', series: { count: 9 } })
+  const table = await api.call('GET', V1, {
+    headers: { accept: 'application/json;as=Table;v=v1;g=meta.k8s.io' },
+  })
+  expect(table.text).toContain('newer')
+})

@@ -1,0 +1,61 @@
+import { badRequest, type StatusError } from '../status/status.ts'
+
+export type Fields = Readonly<Record<string, string>>
+
+export type FieldSelector = (fields: Fields) => boolean
+
+interface Requirement {
+  readonly field: string
+  readonly equal: boolean
+  readonly value: string
+}
+
+const MAX_LENGTH = 16 * 1024
+
+/**
+ * `a=b,c==d,e!=f` over the fields that `supported` names; undefined matches everything. In values, `\,`, `\=`
+ * and `\\` are escapes.
+ */
+export function parseFieldSelector(
+  text: string,
+  supported: (field: string) => boolean,
+): FieldSelector | undefined | StatusError {
+  if (text.length > MAX_LENGTH) return badRequest('fieldSelector is too long')
+  const requirements: Requirement[] = []
+  for (const part of partsOf(text)) {
+    const requirement = parseRequirement(part)
+    if (requirement === undefined) {
+      return badRequest(
+        `invalid field selector: ${JSON.stringify(part)}; expected field=value or field!=value`,
+      )
+    }
+    if (!supported(requirement.field))
+      return badRequest(`field label not supported: ${requirement.field}`)
+    requirements.push(requirement)
+  }
+  if (requirements.length === 0) return undefined
+  return (fields) =>
+    requirements.every(({ field, equal, value }) => (ownField(fields, field) === value) === equal)
+}
+
+/** The single value that the selector requires of a field; undefined: it requires none. */
+export function requiredValue(text: string, field: string): string | undefined {
+  return partsOf(text.slice(0, MAX_LENGTH))
+    .map(parseRequirement)
+    .find((one) => one?.field === field && one.equal)?.value
+}
+
+function partsOf(text: string): readonly string[] {
+  return text.split(/(?<!\\),/).filter((part) => part !== '')
+}
+
+function parseRequirement(part: string): Requirement | undefined {
+  const match = /^([^=!\\]+)(!=|==|=)(.*)$/s.exec(part)
+  if (match === null) return undefined
+  const value = match[3]!.replaceAll(/\\([,=\\])/g, '$1')
+  return { field: match[1]!, equal: match[2] !== '!=', value }
+}
+
+function ownField(fields: Fields, field: string): string {
+  return Object.hasOwn(fields, field) ? fields[field]! : ''
+}

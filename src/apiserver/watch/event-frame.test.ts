@@ -1,8 +1,0 @@
-import { expect, test } from 'vitest'
-import { eventFrame } from './event-frame.ts'
-
-test('a line of a watch holds on to nothing else while it is kept', () => {
-  const frame = eventFrame('ADDED', Buffer.from('{}'))
-  expect(frame.toString()).toBe('{"type":"ADDED","object":{}}\n')
-  expect(frame.buffer.byteLength).toBe(frame.length)
-})
