@@ -1,6 +1,8 @@
 import type { NodePods } from '../auth/node/node-permits.ts'
+import { systemClock, timestamp } from '../lib/clock.ts'
 import { parseIp } from '../lib/ip.ts'
 import type { PortRange } from '../lib/port-range.ts'
+import { systemRandom } from '../lib/random.ts'
 import { EMPTIED, NAMESPACE_NAME } from '../resources/label-names.ts'
 import { NODE_LEASES } from '../resources/names.ts'
 import type { Store } from '../storage/store.ts'

@@ -186,7 +186,8 @@ function remedy(status: number, account: string): string {
 function requestLike(token: string): TokenRequest | undefined {
   const claims = tokenClaims(token)
   const { sub, aud, iat, exp } = claims ?? {}
-  const [, namespace, name] = /^system:serviceaccount:([^:]+):([^:]+)$/.exec(String(sub)) ?? []
+  const [, namespace, name] =
+    /^system:serviceaccount:([^:]+):([^:]+)$/.exec(typeof sub === 'string' ? sub : '') ?? []
   const details = claims?.['kubernetes.io']
   const isBound = isJsonObject(details) && ['pod', 'secret', 'node'].some((kind) => kind in details)
   if (namespace === undefined || name === undefined || isBound) return undefined
