@@ -1,4 +1,4 @@
-import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http'
+import type { IncomingMessage, RequestListener } from 'node:http'
 import { isIP } from 'node:net'
 import { NodeProxyError } from '../../lib/error.ts'
 import { splitHostPort } from '../../lib/ip.ts'
@@ -59,22 +59,4 @@ function refusal(what: string): NodeProxyError {
   return new NodeProxyError('NP_INSPECTION_ORIGIN', what, {
     hint: 'open http://127.0.0.1:PORT/ itself, with the port of inspection.pageBindAddress',
   })
-}
-
-/** A listener whose module is loaded with the first request, so that it costs nothing in a daemon without readers. */
-export function lazyListener(
-  load: () => Promise<RequestListener>,
-  onError: (error: unknown) => void,
-): RequestListener {
-  const state: { loaded: Promise<RequestListener> | undefined } = { loaded: undefined }
-  return (request: IncomingMessage, response: ServerResponse) => {
-    state.loaded ??= load()
-    state.loaded.then(
-      (listener) => listener(request, response),
-      (error: unknown) => {
-        onError(error)
-        response.destroy()
-      },
-    )
-  }
 }

@@ -1,4 +1,11 @@
-import { createServer, type RequestListener, type Server, type ServerOptions } from 'node:http'
+import {
+  createServer,
+  type IncomingMessage,
+  type RequestListener,
+  type Server,
+  type ServerOptions,
+  type ServerResponse,
+} from 'node:http'
 import type { Server as TlsServer } from 'node:https'
 import type { Clock } from '../../lib/clock.ts'
 import { NodeProxyError } from '../../lib/error.ts'
@@ -169,4 +176,22 @@ function hintFor(code: string | undefined, address: SocketAddress): string {
   if (code === 'EADDRNOTAVAIL') return 'this node does not have that address: ip addr'
   if (code === 'EACCES') return 'ports below 1024 need CAP_NET_BIND_SERVICE'
   return familyOf(address.ip) === 6 ? 'is IPv6 enabled on this node?' : 'see the cause'
+}
+
+/** A listener whose module is loaded with the first request, so that it costs nothing in a daemon without readers. */
+export function lazyListener(
+  load: () => Promise<RequestListener>,
+  onError: (error: unknown) => void,
+): RequestListener {
+  const state: { loaded: Promise<RequestListener> | undefined } = { loaded: undefined }
+  return (request: IncomingMessage, response: ServerResponse) => {
+    state.loaded ??= load()
+    state.loaded.then(
+      (listener) => listener(request, response),
+      (error: unknown) => {
+        onError(error)
+        response.destroy()
+      },
+    )
+  }
 }

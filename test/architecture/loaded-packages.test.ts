@@ -1,0 +1,47 @@
+import { execa } from 'execa'
+import { expect, test } from 'vitest'
+import { root } from './source-file.ts'
+
+/** Prints the packages that are loaded with a module of this checkout, as JSON. */
+const PROGRAM = `
+  import { registerHooks } from 'node:module'
+  const packages = new Set()
+  registerHooks({
+    load(url, context, next) {
+      const [, name] = /node_modules\\/((?:@[^/]+\\/)?[^/]+)\\/(?!.*node_modules)/.exec(url) ?? []
+      if (name !== undefined) packages.add(name)
+      return next(url, context)
+    },
+  })
+  await import(process.argv[1])
+  console.log(JSON.stringify([...packages].toSorted()))
+`
+
+async function packagesOf(module: string): Promise<readonly string[]> {
+  const args = ['--input-type=module', '--eval', PROGRAM, `${root}/${module}`]
+  const { stdout } = await execa(process.execPath, args, { cwd: root })
+  return JSON.parse(stdout)
+}
+
+/** Each costs every node memory and time at the start; what only a request or a command needs is imported there. */
+test('the daemon starts with these packages alone', async () => {
+  expect(await packagesOf('src/nodeproxy/daemon.ts')).toEqual([
+    '@opentelemetry/api',
+    '@pinojs/redact',
+    'atomic-sleep',
+    'bintrees',
+    'netlink',
+    'node-gyp-build',
+    'on-exit-leak-free',
+    'pino',
+    'pino-std-serializers',
+    'prom-client',
+    'quick-format-unescaped',
+    'safe-stable-stringify',
+    'sonic-boom',
+    'tdigest',
+    'thread-stream',
+    'undici',
+    'yaml',
+  ])
+})
