@@ -1,5 +1,6 @@
 import type { NodePods } from '../auth/node/node-permits.ts'
-import { systemClock, timestamp } from '../lib/clock.ts'
+import { systemClock } from '../lib/clock.ts'
+import { timestamp } from '../lib/duration.ts'
 import { parseIp } from '../lib/ip.ts'
 import type { PortRange } from '../lib/port-range.ts'
 import { systemRandom } from '../lib/random.ts'

@@ -1,4 +1,4 @@
-import { timestamp } from '../lib/clock.ts'
+import { timestamp } from '../lib/duration.ts'
 import { type Json, type JsonObject, scalarText, stringAt, valueAt } from '../lib/json.ts'
 import { quote } from '../lib/quote.ts'
 import type { ClusterEvidence } from './evidence/cluster-evidence.ts'

@@ -1,5 +1,6 @@
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
-import { systemClock, timestamp } from './clock.ts'
+import { systemClock } from './clock.ts'
+import { timestamp } from './duration.ts'
 
 const DAY_MS = 86_400_000
 

@@ -28,11 +28,6 @@ export const systemClock: Clock = {
   },
 }
 
-/** A time in milliseconds since the epoch as the API writes it: RFC 3339 in UTC, to the second. */
-export function timestamp(now: number): string {
-  return `${new Date(now).toISOString().slice(0, 19)}Z`
-}
-
 /** Resolves after `ms` of `clock`, or at once when `signal` is aborted. */
 export function sleep(
   clock: Pick<Clock, 'after'>,

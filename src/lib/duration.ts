@@ -67,3 +67,8 @@ function pair(whole: number, large: Unit, small: Unit): string {
   const head = `${Math.floor(whole / large[0])}${large[1]}`
   return rest === 0 ? head : `${head}${rest}${small[1]}`
 }
+
+/** A time in milliseconds since the epoch as the API writes it: RFC 3339 in UTC, to the second. */
+export function timestamp(now: number): string {
+  return `${new Date(now).toISOString().slice(0, 19)}Z`
+}

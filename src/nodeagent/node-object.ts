@@ -1,5 +1,5 @@
 import { arch, availableParallelism, release, totalmem } from 'node:os'
-import { timestamp } from '../lib/clock.ts'
+import { timestamp } from '../lib/duration.ts'
 import type { Cidr, IpAddress } from '../lib/ip.ts'
 import type { JsonObject } from '../lib/json.ts'
 import { packageVersion } from '../lib/process.ts'

@@ -64,6 +64,10 @@ beforeEach(async () => {
   home = mkdtempSync(join(tmpdir(), 'np-orchctl-unit-'))
   const server = createServer((request, response) => {
     seen.push(request)
+    if (request.url?.startsWith('/api/v1/namespaces/team/pods/lost')) {
+      request.socket.destroy()
+      return
+    }
     const body = ANSWERS[(request.url ?? '').split('?')[0] ?? '']
     response.writeHead(body === undefined ? 404 : 200, {
       'content-type': 'application/json',
@@ -161,6 +165,15 @@ test('without a kubeconfig it says what to set, and ends with 2', async () => {
   expect(ran).toMatchObject({ code: 2, out: '' })
   expect(ran.err).toMatch(/set KUBECONFIG or --kubeconfig.*\(NP_ORCHCTL_NO_SERVER\)\n$/)
 })
+
+test.each(['-oyaml', '-owide'])(
+  'a server that is lost at one of several objects ends the command with 3, not with 1: %s',
+  async (output) => {
+    const ran = await run(['get', 'po', 'lost', 'none', output, '-n=team', '--server', url])
+    expect(ran.err).toContain('NotFound')
+    expect(ran.code).toBe(3)
+  },
+)
 
 test.each([
   [['get', 'po', '-o=name'], 'pod/p\\u001b[2J\n'],

@@ -101,10 +101,10 @@ function contextOf(program: Command, host: Host, state: State): CommandContext {
     print: (text) => void host.stdout.write(text),
     report: (error) => {
       reportError(error, host)
-      if (error instanceof NodeProxyError) state.code = exitCodeOf(error)
+      if (error instanceof NodeProxyError) state.code = Math.max(state.code, exitCodeOf(error))
     },
     finish: (code) => {
-      if (code !== 0) state.code = code
+      state.code = Math.max(state.code, code)
     },
   }
   return context

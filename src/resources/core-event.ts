@@ -1,4 +1,4 @@
-import { timestamp } from '../lib/clock.ts'
+import { timestamp } from '../lib/duration.ts'
 import type { JsonObject } from '../lib/json.ts'
 
 /** The object that an Event is about. */

@@ -1,4 +1,4 @@
-import { timestamp } from '../lib/clock.ts'
+import { timestamp } from '../lib/duration.ts'
 import { arrayAt, type Json, type JsonObject, stringAt } from '../lib/json.ts'
 
 /** One of `status.conditions`; a text that is absent in the object is empty here. */

@@ -1,4 +1,5 @@
-import { type Clock, timestamp } from '../../lib/clock.ts'
+import type { Clock } from '../../lib/clock.ts'
+import { timestamp } from '../../lib/duration.ts'
 import { type JsonObject, objectAt, without } from '../../lib/json.ts'
 import type { ApiRequest } from '../request/api-request.ts'
 import { apiVersionOf } from '../resource/resource.ts'

@@ -1,4 +1,4 @@
-import { timestamp } from '../../lib/clock.ts'
+import { timestamp } from '../../lib/duration.ts'
 import { isDeepEqual } from '../../lib/equal.ts'
 import { type Json, objectAt, valueAt } from '../../lib/json.ts'
 import { serviceCidrs } from '../kinds/service-cidr.ts'

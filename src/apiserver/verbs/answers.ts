@@ -1,4 +1,4 @@
-import { timestamp } from '../../lib/clock.ts'
+import { timestamp } from '../../lib/duration.ts'
 import { type JsonObject, objectAt, stringAt, without } from '../../lib/json.ts'
 import { validate } from '../../resources/decode.ts'
 import { readObject } from '../admission/admit.ts'

@@ -1,4 +1,4 @@
-import { timestamp } from '../../lib/clock.ts'
+import { timestamp } from '../../lib/duration.ts'
 import { type JsonObject, objectAt, stringAt, without } from '../../lib/json.ts'
 import type { Random } from '../../lib/random.ts'
 import type { Compare } from '../../storage/store.ts'

@@ -1,4 +1,4 @@
-import { timestamp } from '../../lib/clock.ts'
+import { timestamp } from '../../lib/duration.ts'
 import {
   arrayAt,
   type JsonObject,

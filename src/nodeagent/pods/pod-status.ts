@@ -1,4 +1,4 @@
-import { timestamp } from '../../lib/clock.ts'
+import { timestamp } from '../../lib/duration.ts'
 import type { IpAddress } from '../../lib/ip.ts'
 import type { JsonObject } from '../../lib/json.ts'
 import { NODE_SILENT, READY } from '../../resources/label-names.ts'

@@ -18,7 +18,7 @@ export interface CommandContext {
   notice(line: string): void
   /** Reports an error on standard error, for commands that continue after it. */
   report(error: unknown): void
-  /** Sets the exit code of the program. */
+  /** Sets the exit code of the program, unless a reported error has set a higher one. */
   finish(code: ExitCode): void
 }
 

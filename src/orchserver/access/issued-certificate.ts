@@ -1,5 +1,4 @@
-import { timestamp } from '../../lib/clock.ts'
-import { formatDuration } from '../../lib/duration.ts'
+import { formatDuration, timestamp } from '../../lib/duration.ts'
 import { NodeProxyError } from '../../lib/error.ts'
 import type { IpAddress } from '../../lib/ip.ts'
 import { quote } from '../../lib/quote.ts'

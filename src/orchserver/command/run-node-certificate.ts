@@ -1,6 +1,6 @@
 import { join } from 'node:path'
-import { systemClock, timestamp } from '../../lib/clock.ts'
-import { parseDuration } from '../../lib/duration.ts'
+import { systemClock } from '../../lib/clock.ts'
+import { parseDuration, timestamp } from '../../lib/duration.ts'
 import { type IpAddress, parseIp } from '../../lib/ip.ts'
 import { quote } from '../../lib/quote.ts'
 import { isSubdomain } from '../../resources/names.ts'

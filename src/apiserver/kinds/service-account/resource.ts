@@ -1,7 +1,7 @@
 import { tokenRefusal } from '../../../auth/node/node-writes.ts'
 import { BOUND_KINDS, type BoundObject } from '../../../auth/tokens/account-claims.ts'
 import { TOKEN_LIFETIMES } from '../../../auth/tokens/token-issuer.ts'
-import { timestamp } from '../../../lib/clock.ts'
+import { timestamp } from '../../../lib/duration.ts'
 import { arrayAt, type JsonObject, objectAt, stringAt, valueAt } from '../../../lib/json.ts'
 import { readMetadata } from '../../../resources/metadata.ts'
 import { isIntegerIn } from '../../../resources/port.ts'
