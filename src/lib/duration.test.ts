@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { formatDuration, parseDuration } from './duration.ts'
+import { formatDuration, parseDuration, timestamp } from './duration.ts'
 
 describe('parseDuration', () => {
   it.each([
@@ -56,4 +56,8 @@ describe('formatDuration', () => {
       }),
     )
   })
+})
+
+it('writes times in whole seconds, in UTC', () => {
+  expect(timestamp(Date.UTC(2026, 1, 3, 4, 5, 6, 999))).toBe('2026-02-03T04:05:06Z')
 })
