@@ -1,4 +1,4 @@
-import { AF_NETLINK, SOCK_CLOEXEC, SOCK_RAW, checked, libc } from './libc.ts'
+import { AF_NETLINK, checked, libc, SOCK_CLOEXEC, SOCK_RAW } from './libc.ts'
 import { inside } from './namespace.ts'
 
 const SOL_SOCKET = 1

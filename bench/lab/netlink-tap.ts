@@ -1,6 +1,6 @@
-import { SOCK_CLOEXEC, SOCK_NONBLOCK, SOCK_RAW, checked, libc, timespecMs } from './libc.ts'
+import { decodeMessages, type NetlinkMessage } from '../../src/kernel/netlink/message.ts'
+import { checked, libc, SOCK_CLOEXEC, SOCK_NONBLOCK, SOCK_RAW, timespecMs } from './libc.ts'
 import { inside, ipBatch } from './namespace.ts'
-import { type NetlinkMessage, decodeMessages } from '../../src/kernel/netlink/message.ts'
 
 const AF_PACKET = 17
 /** ETH_P_ALL in network byte order. */

@@ -1,4 +1,4 @@
-import { AF_INET, SOCK_CLOEXEC, SOCK_STREAM, checked, libc, socketAddress } from '../lab/libc.ts'
+import { AF_INET, checked, libc, SOCK_CLOEXEC, SOCK_STREAM, socketAddress } from '../lab/libc.ts'
 import { TARGET_PORT } from '../lab/plan.ts'
 
 const BACKLOG = 4_096

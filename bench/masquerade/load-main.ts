@@ -1,8 +1,16 @@
 import { setTimeout as delay } from 'node:timers/promises'
-import { AF_INET, SOCK_CLOEXEC, SOCK_NONBLOCK, SOCK_STREAM, checked, libc, socketAddress } from '../lab/libc.ts'
+import {
+  AF_INET,
+  checked,
+  libc,
+  SOCK_CLOEXEC,
+  SOCK_NONBLOCK,
+  SOCK_STREAM,
+  socketAddress,
+} from '../lab/libc.ts'
 import { toNumber } from '../lab/plan.ts'
-import type { Client } from './addresses.ts'
 import type { Load } from '../report/masquerade/results.ts'
+import type { Client } from './addresses.ts'
 
 /** The order for the process of the clients, which take turns. */
 export interface LoadOrder extends Omit<Load, 'clients'> {

@@ -1,7 +1,7 @@
-import { SOCK_CLOEXEC, SOCK_DGRAM, SOCK_NONBLOCK, checked, libc } from '../lab/libc.ts'
+import { checked, libc, SOCK_CLOEXEC, SOCK_DGRAM, SOCK_NONBLOCK } from '../lab/libc.ts'
 import { inside } from '../lab/namespace.ts'
 import { SynRecord } from './causes.ts'
-import { FILTERS, attachFilter } from './packet-filter.ts'
+import { attachFilter, FILTERS } from './packet-filter.ts'
 import { type Segment, segmentOf } from './segment.ts'
 
 const AF_PACKET = 17

@@ -1,5 +1,13 @@
 import { setTimeout as delay, setImmediate as turn } from 'node:timers/promises'
-import { AF_INET, SOCK_CLOEXEC, SOCK_NONBLOCK, SOCK_RAW, checked, libc, socketAddress } from '../lab/libc.ts'
+import {
+  AF_INET,
+  checked,
+  libc,
+  SOCK_CLOEXEC,
+  SOCK_NONBLOCK,
+  SOCK_RAW,
+  socketAddress,
+} from '../lab/libc.ts'
 import { inside } from '../lab/namespace.ts'
 import { serviceAddress } from '../lab/plan.ts'
 import type { Topology } from '../lab/topology.ts'

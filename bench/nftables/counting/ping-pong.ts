@@ -1,5 +1,5 @@
 import { timeval } from '../../lab/blocking-socket.ts'
-import { AF_INET, SOCK_CLOEXEC, SOCK_STREAM, checked, libc, socketAddress } from '../../lab/libc.ts'
+import { AF_INET, checked, libc, SOCK_CLOEXEC, SOCK_STREAM, socketAddress } from '../../lab/libc.ts'
 import { inside } from '../../lab/namespace.ts'
 import { TARGET_PORT } from '../../lab/plan.ts'
 import type { Topology } from '../../lab/topology.ts'

@@ -1,5 +1,5 @@
 import { timeval } from '../../lab/blocking-socket.ts'
-import { AF_INET, SOCK_CLOEXEC, SOCK_DGRAM, checked, libc, socketAddress } from '../../lab/libc.ts'
+import { AF_INET, checked, libc, SOCK_CLOEXEC, SOCK_DGRAM, socketAddress } from '../../lab/libc.ts'
 import { inside } from '../../lab/namespace.ts'
 import { BACKENDS, CLIENT, toNumber } from '../../lab/plan.ts'
 
