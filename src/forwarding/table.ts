@@ -16,21 +16,20 @@ import { areSame, isSameEntry, isSameForwarding } from './equality.ts'
 import type { NodeContext } from './node-context.ts'
 import { type FrontendProblem, problemsOf } from './problems.ts'
 
-const NONE: readonly DrainingBackend[] = Object.freeze([])
-
 const NO_CLAIMS: ServiceClaims = Object.freeze({ entries: [], clusterIPs: [] })
 const UNCHANGED: TableDelta = Object.freeze({ upserts: [], removals: [], staleFlows: [] })
 
 /**
- * `Granted`: the entry got every frontend that it requested. `Conflict`: another entry holds one of them.
- * `Refused`: a rule forbids one of them.
+ * `Granted`: the entry got every frontend that it requested. `Conflict`: another entry holds at least one of them.
+ * `Refused`: none is held by another entry, but a rule forbids at least one of them.
  */
 export type EntryStatus = 'Granted' | 'Conflict' | 'Refused'
 
 /**
  * Everything that this node forwards: the compiled entries of all Services with the frontends that they were
- * granted, and the backends that are draining. Apart from draining, its state depends on the last `replace` of
- * each Service alone. A call costs the size of its Service and of the entries that claim the same addresses.
+ * granted, and the backends that are draining. Apart from draining, its state depends only on the last `replace` of
+ * each Service. The time that `replace` takes grows with the size of the Service and of the entries that claim the same
+ * addresses, not with the size of the table.
  */
 export class ForwardingTable {
   #drainSeconds: Readonly<Record<Protocol, number>>
@@ -41,22 +40,26 @@ export class ForwardingTable {
   /** Entries with granted frontends; the same object as in `#wanted` when that entry got them all. */
   readonly #published = new Map<EntryId, ForwardingEntry>()
   readonly #problems = new Map<EntryId, readonly FrontendProblem[]>()
-  /** The earliest deadline of each entry that is draining. */
+  /** For each entry with draining backends, the earliest deadline of them, in milliseconds since the epoch. */
   readonly #deadlines = new Map<EntryId, number>()
 
   constructor({ drainSeconds }: Pick<NodeContext, 'drainSeconds'>) {
     this.#drainSeconds = drainSeconds
   }
 
-  /** Sets how long backends drain that are removed from now on; existing deadlines stay. */
+  /**
+   * Sets how long a backend drains that is removed from now on. Existing deadlines stay; but if the new time is 0, an
+   * entry loses its draining backends when it is next changed.
+   */
   setDrainSeconds(drainSeconds: NodeContext['drainSeconds']): void {
     this.#drainSeconds = drainSeconds
   }
 
   /**
-   * Replaces all entries of one Service; an empty list removes it. `now` is in milliseconds
-   * since the epoch. `clusterIPs` (see `clusterIPsOf`) protects the addresses
-   * of a Service without entries; those of its entries are always protected.
+   * Replaces all entries of one Service; an empty list removes them. `now`: milliseconds since the epoch.
+   * `clusterIPs`: the ClusterIPs of the Service (see `clusterIPsOf`), which are needed if it has no entries. No other
+   * Service can get these addresses as external addresses. The ClusterIPs in `entries` are always protected like this.
+   * @returns the difference that this makes, also in entries of other Services
    */
   replace(
     key: ServiceKey,
@@ -74,13 +77,13 @@ export class ForwardingTable {
     return this.#update(this.#claims.replace(key, before, after), now)
   }
 
-  /** Removes the draining backends whose deadline is over. `now`: milliseconds since the epoch. */
+  /** Removes the draining backends whose deadline is at or before `now` (milliseconds since the epoch). */
   expire(now: number): TableDelta {
     const due = [...this.#deadlines].filter(([, until]) => until <= now).map(([id]) => id)
     return due.length === 0 ? UNCHANGED : this.#update(due, now)
   }
 
-  /** The next deadline of a draining backend, in milliseconds since the epoch; undefined if none drains. */
+  /** The earliest deadline of all draining backends, in milliseconds since the epoch; undefined if none drains. */
   nextDeadline(): number | undefined {
     let next: number | undefined
     for (const until of this.#deadlines.values()) {
@@ -94,7 +97,7 @@ export class ForwardingTable {
     return this.#published.size
   }
 
-  /** The entry with the frontends that it was granted. */
+  /** The entry with the frontends that it was granted; undefined if it was granted none or does not exist. */
   get(id: EntryId): ForwardingEntry | undefined {
     return this.#published.get(id)
   }
@@ -104,7 +107,7 @@ export class ForwardingTable {
     return this.#published.values()
   }
 
-  /** The entry that was granted this ip:port:protocol. */
+  /** The entry that was granted this ip:port:protocol; undefined if none was. */
   holder(key: ClaimKey): ForwardingEntry | undefined {
     const id = this.#claims.holder(key)
     return id === undefined ? undefined : this.#published.get(id)
@@ -115,7 +118,7 @@ export class ForwardingTable {
     return this.#claims.ownersOf(ip)
   }
 
-  /** Whether an entry got its frontends; undefined if the entry does not exist. */
+  /** Whether an entry got the frontends that it requested; undefined if the entry does not exist. */
   statusOf(id: EntryId): EntryStatus | undefined {
     if (!this.#wanted.has(id)) return undefined
     const problems = this.#problems.get(id)
@@ -129,7 +132,7 @@ export class ForwardingTable {
     return ids.flatMap((id) => this.#problems.get(id) ?? [])
   }
 
-  /** Replaces new entries by equal ones of the table. */
+  /** The entries, each replaced by the equal one of the table if there is one; so identity shows which ones changed. */
   #reuse(entries: readonly ForwardingEntry[]): readonly ForwardingEntry[] {
     return entries.map((entry) => {
       const known = this.#wanted.get(entry.id)
@@ -137,6 +140,7 @@ export class ForwardingTable {
     })
   }
 
+  /** Publishes these entries as they are granted now, and returns what changed. */
   #update(ids: Iterable<EntryId>, now: number): TableDelta {
     const upserts: ForwardingEntry[] = []
     const removals: EntryId[] = []
@@ -153,7 +157,10 @@ export class ForwardingTable {
     return { upserts, removals, staleFlows: staleFlowsOf(transitions) }
   }
 
-  /** The entry with the frontends granted to it now; `before` itself if equal; undefined if it has no frontend. */
+  /**
+   * The entry with the frontends that are granted to it now, and its draining backends. `before` itself is returned if
+   * it is equal; undefined if the entry has no frontend. Also sets the problems and the deadline of the entry.
+   */
   #grant(
     id: EntryId,
     before: ForwardingEntry | undefined,
@@ -206,26 +213,29 @@ function isEmpty({ entries, clusterIPs }: ServiceClaims): boolean {
   return entries.length === 0 && clusterIPs.length === 0
 }
 
+/** No backend drains; one frozen list that all entries share. */
+const NO_DRAINING: readonly DrainingBackend[] = Object.freeze([])
+
 /** The present time, and the time for which a backend drains. */
 interface DrainTimes {
   /** Milliseconds since the epoch. */
   readonly now: number
-  /** How long a backend that is removed now keeps its connections; 0 means that it does not drain. */
+  /** How long a backend that is removed now keeps its connections; 0: none drains, not even one that already did. */
   readonly seconds: number
 }
 
 /**
- * The draining backends of an entry that changes from `before` to `wanted`, sorted: those that are no longer in
- * `wanted`, with a deadline from now, and those that were already draining and whose deadline is not over. A backend
- * that is in `wanted` again is no longer draining.
+ * The draining backends of an entry that changes from `before` to `wanted`, sorted. A backend that is no longer in
+ * `wanted` drains for `seconds` from now. A backend that was already draining continues until its deadline, unless it
+ * is in `wanted` again. If `seconds` is 0, none drains.
  */
 function drainingAfter(
   before: ForwardingEntry | undefined,
   wanted: ForwardingEntry,
   { now, seconds }: DrainTimes,
 ): readonly DrainingBackend[] {
-  if (before === undefined || seconds === 0) return NONE
-  if (before.pools === wanted.pools && before.draining.length === 0) return NONE
+  if (before === undefined || seconds === 0) return NO_DRAINING
+  if (before.pools === wanted.pools && before.draining.length === 0) return NO_DRAINING
   const active = activeBackends(wanted)
   const draining = before.draining.filter(
     ({ ip, port, until }) => until > now && !active.has(hostPort(ip, port)),
@@ -235,7 +245,7 @@ function drainingAfter(
       if (!active.has(key)) draining.push({ ...backend, until: now + seconds * 1000 })
     }
   }
-  return draining.length === 0 ? NONE : draining.sort(compareBackends)
+  return draining.length === 0 ? NO_DRAINING : draining.sort(compareBackends)
 }
 
 /** One entry of the table before and after a change. */
@@ -252,10 +262,11 @@ interface Holders {
 }
 
 /**
- * The UDP and SCTP flows that a change makes stale. While packets of such a flow arrive, the kernel keeps its
- * conntrack entry, which translates to the old backend, or not at all if the flow began before a backend existed. TCP
- * connections end or are reset by themselves, and are not touched. The caller passes all transitions of one change
- * together, so that a frontend that moved between two entries keeps the flows to the backends of its new holder.
+ * The UDP and SCTP flows that a change makes stale. The kernel keeps the conntrack entry of a flow as long as packets
+ * of the flow arrive. That entry translates to the old backend; or to none, if the flow began before there was a
+ * backend. TCP connections are not touched, because they end or are reset by themselves. The caller passes all
+ * transitions of one change together. So if a frontend moves from one entry to another, its flows to backends of the
+ * new holder are kept.
  */
 function staleFlowsOf(transitions: readonly Transition[]): readonly StaleFlows[] {
   const changed = transitions.filter(({ before, after }) => {
@@ -273,6 +284,7 @@ function staleFlowsOf(transitions: readonly Transition[]): readonly StaleFlows[]
   return stale
 }
 
+/** The holders of each frontend of the transitions. */
 function holdersOf(transitions: readonly Transition[]): ReadonlyMap<ClaimKey, Holders> {
   const holders = new Map<ClaimKey, Holders>()
   const at = (entry: ForwardingEntry, frontend: Frontend): Holders => {
@@ -288,6 +300,9 @@ function holdersOf(transitions: readonly Transition[]): ReadonlyMap<ClaimKey, Ho
   return holders
 }
 
+/**
+ * Whether flows of a frontend are stale: it has no holder any more, has lost a backend, or has got its first backends.
+ */
 function isStale(before: ForwardingEntry | undefined, after: ForwardingEntry | undefined): boolean {
   if (after === undefined) return true
   const old = activeBackends(before)
@@ -296,7 +311,7 @@ function isStale(before: ForwardingEntry | undefined, after: ForwardingEntry | u
   return old.keys().some((key) => !current.has(key))
 }
 
-/** The backends of both pools, each once, by their `ip:port`. */
+/** The backends of both pools of an entry, each once, by their `ip:port`; none for undefined. */
 export function activeBackends(entry: ForwardingEntry | undefined): ReadonlyMap<string, Backend> {
   const active = new Map<string, Backend>()
   if (entry === undefined) return active

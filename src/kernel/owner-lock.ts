@@ -9,7 +9,7 @@ export interface LockOwner {
   readonly pid: number
   /** The PID namespace, for example `pid:[4026531836]`; empty if it cannot be read. */
   readonly pidNamespace: string
-  /** When it took the lock, ISO 8601. */
+  /** When the process started, ISO 8601. */
   readonly since: string
   readonly version: string
   /** `daemon`, `--init-only` or `--cleanup`. */

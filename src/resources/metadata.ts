@@ -1,7 +1,7 @@
 import { isLabel, isPathSegment, isSubdomain } from './names.ts'
 import type { Reader } from './reader.ts'
 
-/** The fields of an object's metadata that decoders read. */
+/** Those fields of an object's `metadata` that decoders read. */
 export interface Metadata {
   readonly name: string
   /** Empty for cluster-scoped objects. */
@@ -10,13 +10,8 @@ export interface Metadata {
   readonly annotations: Reader
 }
 
-/** Name rules of a kind: the names of most kinds are subdomains, of Services labels, of roles path segments. */
-export interface NameRules {
-  readonly namespaced: boolean
-  readonly name: keyof typeof EXAMPLES
-}
-
-const EXAMPLES = {
+/** Why a name is refused, by the rule that it breaks. */
+const MESSAGES = {
   label: 'must be a DNS label (RFC 1123): at most 63 of a-z, 0-9 and -, such as my-name',
   subdomain: 'must be a DNS subdomain (RFC 1123): labels joined by dots, such as a.my-name',
   segment: 'must be a name without / and %, and neither . nor .., such as system:my-name',
@@ -24,11 +19,24 @@ const EXAMPLES = {
 
 const TESTS = { label: isLabel, subdomain: isSubdomain, segment: isPathSegment }
 
-/** Reads the identity of an object; undefined, with a finding, if the object cannot be identified. */
+/** The rules for the metadata of a kind. */
+export interface NameRules {
+  readonly namespaced: boolean
+  /**
+   * The rule for the names of the kind. Names of most kinds are DNS subdomains, those of Services are DNS labels, and
+   * those of roles are path segments.
+   */
+  readonly name: keyof typeof MESSAGES
+}
+
+/**
+ * Reads the metadata of an object. If its name or namespace is absent or breaks the rules, refuses that field and
+ * returns undefined, because the object cannot be identified.
+ */
 export function readMetadata(object: Reader, rules: NameRules): Metadata | undefined {
   const metadata = object.object('metadata')
-  const name = readName(metadata, 'name', TESTS[rules.name], EXAMPLES[rules.name])
-  const namespace = rules.namespaced ? readName(metadata, 'namespace', isLabel, EXAMPLES.label) : ''
+  const name = readName(metadata, 'name', TESTS[rules.name], MESSAGES[rules.name])
+  const namespace = rules.namespaced ? readName(metadata, 'namespace', isLabel, MESSAGES.label) : ''
   if (name === undefined || namespace === undefined) return undefined
   return {
     name,
@@ -50,13 +58,13 @@ function readName(
   return undefined
 }
 
-/** The first of these names that a label or annotation map contains, with any value. */
+/** The first of `names` that a map of labels or annotations contains, with any value; undefined if it has none. */
 export function firstPresent(map: Reader, names: readonly string[]): string | undefined {
   for (const name of names) if (map.value(name) !== undefined) return name
   return undefined
 }
 
-/** The text under the first of these names that is present. */
+/** The value, as text, of the first of `names` that the map contains; undefined if it has none. */
 export function named(map: Reader, names: readonly string[]): string | undefined {
   const name = firstPresent(map, names)
   return name === undefined ? undefined : map.text(name)

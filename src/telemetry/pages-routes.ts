@@ -1,29 +1,33 @@
 import type { RequestListener, ServerResponse } from 'node:http'
 
-/** A response. */
+/** The response to one request. */
 export interface Page {
+  /** The HTTP status code. */
   readonly code: number
   readonly contentType: string
   readonly body: string
 }
 
-/** Renders the page for each request. */
+/** Makes the response to one request; it is called again for each. If it throws or rejects, the response is 500. */
 export type Route = () => Page | Promise<Page>
 
-/** Routes by path. */
+/** Routes by path, such as `/healthz`, without a query. */
 export type Routes = Readonly<Record<string, Route>>
 
-/** A page of JSON. */
+/** A response with `body` as JSON. */
 export function jsonPage(code: number, body: unknown): Page {
   return { code, contentType: 'application/json', body: `${JSON.stringify(body)}\n` }
 }
 
-/** A page of plain text. */
+/** A response with plain text. */
 export function textPage(code: number, body: string): Page {
   return { code, contentType: 'text/plain; charset=utf-8', body }
 }
 
-/** Handles GET and HEAD of the routes; the query is ignored. Other methods are 405, other paths 404. */
+/**
+ * Returns a handler for GET and HEAD requests of the routes; it ignores the query. The response to other methods is
+ * 405, and to other paths 404. If a route fails, the response is 500, and `onError` receives the error.
+ */
 export function serveRoutes(routes: Routes, onError: (error: unknown) => void): RequestListener {
   const known = new Map(Object.entries(routes))
   return (request, response) => {

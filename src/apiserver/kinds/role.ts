@@ -10,18 +10,23 @@ import { checkTexts } from './shared/checks.ts'
 import { escalation, grantsSame } from './shared/escalation.ts'
 import { checkLabelSelector } from './shared/label-selector.ts'
 
-/** Lists that say which resources a rule is about. */
-const ABOUT_RESOURCES = ['apiGroups', 'resources', 'resourceNames'] as const
-
-/** 403 for a user who adds rules to a Role without holding them in its namespace. */
+/**
+ * Prevents privilege escalation, as Kubernetes RBAC does. The result is 403 for a user who creates a Role, or changes
+ * more than its metadata, without holding all of its new rules in its namespace. Users with the verb `escalate` may.
+ */
 export const checkRoleWriter: WriterCheck = (writer, next, old) =>
-  old !== undefined && grantsSame(next, old) ? undefined : checkRules('roles', writer, next, old)
+  old !== undefined && grantsSame(next, old)
+    ? undefined
+    : checkEscalation('roles', writer, next, old)
 
-/** The same for a ClusterRole. Its labels count, too, because they add its rules to aggregated roles. */
+/**
+ * The same for a ClusterRole, whose rules the user must hold in the whole cluster. A change of its labels is checked
+ * like a change of its rules, because labels can add the rules to aggregated ClusterRoles.
+ */
 export const checkClusterRoleWriter: WriterCheck = (writer, next, old) =>
   old !== undefined && grantsSame(next, old) && isDeepEqual(labelsOf(next), labelsOf(old))
     ? undefined
-    : checkRules('clusterroles', writer, next, old)
+    : checkEscalation('clusterroles', writer, next, old)
 
 const createdAt = column('Created At', 'When it was created.', (object) =>
   stringAt(object, 'metadata', 'creationTimestamp'),
@@ -57,7 +62,8 @@ function labelsOf(role: JsonObject): JsonObject {
   return objectAt(role, 'metadata', 'labels')
 }
 
-function checkRules(
+/** The result is 403 if the writer neither holds all rules of `next` nor may `escalate` them. */
+function checkEscalation(
   plural: string,
   writer: Parameters<WriterCheck>[0],
   next: JsonObject,
@@ -68,7 +74,7 @@ function checkRules(
   const subject = { plural, group: RBAC_GROUP, name }
   const action = { group: RBAC_GROUP, resource: plural, subresource: '', namespace, name }
   if (writer.permits({ verb: 'escalate', ...action })) return undefined
-  // The rules of an aggregated role are not known yet, so it may contain any rule.
+  // A controller determines the rules of an aggregated role later, so the role may get any rule.
   const isAggregated = [next, old].some((role) => role?.['aggregationRule'] !== undefined)
   const rules = [...rulesOfRole(next), ...(isAggregated ? EVERYTHING : [])]
   return escalation(writer, subject, { rules, namespace })
@@ -96,7 +102,10 @@ function checkClusterRole(object: Reader): void {
   for (const selector of selectors) checkLabelSelector(selector)
 }
 
-/** A rule is about resources or about URLs, never both. */
+/** The fields of a rule about resources, which a rule about URLs must not have. */
+const ABOUT_RESOURCES = ['apiGroups', 'resources', 'resourceNames'] as const
+
+/** Checks that a rule has verbs, and is about resources or about URLs, but not both. */
 function checkRule(rule: Reader): void {
   if (!checkTexts(rule, 'verbs')) rule.refuse('verbs', 'must have at least one verb')
   const isAboutUrls = checkTexts(rule, 'nonResourceURLs')

@@ -4,21 +4,28 @@ import { type InFlightLimits, REQUEST_KINDS } from '../flow-control/in-flight-li
 import type { Reply } from '../request/api-request.ts'
 import { SERVER_METRICS, SERVER_PREFIX } from './server-metric-table.ts'
 
+/** The metrics that `SERVER_METRICS` declares, and their text for Prometheus. */
 export type ServerMetrics = MetricsOf<typeof SERVER_METRICS>
 
-/** The metrics of one API server, followed by the text of `more` about its process. */
+/**
+ * Creates the metrics of one API server. `more` provides further metrics of its process in Prometheus' text format;
+ * `text()` appends them.
+ */
 export function createServerMetrics(more?: () => Promise<string>): ServerMetrics {
   const own = createRegistry(SERVER_METRICS, SERVER_PREFIX)
   if (more === undefined) return own
   return { ...own, text: async () => (await own.text()) + (await more()) }
 }
 
-/** The state that the gauges show. */
+/** The state of the server that the gauges show. */
 export interface MeasuredState extends Pick<ServerContext, 'store' | 'feed' | 'watches'> {
   readonly inFlight: Pick<InFlightLimits, 'load'>
 }
 
-/** The answer to GET /metrics: the counters, and the current values of the gauges. */
+/**
+ * The response to GET /metrics. The gauges are set to their present values first. If the store cannot be read, the
+ * gauge for the lag of the caches keeps its last value.
+ */
 export async function metricsReply(metrics: ServerMetrics, state: MeasuredState): Promise<Reply> {
   const { store, feed, inFlight, watches } = state
   for (const kind of REQUEST_KINDS) {

@@ -1,7 +1,8 @@
 /** The path and the kind of a collection in the Kubernetes API. */
 export interface CollectionRoute {
-  /** The path before `namespaces/…` or the plural name. */
+  /** The part of the path before `/namespaces/…` or `/PLURAL`: `/api/v1`, `/apis/apps/v1`. */
   readonly root: string
+  /** As objects have it: `Service`. */
   readonly kind: string
   readonly namespaced: boolean
 }
@@ -9,7 +10,10 @@ export interface CollectionRoute {
 const CORE = '/api/v1'
 const RBAC = '/apis/rbac.authorization.k8s.io/v1'
 
-/** Every collection of the API server except Events, which no object owns and no controller reads. */
+/**
+ * The collections of the API server, by their plural names. Two are left out: Events, which no object owns and no
+ * controller reads; and ServiceCIDRs, which only the API server writes.
+ */
 export const COLLECTION_ROUTES = {
   services: inNamespace(CORE, 'Service'),
   pods: inNamespace(CORE, 'Pod'),
@@ -29,21 +33,13 @@ export const COLLECTION_ROUTES = {
   clusterrolebindings: inCluster(RBAC, 'ClusterRoleBinding'),
 } as const satisfies Readonly<Record<string, CollectionRoute>>
 
-function inNamespace(root: string, kind: string): CollectionRoute {
-  return { root, kind, namespaced: true }
-}
-
-function inCluster(root: string, kind: string): CollectionRoute {
-  return { root, kind, namespaced: false }
-}
-
-/** The plural of a kind, by which the API names its collection. */
+/** The plural name of a kind, which names its collection in paths of the API: `services`. */
 export type CollectionName = keyof typeof COLLECTION_ROUTES
 
-/** Names of all collections. */
+/** The names of all collections in `COLLECTION_ROUTES`. */
 export const COLLECTION_NAMES = Object.keys(COLLECTION_ROUTES) as readonly CollectionName[]
 
-/** One value for each collection. */
+/** Calls `make` for each collection, and returns the results by the name of the collection. */
 export function perCollection<T>(
   make: (name: CollectionName) => T,
 ): Readonly<Record<CollectionName, T>> {
@@ -51,4 +47,12 @@ export function perCollection<T>(
     CollectionName,
     T
   >
+}
+
+function inNamespace(root: string, kind: string): CollectionRoute {
+  return { root, kind, namespaced: true }
+}
+
+function inCluster(root: string, kind: string): CollectionRoute {
+  return { root, kind, namespaced: false }
 }

@@ -7,6 +7,9 @@ import {
   valueAt,
 } from '../../lib/json.ts'
 
+/** Labels, annotations or a selector. */
+export type StringMap = Readonly<Record<string, string>>
+
 /** `metadata` of an object. A text that is absent in the object is empty here. */
 export interface ObjectMeta {
   /** `namespace/name`, or `name` without a namespace. */
@@ -22,22 +25,22 @@ export interface ObjectMeta {
   readonly annotations: StringMap
   readonly owners: readonly OwnerReference[]
   readonly finalizers: readonly string[]
-  /** The object is being deleted: it has a `deletionTimestamp`. */
+  /** Whether the object is being deleted, that is, has a `deletionTimestamp`. */
   readonly terminating: boolean
 }
 
 /**
- * One of `metadata.ownerReferences`. The object is deleted when no owner is left. An owner is in the namespace of
- * the object, or cluster-scoped.
+ * One of `metadata.ownerReferences` of an object. The object is deleted when it has no owner any more. An owner is in
+ * the namespace of the object, or cluster-scoped.
  */
 export interface OwnerReference {
   readonly apiVersion: string
   readonly kind: string
   readonly name: string
   readonly uid: string
-  /** `blockOwnerDeletion`: a foreground deletion of the owner waits until the object is deleted. */
+  /** The field `blockOwnerDeletion`: whether a foreground deletion of the owner waits until the object is deleted. */
   readonly blocksOwnerDeletion: boolean
-  /** The reference as it is stored, to write it again. */
+  /** The reference as it is stored, so that it can be written again unchanged. */
   readonly reference: JsonObject
 }
 
@@ -77,19 +80,22 @@ function readOwner(reference: JsonObject): OwnerReference {
   }
 }
 
-/** What caches keep of an object whose content does not matter: its metadata without labels and annotations, enough to collect garbage. */
+/**
+ * What caches keep of an object whose content is not needed: its metadata, with empty labels and annotations. This is
+ * enough for garbage collection.
+ */
 export interface MetadataObject {
   readonly meta: ObjectMeta
 }
 
-/** Reads the metadata of any object; see `readMeta`. */
+/** Reads the metadata of any object, without labels and annotations. Never fails; see `readMeta`. */
 export function readMetadataObject(object: JsonObject): MetadataObject {
   return { meta: { ...readMeta(object), labels: {}, annotations: {} } }
 }
 
 /**
- * Compares two objects for sorting: by creation time, the oldest first; by key if the times are equal or one is
- * unknown.
+ * Compares two objects of one collection for sorting: by creation time, the oldest first; by key if the times are equal
+ * or one of them is unknown.
  */
 export function byAge(
   { meta: a }: { readonly meta: ObjectMeta },
@@ -101,13 +107,7 @@ export function byAge(
   return a.key < b.key ? -1 : 1
 }
 
-/** Labels, annotations or a selector. */
-export type StringMap = Readonly<Record<string, string>>
-
-/** The wanted values of some keys of a map; undefined for a key that the map must not have. */
-export type WantedKeys = Readonly<Record<string, string | undefined>>
-
-/** The entries whose values are strings; the API allows no others in such a map. */
+/** The entries of a map whose values are strings. The API allows no other values, so others are left out. */
 export function readStrings(map: JsonObject): StringMap {
   return Object.fromEntries(
     Object.entries(map).filter((entry): entry is [string, string] => typeof entry[1] === 'string'),
@@ -119,6 +119,9 @@ export function replacementPatch(current: StringMap, wanted: StringMap): JsonObj
   const extra = Object.keys(current).filter((key) => !Object.hasOwn(wanted, key))
   return { ...Object.fromEntries(extra.map((key) => [key, null])), ...keysPatch(current, wanted) }
 }
+
+/** The wanted values of some keys of a map; undefined for a key that the map must not have. */
+export type WantedKeys = Readonly<Record<string, string | undefined>>
 
 /** The merge patch (RFC 7396) that sets or removes the `wanted` keys and no other key; empty when nothing differs. */
 export function keysPatch(current: StringMap, wanted: WantedKeys): JsonObject {
@@ -136,6 +139,7 @@ export function isEmpty(map: object): boolean {
   return Object.keys(map).length === 0
 }
 
+/** The value of an own key, so that keys such as `constructor` are not found in the prototype. */
 function ownValue(map: StringMap, key: string): string | undefined {
   return Object.hasOwn(map, key) ? map[key] : undefined
 }

@@ -4,15 +4,17 @@ import { SOCK } from './constants.ts'
 import { ipPart, portOf, type SocketAddress, socketAddressOf } from './socket-address.ts'
 import type { NativeMemory, Syscalls } from './syscalls.ts'
 
+// Constants of linux/socket.h and linux/netlink.h.
 const AF_NETLINK = 16
 const NETLINK_NETFILTER = 12
 const NLM_F_REQUEST = 1
-const REPLY_BYTES = 4096
+/** The size of the memory for one query or one answer, in bytes. */
+const MEMORY_BYTES = 4096
 
 /**
- * The destinations that datagrams had before rules of this node translated them. Each takes one netlink query to
- * conntrack, which the kernel answers before `send` returns. For TCP, use the socket option of
- * `Sockets.originalDestination`.
+ * Finds the destinations that UDP datagrams had before rules of this node translated them. Each search sends one
+ * netlink query to conntrack. The kernel writes its answer before `send` returns, so nothing waits. For TCP
+ * connections, use `Sockets.originalDestination`, which reads a socket option.
  */
 export class OriginalDestinations {
   readonly #sys: Syscalls
@@ -22,16 +24,17 @@ export class OriginalDestinations {
 
   constructor(sys: Syscalls) {
     this.#sys = sys
-    this.#memory = sys.allocate(REPLY_BYTES)
+    this.#memory = sys.allocate(MEMORY_BYTES)
     const type = SOCK.raw | SOCK.nonBlocking | SOCK.closeOnExec
     this.#socket = sys.socket(AF_NETLINK, type, NETLINK_NETFILTER)
   }
 
   /**
    * The destination to which `client` sent the datagram that arrived at `translated`. Undefined if conntrack does not
-   * know the flow, or this process may not read it.
+   * know the flow, or this process may not read conntrack.
    */
   destinationOf(client: SocketAddress, translated: SocketAddress): SocketAddress | undefined {
+    // The query contains the addresses of replies, so the source is the address at which the datagram arrived.
     const query = encodeFlowQuery({
       protocol: 'UDP',
       source: ipPart(translated),
@@ -46,14 +49,16 @@ export class OriginalDestinations {
     return this.#answer()
   }
 
+  /** Closes the netlink socket. No other method may be called afterwards. */
   close(): void {
     this.#sys.close(this.#socket)
   }
 
+  /** Reads the answer to the last query, and skips answers to earlier ones. */
   #answer(): SocketAddress | undefined {
     const { bytes, address } = this.#memory
     for (;;) {
-      const length = this.#sys.recv(this.#socket, address, REPLY_BYTES, 0)
+      const length = this.#sys.recv(this.#socket, address, MEMORY_BYTES, 0)
       if (length < 0) return undefined
       for (const answer of decodeMessages(bytes.subarray(0, length))) {
         if (answer.seq !== this.#sequence) continue

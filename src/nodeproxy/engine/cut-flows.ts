@@ -8,24 +8,31 @@ export interface CutFlowsParts {
   readonly conntrack: Conntrack
   readonly metrics: Pick<Metrics, 'conntrackDuration' | 'conntrackDeleted'>
   readonly clock: Pick<Clock, 'now'>
-  /** Ports of this process in userspace mode: entries translated to them stay, because it moves its clients itself. */
+  /**
+   * The ports of this process in userspace mode. Conntrack entries that translate to them are kept while the frontend
+   * has backends, because this process itself moves its clients to other backends.
+   */
   readonly ownPorts?: ReadonlySet<number> | undefined
 }
 
-/** Deletes stale conntrack entries, and counts them by family. @returns their number @throws the errors of conntrack */
+/**
+ * Deletes stale conntrack entries of both families; reports the duration and the number for each family to `metrics`.
+ * @returns the number of deleted entries
+ * @throws the errors of `Conntrack.cut`
+ */
 export async function cutFlows(
   flows: readonly StaleFlows[],
   { conntrack, metrics, clock, ownPorts }: CutFlowsParts,
 ): Promise<number> {
   let total = 0
   for (const family of [4, 6] as const) {
-    const mine = flows
+    const ofFamily = flows
       .filter((flow) => flow.family === family)
       .map((flow) => (ownPorts && flow.keep.size > 0 ? { ...flow, ownPorts } : flow))
-    if (mine.length === 0) continue
+    if (ofFamily.length === 0) continue
     const ip_family = `IPv${family}`
     const startedAt = clock.now()
-    const { deleted } = await conntrack.cut(mine)
+    const { deleted } = await conntrack.cut(ofFamily)
     metrics.conntrackDuration.observe({ ip_family }, (clock.now() - startedAt) / 1_000)
     metrics.conntrackDeleted.inc({ ip_family }, deleted)
     total += deleted

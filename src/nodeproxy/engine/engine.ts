@@ -11,33 +11,37 @@ import { SyncLoop, type SyncLoopParts, type SyncObserver } from '../../sync/sync
 import type { Logger } from '../../telemetry/logger.ts'
 import type { PendingCleanups } from './pending-cleanups.ts'
 
-/** How long objects of Services that the kernel refuses delay the removal of the previous mode. */
-const REFUSED_TIMEOUT_MS = 60_000
-
 /** What the engine uses. */
 export interface EngineParts {
-  /** Only the engine writes it. */
+  /** Only the engine changes it. */
   readonly store: ClusterStore
   readonly clock: Clock
   readonly log: Logger
+  /** Creates the observer of the sync loop of a mode instance. */
   readonly observe: (mode: Mode) => SyncObserver
+  /** Deletes stale conntrack entries. */
   readonly cutFlows: SyncLoopParts['cutFlows']
   /** The mode and settings that the configuration and the cluster require at present. */
   readonly spec: () => ModeSpec
+  /** What the compilation of Services needs of this node, at present. */
   readonly nodeContext: () => NodeContext
   /** Removes the modes that are no longer active. */
   readonly pendingCleanups: Pick<PendingCleanups, 'add' | 'recall' | 'stop'>
-  /** The mode has all objects in the kernel, except those that the kernel keeps refusing: others can be removed. */
+  /**
+   * Called when `mode` has all its objects in the kernel, except those that the kernel keeps refusing. From then on
+   * the other modes can be removed.
+   */
   readonly onComplete: (mode: string) => void
 }
 
-/** The mode that compiles and writes, with its state. */
+/** The newest mode instance, with its state. While it takes over, the previous instance may still write the kernel. */
 export interface Running {
   readonly mode: Mode
   readonly table: ForwardingTable
   readonly tracker: DeltaTracker
 }
 
+/** A mode instance with its sync loop. The instances of one engine share `table` and `model`. */
 interface Assembly extends Running {
   readonly spec: ModeSpec
   readonly model: NodeModel
@@ -46,18 +50,19 @@ interface Assembly extends Running {
 }
 
 /**
- * The sync loop and its state. When the ModeSpec changes (the configuration, the Node's pod networks, Service ranges)
- * a new mode instance takes over: it gets the compiled entries, reads the kernel and writes only
- * the differences, so that no connection is dropped and every stale flow is deleted. If the mode itself changes,
- * the kernel keeps the state of the old one until the new one has all objects in it.
+ * Runs the sync loop of the active mode instance. The ModeSpec depends on the configuration, the Node's pod networks
+ * and the Service ranges. When it changes, a new mode instance takes over. The new instance gets the compiled entries,
+ * reads the kernel and writes only the differences, so that no connection is dropped and every stale flow is deleted.
+ * If the mode itself changes, the kernel keeps the objects of the old mode until it has all objects of the new mode.
  */
 export class Engine {
   readonly store: ClusterStore
   readonly #parts: EngineParts
-  /** Receives the events. */
+  /** The newest instance, which receives the events. Undefined until `start`. */
   #current: Assembly | undefined
-  /** Writes the kernel; differs from the current one during a hand-over. */
+  /** The instance that writes the kernel. It differs from `#current` during a hand-over. */
   #active: Assembly | undefined
+  /** Resolves when the last hand-over that was requested has ended. Hand-overs run one after the other. */
   #handover: Promise<void> = Promise.resolve()
   #stopped = false
 
@@ -66,29 +71,35 @@ export class Engine {
     this.store = parts.store
   }
 
-  /** Undefined until the cluster is listed. */
+  /** The newest mode instance. Undefined until `start`. */
   get running(): Running | undefined {
     return this.#current
   }
 
-  /** Applies events to the store and the kernel; `onApplied` is called when they are in the kernel. */
+  /**
+   * Applies events to the store and the kernel. `onApplied` is called when their effect is in the kernel. Before
+   * `start`, the events change the store alone, and `onApplied` is never called.
+   */
   enqueue(events: readonly ClusterEvent[], onApplied?: () => void): void {
     if (this.#current === undefined) this.store.apply(events)
     else this.#current.loop.enqueue(events, onApplied)
     if (events.some(({ kind }) => kind === 'node' || kind === 'serviceCIDR')) this.#followSpec()
   }
 
-  /** The cluster is listed: begins to write the kernel. */
+  /** To be called when the cluster is listed completely: begins to write the kernel. */
   start(): void {
     if (this.#current === undefined) this.#switchTo(this.#parts.spec())
   }
 
-  /** Something changed on which the spec or every entry depends. */
+  /**
+   * To be called when something changed on which the ModeSpec or every entry depends. A new mode instance takes over if
+   * the ModeSpec differs; otherwise all entries are compiled again.
+   */
   refresh(): void {
     if (!this.#followSpec()) this.#current?.loop.recompileAll()
   }
 
-  /** Ends after the run in progress; the kernel keeps its state. */
+  /** Resolves when the run in progress has ended and all removals have stopped. The kernel keeps its state. */
   async stop(): Promise<void> {
     this.#stopped = true
     await this.#handover
@@ -97,6 +108,7 @@ export class Engine {
     await this.#parts.pendingCleanups.stop()
   }
 
+  /** Switches to a new mode instance if the ModeSpec has changed. @returns whether it has */
   #followSpec(): boolean {
     if (this.#current === undefined) return false
     const next = this.#parts.spec()
@@ -111,10 +123,13 @@ export class Engine {
     this.#handover = this.#handover.then(() => this.#handOverTo(next))
   }
 
-  /** One loop at a time watches and writes; a loop that was superseded never starts. */
+  /**
+   * Stops the loop of the active instance and starts that of `next`, so that only one loop at a time watches and writes
+   * the kernel. The loop of an instance that another one superseded meanwhile never starts.
+   */
   async #handOverTo(next: Assembly): Promise<void> {
     if (this.#isSuperseded(next)) return
-    // From here on, `next` would be removed if the active mode reported completion.
+    // If the active mode reported completion from here on, the mode of `next` would be removed again.
     this.#active?.completion.cancel()
     await this.#parts.pendingCleanups.recall(next.spec.mode)
     if (this.#isSuperseded(next)) return
@@ -131,6 +146,7 @@ export class Engine {
     return this.#stopped || this.#current !== assembly
   }
 
+  /** Stops the loop of an instance; plans the removal of its mode if `successor` is another mode. */
   async #leave({ loop, spec, mode }: Assembly, successor: string): Promise<void> {
     await loop.stop()
     if (spec.mode === successor) return
@@ -154,6 +170,7 @@ export class Engine {
     return { spec, mode, table, tracker, model, completion, loop: new SyncLoop(parts) }
   }
 
+  /** The observer of a mode, which also reports each run to `completion`. */
   #observe(mode: Mode, completion: Completion): SyncObserver {
     const observer = this.#parts.observe(mode)
     return {
@@ -186,18 +203,25 @@ function isSame(a: ModeSpec, b: ModeSpec): boolean {
   )
 }
 
+/**
+ * How long objects of Services that the kernel refuses delay the removal of the previous mode, in milliseconds from
+ * the first run of the sync loop.
+ */
+const REFUSED_TIMEOUT_MS = 60_000
+
 /** What `Completion` observes. */
 interface CompletionParts {
   readonly tracker: Pick<DeltaTracker, 'isSettled' | 'failures'>
   readonly program: Pick<Program, 'ownersOf'>
   readonly clock: Clock
-  /** Called once. `refused`: the number of objects that the kernel refuses; all others are in the kernel. */
+  /** Called at most once. `refused`: the number of objects that the kernel refuses; it has all others. */
   readonly onComplete: (refused: number) => void
 }
 
 /**
- * Reports when a new mode has all objects in the kernel, so that the previous mode can be removed. After a
- * minute, objects of single Services may be missing, but none that all Services share.
+ * Reports when a new mode has all its objects in the kernel, so that the previous mode can be removed. After a minute
+ * (`REFUSED_TIMEOUT_MS`), it no longer waits for refused objects that belong to single Services. It always waits for
+ * the objects that all Services share.
  */
 export class Completion {
   readonly #parts: CompletionParts
@@ -209,7 +233,7 @@ export class Completion {
     this.#parts = parts
   }
 
-  /** The caller reports each run of the sync loop. */
+  /** To be called after each run of the sync loop. */
   ran(): void {
     if (this.#isOver) return
     this.#cancelTimer ??= this.#parts.clock.after(REFUSED_TIMEOUT_MS, () => {
@@ -225,15 +249,17 @@ export class Completion {
     this.#cancelTimer?.()
   }
 
+  /** Reports completion, if it has been reached. */
   #review(): void {
     const { tracker, onComplete } = this.#parts
     if (this.#isOver) return
-    if (!tracker.isSettled && !(this.#isOverdue && this.#holdsAllButServices())) return
+    if (!tracker.isSettled && !(this.#isOverdue && this.#areOnlyServicesRefused())) return
     this.cancel()
     onComplete(tracker.failures().size)
   }
 
-  #holdsAllButServices(): boolean {
+  /** Whether the kernel refuses objects, and each of them belongs to single Services. */
+  #areOnlyServicesRefused(): boolean {
     const { tracker, program } = this.#parts
     const refused = [...tracker.failures().keys()]
     return refused.length > 0 && refused.every((key) => program.ownersOf(key).length > 0)

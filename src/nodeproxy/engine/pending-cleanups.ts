@@ -8,23 +8,27 @@ export interface PendingCleanupsParts {
   readonly log: Logger
 }
 
+/** A mode whose kernel state is to be removed. */
 interface Pending {
   readonly cleanup: PendingCleanup
+  /** Whether the mode has served traffic; it determines the level of the log record. */
   readonly wasServing: () => Promise<boolean>
 }
 
+/** A removal in progress. */
 interface Removal {
   readonly pending: PendingCleanup
   readonly stop: AbortController
+  /** Resolves when the removal is done or was stopped. Never rejects. */
   readonly ended: Promise<void>
 }
 
-/** Between a failed removal and the next attempt. */
+/** Milliseconds between a failed removal and the next attempt. */
 const RETRY_MS = 30_000
 
 /**
- * Removes the kernel state of modes that are no longer active, in the background, after the active mode has
- * all objects in the kernel. `recall` stops a removal, so that its mode can become active again.
+ * Removes the kernel state of modes that are no longer active. A removal begins when the active mode has all its
+ * objects in the kernel, and runs in the background. `recall` stops it, so that its mode can become active again.
  */
 export class PendingCleanups {
   readonly #parts: PendingCleanupsParts
@@ -36,21 +40,22 @@ export class PendingCleanups {
   }
 
   /**
-   * `mode` is inactive and may have state in the kernel. Replaces an earlier call for the same mode. The removal is
-   * logged at info level only if `wasServing` resolves to true, because most modes never ran on a node.
+   * Plans the removal of `mode`, which is inactive and may have state in the kernel. Replaces an earlier plan for the
+   * same mode. The end of the removal is logged at level info if `wasServing` resolves to true or rejects, else at
+   * level debug, because most modes have never run on a node.
    */
   add(mode: string, cleanup: PendingCleanup, wasServing = () => Promise.resolve(true)): void {
     this.#pending.set(mode, { cleanup, wasServing })
   }
 
-  /** `mode` is to become active: stops its removal, and resolves when it has stopped. */
+  /** To be called before `mode` becomes active: stops its removal, and resolves when it has stopped. */
   async recall(mode: string): Promise<void> {
     const removal = this.#running.get(mode)
     removal?.stop.abort()
     await removal?.ended
   }
 
-  /** `mode` is active and has all objects in the kernel: starts the removal of all others. */
+  /** To be called when the active `mode` has all its objects in the kernel: starts the removal of all other modes. */
   completed(mode: string): void {
     this.#pending.delete(mode)
     for (const [other, pending] of this.#pending) {
@@ -58,7 +63,7 @@ export class PendingCleanups {
     }
   }
 
-  /** How many backends keep connections in modes that are being removed. */
+  /** The number of backends that still have connections in modes that are being removed. */
   get draining(): number {
     const counts = [...this.#running.values()].map(({ pending }) => pending.draining ?? 0)
     return counts.reduce((sum, count) => sum + count, 0)
@@ -78,6 +83,7 @@ export class PendingCleanups {
     this.#running.set(mode, { pending: pending.cleanup, stop, ended })
   }
 
+  /** Removes a mode; tries again until this succeeds or `signal` is aborted. */
   async #remove(mode: string, pending: Pending, signal: AbortSignal): Promise<void> {
     const { clock, log } = this.#parts
     const wasServing = await pending.wasServing().catch(() => true)

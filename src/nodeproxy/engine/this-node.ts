@@ -20,6 +20,7 @@ interface ThisNodeParts {
   readonly nodeName: string
   readonly store: Pick<ClusterStore, 'node' | 'serviceCIDRs'>
   readonly kernel: { readonly addresses: Addresses; readonly sysctl: Sysctl }
+  /** Facts that do not change while the daemon runs; `routesLocalnet` is read again each time. */
   readonly facts: Omit<KernelFacts, 'routesLocalnet'>
   readonly log: Logger
 }
@@ -39,7 +40,7 @@ export class ThisNode {
     return this.#parts.store.node(this.#parts.nodeName)
   }
 
-  /** The addresses of the interfaces, as of the last change. */
+  /** The addresses of the interfaces as they were last read; empty before `followAddresses`. */
   get localAddresses(): readonly IpAddress[] {
     return this.#local.current
   }
@@ -68,14 +69,14 @@ export class ThisNode {
     }
   }
 
-  /** Reads the addresses, and calls back after each change. @returns stops it */
+  /** Reads the addresses, and calls `onChange` after each later change. @returns a function that ends the calls */
   followAddresses(onChange: () => void): Promise<() => void> {
     return this.#local.follow(onChange)
   }
 }
 
 /**
- * The addresses of this node's interfaces, without those of link scope, which change with every pod and
+ * The addresses of this node's interfaces. Addresses of link scope are left out, because they change with every pod and
  * serve no Service.
  */
 export class LocalAddresses {
@@ -92,7 +93,7 @@ export class LocalAddresses {
     return this.#current
   }
 
-  /** Reads the addresses, and calls back after each change. @returns stops it */
+  /** Reads the addresses, and calls `onChange` after each later change. @returns a function that ends the calls */
   async follow(onChange: () => void): Promise<() => void> {
     const stop = this.#addresses.watch(() => {
       void this.#read().then((changed) => {
@@ -103,7 +104,7 @@ export class LocalAddresses {
     return stop
   }
 
-  /** @returns whether the addresses changed; after a failure the last known ones stay */
+  /** Reads the addresses. If that fails, the last known ones stay. @returns whether they changed */
   async #read(): Promise<boolean> {
     try {
       const all = await this.#addresses.list()
@@ -121,21 +122,24 @@ export class LocalAddresses {
   }
 }
 
-/** The name of this node's Node object: hostnameOverride, else the host name, in lower case. */
+/** The name of this node's Node object: `hostnameOverride`, or the host name if that is empty; in lower case. */
 export function nodeNameOf(config: NodeProxyConfiguration, hostname: string): string {
   return (config.hostnameOverride === '' ? hostname : config.hostnameOverride).trim().toLowerCase()
 }
 
 /**
- * Whether load balancers may send traffic here: not while the node is being removed, and not after its object was
- * deleted. Undefined: the Node object has never existed.
+ * Whether load balancers may send traffic to this node. They may not while the node is being removed, nor after its
+ * object was deleted. `before`: the Node object before the last change. Undefined: there was none, and there is none.
  */
 export function isEligible(before: Node | undefined, now: Node | undefined): boolean | undefined {
   if (now !== undefined) return !now.leaving
   return before === undefined ? undefined : false
 }
 
-/** The compiler need not drain backends, because conntrack, or the mode itself, keeps established connections. */
+/**
+ * Seconds for which removed backends drain in the forwarding table. They need not drain there, because conntrack, or
+ * the mode itself, keeps established connections.
+ */
 const NO_DRAINING = { TCP: 0, UDP: 0, SCTP: 0 } as const
 
 /** What the compilation of Services needs of the node, from its object, its interfaces and the configuration. */

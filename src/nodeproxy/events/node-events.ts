@@ -11,34 +11,40 @@ import type { Warning } from './warnings.ts'
 interface NodeEventsOptions {
   readonly clock: Clock
   readonly nodeName: string
-  /** Posts one Event; a rejection is counted and not retried. */
+  /** Posts one Event. If it rejects, the Event counts as `failed`, and is not sent again. */
   readonly send: (event: JsonObject) => Promise<void>
+  /** Called once for each warning with what became of it. */
   readonly onOutcome?: (reason: string, outcome: 'sent' | 'suppressed' | 'failed') => void
 }
 
-/** The occurrences of one warning. Times are epoch milliseconds. */
+/** The occurrences of one warning. Times are in milliseconds since the epoch. */
 interface Occurrences {
   readonly first: number
+  /** When an Event was last sent; −Infinity if none was. */
   lastSent: number
   count: number
 }
 
-/** The shortest time between two Events of the same warning. */
+/** The shortest time between two Events of the same warning, in milliseconds. */
 const REPEAT_MS = 10 * 60_000
-/** A token bucket: its size in Events, and the milliseconds after which one more may be sent. */
+/** The size of the token bucket that limits all Events together: the number of Events that may be sent at once. */
 const BURST = 25
+/** The time after which the bucket has one more token, in milliseconds. */
 const REFILL_MS = 10_000
+/** The maximum number of warnings whose occurrences are counted. */
 const MAX_REMEMBERED = 1_000
+/** The name of the reporting program in Events. */
 const COMPONENT = 'node-proxy'
 
 /**
- * Sends warnings as Events, at a limited rate: a warning that is repeated is counted, and sent again with its count
- * ten minutes later at the earliest; all warnings together are limited to a burst of 25 and then one in ten seconds.
- * A warning beyond the limits is suppressed: it is sent only when it is repeated.
+ * Sends warnings as Events, at a limited rate. Repetitions of a warning are counted. A repetition is sent with that
+ * count if the last Event of the warning is at least ten minutes old. All warnings together may cause 25 Events at
+ * once, and then one every ten seconds. A warning that exceeds a limit is suppressed: it is counted, but not queued,
+ * so it is sent only if it is repeated later.
  */
 export class NodeEvents {
   readonly #options: NodeEventsOptions
-  /** By object, reason and message; the least recently sent first. */
+  /** By object, reason and message. Sorted by when it was last sent or, if never, first seen; the oldest first. */
   readonly #known = new Map<string, Occurrences>()
   #tokens = BURST
   #refilled: number
@@ -49,7 +55,7 @@ export class NodeEvents {
     this.#refilled = options.clock.now()
   }
 
-  /** Sends the warning, or suppresses it; `onOutcome` reports which. */
+  /** Sends the warning as an Event, or suppresses it. `onOutcome` is called with the result. */
   warn(warning: Warning): void {
     const now = this.#options.clock.now()
     const key = JSON.stringify([warning.regarding, warning.reason, warning.message])
@@ -68,6 +74,7 @@ export class NodeEvents {
     this.#post({ ...warning, type: 'Warning', ...reporter, ...seen })
   }
 
+  /** Posts an Event. Its name ends with its time and a sequence number, so that no two Events have the same. */
   #post(report: EventReport): void {
     this.#sequence = (this.#sequence + 1) % 0x10000
     const sequence = this.#sequence.toString(16).padStart(4, '0')
@@ -78,6 +85,7 @@ export class NodeEvents {
     )
   }
 
+  /** Keeps the occurrences, and forgets the oldest entry of `#known` if there are too many. */
   #remember(key: string, occurrences: Occurrences, isSent: boolean): void {
     if (isSent) this.#known.delete(key)
     this.#known.set(key, occurrences)
@@ -85,6 +93,7 @@ export class NodeEvents {
     if (this.#known.size > MAX_REMEMBERED && oldest !== undefined) this.#known.delete(oldest)
   }
 
+  /** Takes a token from the bucket. @returns whether there was one */
   #takeToken(now: number): boolean {
     const earned = Math.floor((now - this.#refilled) / REFILL_MS)
     if (earned > 0) {
@@ -101,7 +110,7 @@ export class NodeEvents {
   }
 }
 
-/** What sending Events needs. */
+/** What `eventSender` uses. */
 interface EventSenderParts {
   readonly client: Pick<ApiClient, 'create'>
   readonly clock: Clock
@@ -110,11 +119,13 @@ interface EventSenderParts {
   readonly apiFailures: RequestReporter
 }
 
+/** The request, as failures of it are reported. */
 const EVENTS = { verb: 'create', resource: 'events' } as const
 
 /**
- * Creates the `NodeEvents` of the daemon: they are sent to the API server, counted in its metrics, and failures are
- * reported. An Event that is refused because its namespace is being deleted does not count as a failure.
+ * Creates the `NodeEvents` of the daemon. It posts Events to the API server, counts them in `metrics`, and reports
+ * failed requests to `apiFailures`. An Event that is refused because its namespace is being deleted is expected: it is
+ * counted as `failed` in `metrics`, but not reported to `apiFailures`.
  */
 export function eventSender(parts: EventSenderParts): NodeEvents {
   const { client, clock, nodeName, metrics, apiFailures } = parts

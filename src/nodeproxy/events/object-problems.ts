@@ -6,14 +6,14 @@ import type { WatchProblem } from '../../watch/feed.ts'
 import type { NodeEvents } from './node-events.ts'
 import { legacyAddress, objectRejected, serviceReference } from './warnings.ts'
 
-/** The most problems that one log record names. */
+/** The maximum number of problems that one log record names. */
 const MAX_SHOWN = 5
-/** The most objects whose last report is remembered. */
+/** The maximum number of objects whose last report is remembered. */
 const MAX_REMEMBERED = 20_000
 
 /**
- * Reports objects of the API that are invalid, or have invalid parts. Every relist finds the same
- * problems again; an object is reported again only when its problems change.
+ * Reports objects of the API that are invalid or have invalid parts. Every relist finds the same problems again, so an
+ * object is reported again only when its problems have changed.
  */
 export class ObjectProblems {
   readonly #log: Logger
@@ -26,7 +26,10 @@ export class ObjectProblems {
     this.#events = events
   }
 
-  /** Logs the problems of one object, and sends an Event about the most important one if the object is a Service. */
+  /**
+   * Logs the problems of one object, unless they were its last report. If the object is a Service, also sends an Event
+   * about the most important problem.
+   */
   report({ resource, key, kind, problems }: WatchProblem): void {
     const lines = problems.map(describe)
     if (!this.#isNew(`${resource} ${key}`, contentHash(`${kind} ${lines.join('\n')}`))) return
@@ -42,6 +45,7 @@ export class ObjectProblems {
     this.#events.warn(warning(serviceReference(key as ServiceKey), describe(worst)))
   }
 
+  /** Whether `content`, a hash, differs from the last report of the object. Remembers it. */
   #isNew(object: string, content: number): boolean {
     const known = this.#reported.get(object) === content
     this.#reported.delete(object)

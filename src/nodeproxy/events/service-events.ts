@@ -19,25 +19,26 @@ export interface ServiceEventsParts {
   readonly listeners: Listeners
   readonly log: Logger
   readonly store: { service(key: ServiceKey): Service | undefined }
+  /** The addresses of this node's interfaces. */
   readonly node: { readonly localAddresses: readonly IpAddress[] }
 }
 
 /**
- * Reports, by Events on Services, the frontends that are not served and the local sockets that a Service shadows.
- * Each problem is reported once, and again if it disappears and returns.
+ * Reports, in the log and by Events about Services, the frontends that are not served, and the local sockets whose
+ * packets a Service takes. Each problem is reported once, and again if it disappears and returns.
  */
 export class ServiceEvents {
   readonly #parts: ServiceEventsParts
-  /** The problems of the last review. */
+  /** The problems that existed at the last review; each was reported. */
   #reported: ReadonlySet<string> = new Set()
-  /** The ids of the claims that were checked, by Service. */
+  /** The ids of the socket claims of each Service at its last review, which need no other check. */
   readonly #checked = new Map<ServiceKey, ReadonlySet<string>>()
 
   constructor(parts: ServiceEventsParts) {
     this.#parts = parts
   }
 
-  /** To call after a compilation: `services` are those that were compiled, `problems` all that exist now. */
+  /** To be called after a compilation. `services`: those that were compiled; `problems`: all that exist now. */
   review(services: readonly ServiceKey[], problems: readonly FrontendProblem[]): void {
     this.#reviewProblems(problems)
     this.#reviewSockets(services)
@@ -65,7 +66,7 @@ export class ServiceEvents {
     )
   }
 
-  /** A process that listens on a new node port or external IP receives no more packets from outside. */
+  /** Reports processes that listen on a new node port or external IP: they receive no more packets from outside. */
   #reviewSockets(services: readonly ServiceKey[]): void {
     const local = new Set(this.#parts.node.localAddresses)
     const newClaims = services.flatMap((key) => this.#newClaims(key, local))
@@ -74,6 +75,7 @@ export class ServiceEvents {
     for (const claim of newClaims) this.#warnIfShadowed(claim, listeners)
   }
 
+  /** The claims that the Service did not have at its last review. */
   #newClaims(key: ServiceKey, local: ReadonlySet<IpAddress>): readonly SocketClaim[] {
     const service = this.#parts.store.service(key)
     const claims = service ? claimsOf(service, local) : []
@@ -104,7 +106,7 @@ interface SocketClaim {
   /** Unique within the Service. */
   readonly id: string
   readonly service: Service
-  /** `node`: all addresses of this node but loopback, for a node port. */
+  /** `node`, for a node port: all addresses of this node except loopback. */
   readonly ip: IpAddress | 'node'
   readonly port: number
   readonly protocol: Protocol
@@ -121,7 +123,7 @@ function claimsOf(service: Service, local: ReadonlySet<IpAddress>): readonly Soc
   })
 }
 
-/** Whether the claim takes packets from this listening socket. A node port takes none of loopback. */
+/** Whether the claim takes packets from this listening socket. A node port takes none from a socket of loopback. */
 function shadows({ ip, port, protocol }: SocketClaim, listener: Listener): boolean {
   if (listener.protocol !== protocol || listener.port !== port) return false
   const isUnspecified = listener.ip === '0.0.0.0' || listener.ip === '::'

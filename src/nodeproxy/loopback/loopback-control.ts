@@ -10,54 +10,59 @@ export interface LoopbackControlParts {
   readonly routing: Pick<LoopbackRouting, 'isOpen' | 'open' | 'guard' | 'close'>
   readonly conditions: Pick<Conditions, 'raise' | 'clear'>
   readonly clock: Clock
-  /** Called when this process closed loopback. */
+  /** Called when this process has closed loopback routing. */
   readonly onClosed: () => void
 }
 
-/** Between two checks of the state. */
+/** Milliseconds between two checks of the state. */
 const CHECK_MS = 60_000
-/** Between a failure and the next attempt: often another program has the lock of iptables for a moment. */
+/** Milliseconds between a failure and the next attempt: often another program has the xtables lock for a moment. */
 const RETRY_MS = 10_000
+/** The name of the condition that reports a failure. */
 const REASON = 'loopback-routing'
 
 /**
- * Opens and closes loopback routing in the running daemon. Until `open` or `close` is called, it only
- * guards an open loopback. It checks the state every minute, so a guard that another
- * program removed is written again; a failed attempt is repeated after 10 s.
+ * Opens and closes loopback routing (see `LoopbackRouting`) in the running daemon. Until `open` or `close` is called,
+ * it only writes the guard if loopback routing is open. It checks the state every minute, so a guard that another
+ * program removed is written again. It repeats a failed attempt after 10 s.
  */
 export class LoopbackControl {
   readonly #parts: LoopbackControlParts
   readonly #mutex = new Mutex()
   readonly #cancel: () => void
+  /** Whether loopback routing should be open. Undefined: neither `open` nor `close` was called yet. */
   #isWanted: boolean | undefined
-  /** The last attempt failed, or left nothing to check. */
+  /** The result of the last attempt: it failed, or there is nothing left to check. Undefined: neither. */
   #outcome: 'failed' | 'nothing left' | undefined
   #isStopped = false
   #cancelRetry = (): void => {}
 
   constructor(parts: LoopbackControlParts) {
     this.#parts = parts
-    const round = () => this.#settle()
+    const round = () => this.#attempt()
     this.#cancel = regularly({ clock: parts.clock, everyMs: CHECK_MS, round, onError: () => {} })
   }
 
-  /** Guards loopback if it is open already. Never rejects. */
+  /** Writes the guard if loopback routing is open already. Never rejects. */
   start(): Promise<void> {
-    return this.#settle()
+    return this.#attempt()
   }
 
-  /** The rules of a mode that routes loopback are in the kernel. To be called after every write. */
+  /**
+   * To be called after every write of a mode that needs loopback routing, when its rules are in the kernel. A repeated
+   * call does nothing if loopback routing is open, or if the last attempt failed, because that is repeated anyway.
+   */
   open(): void {
     const isTried = this.#parts.routing.isOpen || this.#outcome === 'failed'
     if (this.#isWanted === true && isTried) return
     this.#isWanted = true
-    void this.#settle()
+    void this.#attempt()
   }
 
-  /** No active mode routes loopback. */
+  /** To be called when no active mode needs loopback routing. */
   close(): void {
     this.#isWanted = false
-    void this.#settle()
+    void this.#attempt()
   }
 
   /** Ends the checks; resolves when the last write is done. */
@@ -68,7 +73,8 @@ export class LoopbackControl {
     await this.#mutex.run(async () => {})
   }
 
-  #settle(): Promise<void> {
+  /** Makes one attempt to reach the wanted state; plans another one if it fails. Attempts run one after the other. */
+  #attempt(): Promise<void> {
     return this.#mutex.run(async () => {
       this.#cancelRetry()
       if (this.#isStopped) return
@@ -78,12 +84,13 @@ export class LoopbackControl {
         conditions.clear(REASON)
       } catch (error) {
         this.#outcome = 'failed'
-        this.#cancelRetry = this.#parts.clock.after(RETRY_MS, () => void this.#settle())
+        this.#cancelRetry = this.#parts.clock.after(RETRY_MS, () => void this.#attempt())
         conditions.raise(REASON, { message: messageOf(error), blocksReadiness: false })
       }
     })
   }
 
+  /** Opens, guards or closes loopback routing. @throws the errors of `LoopbackRouting` */
   async #act(): Promise<'nothing left' | undefined> {
     const { routing, onClosed } = this.#parts
     if (this.#isWanted === true) return routing.open().then(() => undefined)

@@ -18,14 +18,17 @@ interface LoopbackOfModeParts {
 /** Opens and closes loopback routing as the active modes need it. */
 export class LoopbackOfMode {
   readonly #parts: LoopbackOfModeParts
-  /** The name of the mode that has all objects in the kernel, and alone serves traffic. */
+  /** The name of the last mode that had all its objects in the kernel. Undefined: there was none yet. */
   #completeMode: string | undefined
 
   constructor(parts: LoopbackOfModeParts) {
     this.#parts = parts
   }
 
-  /** `mode` wrote objects: opens loopback when the rules that guard it are in the kernel. */
+  /**
+   * To be called when `mode` has written objects; `failed` are those that the kernel refused. Opens loopback routing if
+   * the mode needs it, and the rules that guard it are in the kernel.
+   */
   written(mode: Mode, failed: ReadonlyMap<ObjectKey, unknown>): void {
     const { control, configuration, modes } = this.#parts
     const running = this.#parts.running()
@@ -34,13 +37,16 @@ export class LoopbackOfMode {
     if (guards.every((key) => running.tracker.isWanted(key) && !failed.has(key))) control.open()
   }
 
-  /** The mode of this name has all objects in the kernel. */
+  /** To be called when the mode of this name has all its objects in the kernel. */
   completed(mode: string): void {
     this.#completeMode = mode
     this.reconfigured()
   }
 
-  /** Closes loopback if the mode does not need it. Does nothing during a change of mode, when two modes are active. */
+  /**
+   * To be called when the configuration has changed. Closes loopback routing if the mode does not need it. Does nothing
+   * during a change of mode, when two modes have objects in the kernel.
+   */
   reconfigured(): void {
     const { control, configuration, modes } = this.#parts
     const mode = modes.current

@@ -11,26 +11,29 @@ import { ROUTE_LOCALNET, routesLocalnet } from '../kernel/sysctls.ts'
 /** What `LoopbackRouting` uses. */
 export interface LoopbackRoutingParts {
   readonly sysctl: Sysctl
-  /** Variants of iptables: the first one writes guards, and all may have some. */
+  /** The variants of iptables. The first one writes guards; each of them may have guards in the kernel. */
   readonly iptables: readonly Iptables[]
-  /** Whether the guard of a mode that writes its rules without iptables is in the kernel; absent: no mode has one. */
+  /** Whether the kernel has the guard of a mode that writes its rules without iptables. Absent: no mode has one. */
   readonly otherGuard?: () => Promise<boolean>
   readonly log: Logger
 }
 
-/** The chains of the modes' own guards. If they are the only guards, a version that recorded no setting wrote them. */
-const OF_MODES = MODES.flatMap(({ loopbackGuard }) => loopbackGuard ?? [])
+/**
+ * The chains of the modes' own guards. If the kernel has such a guard, but none of a `LoopbackGuard`, an earlier
+ * version of node-proxy opened loopback routing: it did not record the previous setting.
+ */
+const MODE_GUARD_CHAINS = MODES.flatMap(({ loopbackGuard }) => loopbackGuard ?? [])
 
 /**
- * Opens 127.0.0.0/8 to routing (route_localnet) and closes it again. No packet of a neighbour finds it
- * open without a guard (CVE-2020-8558): the guard is written before the setting, and removed after the setting
- * was read back as 0. The previous setting is recorded in the kernel, by the chain of the guard.
+ * Opens 127.0.0.0/8 to routing (route_localnet = 1) and closes it again. No packet of a neighbour finds it open without
+ * a guard (CVE-2020-8558): the guard is written before the setting, and removed after the setting was read back as 0.
+ * The name of the guard's chain records in the kernel what the previous setting was (`FoundRouting`).
  */
 export class LoopbackRouting {
   readonly #parts: LoopbackRoutingParts
   readonly #guards: readonly LoopbackGuard[]
   readonly #mutex = new Mutex()
-  /** Whether loopback was open at the start. If not, no earlier version of node-proxy opened it. */
+  /** Whether loopback routing was open at the start. If it was not, no earlier version of node-proxy had opened it. */
   readonly #wasOpenAtStart: boolean
 
   constructor(parts: LoopbackRoutingParts) {
@@ -39,30 +42,33 @@ export class LoopbackRouting {
     this.#guards = parts.iptables.map((iptables) => new LoopbackGuard(iptables))
   }
 
-  /** Whether route_localnet is set, by any program. */
+  /** Whether route_localnet is 1 now, whichever program set it. */
   get isOpen(): boolean {
     return routesLocalnet(this.#parts.sysctl)
   }
 
-  /** Writes the guard, then the setting. @throws the errors of iptables and sysctl */
+  /**
+   * Writes the guard, then the setting. If loopback routing is open already, writes the guard alone.
+   * @throws the errors of iptables and sysctl
+   */
   open(): Promise<void> {
     return this.#mutex.run(async () => {
       if (this.isOpen) return this.#guard()
-      await this.#stand('closed')
+      await this.#writeGuard('closed')
       this.#write('1')
       await this.#remove(['open'])
     })
   }
 
-  /** Writes the guard if loopback is open, by node-proxy or by another program. @throws the errors of iptables */
+  /** Writes the guard if loopback routing is open, whichever program opened it. @throws the errors of iptables */
   guard(): Promise<void> {
     return this.#mutex.run(() => this.#guard())
   }
 
   /**
-   * Closes loopback if node-proxy opened it, and removes the guard. `kept`: another program had opened it
-   * before, so it stays open and guarded. `unguarded`: another program has opened it, and no guard stands yet.
-   * @throws NP_NODEPROXY_LOOPBACK_OPEN when the setting cannot be written; the guard stays then
+   * Closes loopback routing if node-proxy opened it, and removes the guard. `kept`: another program had opened it
+   * before, so it stays open and guarded. `unguarded`: another program has opened it, and there is no guard yet.
+   * @throws NP_NODEPROXY_LOOPBACK_OPEN if the setting cannot be set to 0, and the guard stays; the errors of iptables
    */
   close(): Promise<'closed' | 'kept' | 'unguarded'> {
     return this.#mutex.run(async () => {
@@ -75,15 +81,16 @@ export class LoopbackRouting {
     })
   }
 
-  /** Removes only the guard, when another program had opened loopback. @throws the errors of iptables */
+  /** Removes only the guard, for the case that another program had opened loopback. @throws the errors of iptables */
   unguard(): Promise<void> {
     return this.#mutex.run(() => this.#remove())
   }
 
   async #guard(): Promise<void> {
-    if (this.isOpen) await this.#stand((await this.#found()) ?? 'open')
+    if (this.isOpen) await this.#writeGuard((await this.#found()) ?? 'open')
   }
 
+  /** Sets route_localnet to 0 and reads it back. If it is still 1, writes the guard and throws. */
   async #shut(): Promise<void> {
     let cause: unknown
     try {
@@ -92,7 +99,7 @@ export class LoopbackRouting {
       cause = error
     }
     if (!this.isOpen) return
-    await this.#stand('closed')
+    await this.#writeGuard('closed')
     throw new NodeProxyError(
       'NP_NODEPROXY_LOOPBACK_OPEN',
       `node-proxy opened ${ROUTE_LOCALNET} and cannot set it to 0; the guard NPGUARD-OPENED stays`,
@@ -111,29 +118,33 @@ export class LoopbackRouting {
     }
   }
 
+  /** The previous setting as the guards record it; undefined: there is no guard. */
   async #found(): Promise<FoundRouting | undefined> {
-    const kept = new Set<FoundRouting>()
-    for (const guard of this.#guards) for (const found of await guard.found()) kept.add(found)
-    if (kept.has('closed') || (kept.size === 0 && (await this.#isOfEarlierVersion()))) {
+    const recorded = new Set<FoundRouting>()
+    for (const guard of this.#guards) for (const found of await guard.found()) recorded.add(found)
+    if (recorded.has('closed') || (recorded.size === 0 && (await this.#isOfEarlierVersion()))) {
       return 'closed'
     }
-    return kept.has('open') ? 'open' : undefined
+    return recorded.has('open') ? 'open' : undefined
   }
 
+  /** Whether an earlier version of node-proxy opened loopback routing; see `MODE_GUARD_CHAINS`. */
   async #isOfEarlierVersion(): Promise<boolean> {
     if (!this.#wasOpenAtStart || !this.isOpen) return false
     for (const iptables of this.#parts.iptables) {
-      for (const chain of OF_MODES) {
+      for (const chain of MODE_GUARD_CHAINS) {
         if ((await iptables.listChain(4, 'filter', chain)) !== undefined) return true
       }
     }
     return (await this.#parts.otherGuard?.()) ?? false
   }
 
-  async #stand(found: FoundRouting): Promise<void> {
+  /** Writes the guard that records `found` as the previous setting. */
+  async #writeGuard(found: FoundRouting): Promise<void> {
     await this.#guards[0]?.stand(found)
   }
 
+  /** Removes the guards of all variants of iptables, or only those that record one of `which`. */
   async #remove(which?: readonly FoundRouting[]): Promise<void> {
     for (const guard of this.#guards) await guard.remove(which)
   }

@@ -4,10 +4,10 @@ import { ROUTE_LOCALNET } from '../kernel/sysctls.ts'
 import type { LoopbackRouting } from './loopback-routing.ts'
 
 /**
- * Closes loopback before `remove`, which also removes the guards of the modes. When it cannot be closed, the
- * guard that belongs to no mode stays; if that cannot be written either, nothing is removed, so that the modes' guards
- * stay. A loopback that another program had opened stays open, without a guard.
- * @returns the errors
+ * Closes loopback routing, then calls `remove`, which also removes the guards of the modes. If loopback routing cannot
+ * be closed, the guard that belongs to no mode stays. If that guard cannot be written either, `remove` is not called,
+ * so that the guards of the modes stay. If another program had opened loopback routing, it stays open, without a guard.
+ * @returns the errors; empty if everything was removed
  */
 export async function removeBehindGuard(
   loopback: Pick<LoopbackRouting, 'close' | 'guard' | 'unguard'>,

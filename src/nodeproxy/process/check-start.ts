@@ -7,13 +7,14 @@ import type { NodeProxyConfiguration } from '../config/fields/configuration.ts'
 import { chooseModes, MODES } from '../config/fields/mode-registry.ts'
 import { NO_RULES, type Rights } from '../kernel/rights.ts'
 
-/** The connection to the API server, or why the daemon cannot start. */
+/** The connection to the API server (undefined if none is needed), or why the daemon cannot start. */
 export type StartCheck =
   | { readonly ok: true; readonly connection: Connection | undefined }
   | { readonly ok: false; readonly error: NodeProxyError }
 
-/** What a start depends on. */
+/** What `checkStart` uses. */
 export interface StartParts {
+  /** The rights of this process. */
   readonly rights: Rights
   /** Default: the modes of this build. */
   readonly modes?: readonly ModeDefinition[]
@@ -22,8 +23,8 @@ export interface StartParts {
 }
 
 /**
- * Finds what prevents a start, whatever the kernel and the API server do: a
- * missing right, an invalid kubeconfig, unreadable files of certificates and tokens. Reads files and changes nothing.
+ * Finds what prevents a start independently of the kernel and the API server: a missing right, an invalid kubeconfig,
+ * or a file of a certificate or token that cannot be read. It reads files and changes nothing.
  */
 export async function checkStart(
   config: NodeProxyConfiguration,
@@ -43,8 +44,9 @@ export async function checkStart(
 }
 
 /**
- * The missing requirements of the last configured mode, which requires the least, because modes are in the order
- * of preference; none when any configured mode can work with these rights.
+ * The requirements that are not met; none if at least one of the configured modes can work with these rights. Otherwise
+ * the result has those of the last configured mode. Modes are in the order of preference, so the last one requires the
+ * least.
  */
 function missingOf(
   config: NodeProxyConfiguration,

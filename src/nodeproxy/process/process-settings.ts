@@ -3,35 +3,32 @@ import { NodeProxyError, systemCode } from '../../lib/error.ts'
 import { type Logger, levelOf } from '../../telemetry/logger.ts'
 import type { NodeProxyConfiguration } from '../config/fields/configuration.ts'
 
-/** The longest period of a timer of Node. */
-const MAX_TIMER_MS = 2 ** 31 - 1
-
 type Settings = Pick<NodeProxyConfiguration, 'logging' | 'oomScoreAdj'>
 
-/** How the settings are applied. */
+/** What `applyProcessSettings` uses. */
 export interface ProcessParts {
   readonly log: Logger
-  /** The previous settings; the same OOM score is not set again. */
+  /** The previous settings; absent at the start. The OOM score is set only if it differs from the previous one. */
   readonly before?: Settings
   /** Resolves with an error when the score could not be set. Default: `setOomScore`. */
   readonly setScore?: (score: number) => Promise<Error | undefined>
 }
 
-/** Applies the settings of the process itself: the log level and the OOM score. */
+/** Applies the settings of the process itself: the log level and the OOM score. Logs a warning if the latter fails. */
 export async function applyProcessSettings(
   { logging, oomScoreAdj }: Settings,
   { log, before, setScore = setOomScore }: ProcessParts,
 ): Promise<void> {
   log.level = levelOf(logging.verbosity)
   if (before?.oomScoreAdj === oomScoreAdj) return
-  const unset = await setScore(oomScoreAdj)
-  if (unset) log.warn({ err: unset }, 'setting the OOM score failed; it stays as it was')
+  const failure = await setScore(oomScoreAdj)
+  if (failure) log.warn({ err: failure }, 'setting the OOM score failed; it stays as it was')
 }
 
 /**
- * Sets oom_score_adj of this process (proc(5); −1000 to 1000, higher is killed earlier). Lowering it needs
- * CAP_SYS_RESOURCE, which the process may not have.
- * @returns NP_NODEPROXY_OOM_SCORE when it could not be set
+ * Sets oom_score_adj of this process, −1000 to 1000 (see proc(5)). The kernel kills processes with a higher value
+ * earlier. Lowering the value needs CAP_SYS_RESOURCE, which the process may not have.
+ * @returns NP_NODEPROXY_OOM_SCORE if the value could not be set
  */
 export async function setOomScore(
   score: number,
@@ -49,6 +46,9 @@ export async function setOomScore(
     })
   }
 }
+
+/** The longest period of a timer of Node, in milliseconds. */
+const MAX_TIMER_MS = 2 ** 31 - 1
 
 /**
  * Keeps the process alive while `work` runs. While another process has the daemon's ports and

@@ -2,13 +2,15 @@
 export interface Signals {
   /** Resolves with the first SIGTERM or SIGINT, even if it arrived earlier. */
   readonly stop: Promise<NodeJS.Signals>
-  /** Sets the function that SIGHUP calls to read the configuration again; until then SIGHUP is ignored. */
+  /**
+   * Sets the function that is called at each SIGHUP, to read the configuration again. SIGHUP is ignored before that.
+   */
   onHangup(reread: () => void): void
 }
 
 /**
- * Handles signals from now on, so that a signal during the start does not end the daemon before it has
- * released what it opened. A second SIGTERM or SIGINT ends the process at once.
+ * Handles signals from now on, so that a signal during the start does not end the daemon before it has released what it
+ * opened. After the first SIGTERM or SIGINT, another one of the same kind, or SIGHUP, ends the process at once.
  */
 export function listenForSignals(): Signals {
   let reread = () => {}

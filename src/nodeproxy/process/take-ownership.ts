@@ -15,20 +15,20 @@ import type { Logger } from '../../telemetry/logger.ts'
 import { scrubText } from '../../telemetry/redact.ts'
 import { type Rights, readRights } from '../kernel/rights.ts'
 
-const HERE: VisibleRights = { ownUid: process.getuid?.(), rightsOf: rightsOfProcess }
-
-/** What taking the lock needs. */
+/** What `takeOwnership` uses. */
 export interface OwnershipParts {
   readonly locks: OwnerLocks
   /** What this process reports to processes that wait for the lock. */
   readonly owner: () => LockOwner
   readonly clock: Clock
   readonly log: Pick<Logger, 'info' | 'warn'>
+  /** How long to wait for the end of another node-proxy, in milliseconds. */
   readonly waitMs: number
   /** Waits `ms`, and keeps the process alive meanwhile. */
   readonly pause: (ms: number) => Promise<void>
-  /** Aborted: ends the wait. */
+  /** When it is aborted, the wait ends. */
   readonly signal: AbortSignal
+  /** Whether the holder can be a node-proxy that writes rules. Default: `mayOwn`. */
   readonly mayOwn?: (holder: LockHolder | undefined) => boolean
 }
 
@@ -36,22 +36,26 @@ export interface OwnershipParts {
 export interface Ownership {
   /** Releases the lock, so that another process can write. Idempotent. */
   release(): void
-  /** Calls back at once and after each change with the reason why there is no lock; undefined: there is one. */
+  /**
+   * Calls `report` at once and after each later attempt to take the lock, with the reason why this process does not
+   * have it; undefined: it has the lock.
+   */
   follow(report: (problem: string | undefined) => void): void
 }
 
 type Taken = Extract<LockAttempt, { kind: 'taken' }>
 
-/** Between two attempts before the process has begun its work. */
+/** Milliseconds between two attempts while the process waits for the lock and has not begun its work. */
 const PAUSE_MS = 200
-/** Between two attempts of a process that works without the lock. */
+/** Milliseconds between two attempts of a process that works without the lock. */
 const RETRY_MS = 5_000
 
 /**
- * Takes the lock of this network namespace, and waits while another node-proxy holds it. If a process holds it that
- * cannot write rules, this process works without the lock, and takes it when it is free.
- * @returns undefined when `signal` was aborted
- * @throws NP_NODEPROXY_LOCKED, NP_NODEPROXY_LOCK_FOREIGN when the time is over
+ * Takes the lock of this network namespace. While another node-proxy holds it, waits up to `waitMs`. If the holder is a
+ * process that cannot write rules, this process works without the lock, and takes it when it becomes free.
+ * @returns undefined if `signal` was aborted first
+ * @throws NP_NODEPROXY_LOCKED when the time is over, or NP_NODEPROXY_LOCK_FOREIGN if the holder does not answer as a
+ * node-proxy
  */
 export async function takeOwnership(parts: OwnershipParts): Promise<Ownership | undefined> {
   const { locks, owner, clock, log, waitMs, pause, signal } = parts
@@ -73,6 +77,7 @@ export async function takeOwnership(parts: OwnershipParts): Promise<Ownership | 
 /** The ownership of a process without CAP_NET_ADMIN, which needs no lock. */
 export const NO_OWNERSHIP: Ownership = { release: () => {}, follow: () => {} }
 
+/** An ownership with the lock, or one that tries to get the lock every 5 s. */
 class NodeOwnership implements Ownership {
   readonly #parts: OwnershipParts
   #lock: OwnerLock | undefined
@@ -150,16 +155,20 @@ function lockError({ owner, holder }: Taken, waitMs: number): NodeProxyError {
   )
 }
 
-/** What this process can see of others. */
+/** What this process knows of its own user and of the rights of other processes. */
 interface VisibleRights {
   readonly ownUid: number | undefined
-  /** Undefined when the process is not visible. */
+  /** The rights of a process; undefined if it is not visible. */
   readonly rightsOf: (pid: number) => Rights | undefined
 }
 
+const HERE: VisibleRights = { ownUid: process.getuid?.(), rightsOf: rightsOfProcess }
+
 /**
- * Whether the holder of the lock can be a node-proxy that writes rules; any process can listen on an abstract socket
- * name. If its rights are not visible (another PID namespace), the answer is yes if it runs as root or as this user.
+ * Whether the holder of the lock can be a node-proxy that writes rules. This is not certain, because any process can
+ * listen on the name of an abstract socket. The holder can be one if it has CAP_NET_ADMIN. If its rights are not
+ * visible, because it is in another PID namespace, it can be one if it runs as root or as the user of this process. If
+ * nothing is known about the holder, it can be one.
  */
 export function mayOwn(holder: LockHolder | undefined, visible: VisibleRights = HERE): boolean {
   if (holder === undefined) return true
@@ -168,7 +177,7 @@ export function mayOwn(holder: LockHolder | undefined, visible: VisibleRights = 
   return holder.uid === 0 || holder.uid === visible.ownUid
 }
 
-/** The rights of a visible process. */
+/** The rights of a process as /proc shows them; undefined if it is not visible there. */
 function rightsOfProcess(pid: number): Rights | undefined {
   const file = `/proc/${pid}/status`
   return existsSync(file) ? readRights(file) : undefined
@@ -188,7 +197,10 @@ export function thisProcess(
   }
 }
 
-/** Such as `node-proxy (task "daemon", pid 4711, since …)`; texts are quoted, because another process sent them. */
+/**
+ * The holder of the lock as messages name it: `node-proxy (task "daemon", pid 4711, since …)`. Texts are quoted,
+ * because another process sent them.
+ */
 export function describeOwner(
   owner: LockOwner | undefined,
   holder: LockHolder | undefined,
@@ -213,6 +225,7 @@ export function describeOwner(
   return `node-proxy (${parts.join(', ')})`
 }
 
+/** The PID namespace of this process, `pid:[4026531836]`; empty if it cannot be read. */
 function pidNamespace(): string {
   try {
     return readlinkSync('/proc/self/ns/pid')

@@ -8,6 +8,13 @@ import { usageError } from '../usage/exit-code.ts'
 import { repeated } from '../usage/global-flags.ts'
 import { generates } from './generates.ts'
 
+/** The flags from which Secrets and ConfigMaps get their data; see `addDataFlags`. */
+interface DataFlags {
+  readonly fromLiteral?: readonly string[]
+  readonly fromFile?: readonly string[]
+  readonly fromEnvFile?: readonly string[]
+}
+
 interface GenericFlags extends DataFlags {
   readonly type?: string
 }
@@ -86,18 +93,12 @@ export function defineConfigMap(create: Command, context: CommandContext): void 
   })
 }
 
+/** Whether the bytes are valid UTF-8; other bytes go into `binaryData`. */
 function isText(bytes: Buffer): boolean {
   return Buffer.from(bytes.toString('utf8')).equals(bytes)
 }
 
-/** The flags by which Secrets and ConfigMaps get their data. */
-interface DataFlags {
-  readonly fromLiteral?: readonly string[]
-  readonly fromFile?: readonly string[]
-  readonly fromEnvFile?: readonly string[]
-}
-
-/** Adds the flags to a command. */
+/** Adds the flags of `DataFlags` to a command. */
 function addDataFlags(command: Command): Command {
   return command
     .addOption(repeated('--from-literal <key=value>', 'a key and its value'))
@@ -105,21 +106,28 @@ function addDataFlags(command: Command): Command {
     .addOption(repeated('--from-env-file <path>', 'a file of KEY=VALUE lines'))
 }
 
-/** The data by key. Errors name keys and files, and never a value: it may be a secret. @throws NP_ORCHCTL_USAGE */
+/** The keys that Secrets and ConfigMaps may have. Kubernetes also refuses `.` and keys that begin with `..`. */
+const KEY = /^[-._a-zA-Z0-9]{1,253}$/
+
+/**
+ * Reads the data that the flags give, by key. An error names keys and files and never contains a value, because a
+ * value may be secret.
+ * @throws NP_ORCHCTL_USAGE
+ */
 async function dataOf(flags: DataFlags): Promise<ReadonlyMap<string, Buffer>> {
   const data = new Map<string, Buffer>()
   const add = (key: string, value: Buffer): void => {
     if (data.has(key)) throw usageError(`the key ${quote(key)} is given twice`)
-    if (!/^[-._a-zA-Z0-9]{1,253}$/.test(key)) {
+    if (!KEY.test(key)) {
       throw usageError(`${quote(key)} is no key`, 'write letters, digits, -, _ and .')
     }
     data.set(key, value)
   }
   for (const [index, text] of (flags.fromLiteral ?? []).entries()) {
     const at = text.indexOf('=')
-    // The message does not quote the text: without a key, it may be the secret value.
+    // The message does not quote the text, because a text without a key may be the secret value.
     if (at <= 0) throw usageError(`--from-literal number ${index + 1} is not KEY=VALUE`)
-    // As kubectl: quotes that a shell did not take.
+    // As in kubectl, quotes around the value are removed if the shell left them.
     add(text.slice(0, at), Buffer.from(unquoted(text.slice(at + 1))))
   }
   for (const text of flags.fromFile ?? []) {
@@ -133,6 +141,7 @@ async function dataOf(flags: DataFlags): Promise<ReadonlyMap<string, Buffer>> {
   return data
 }
 
+/** Adds the key and value of one line of an env file; skips empty lines and comments. `place`: `PATH:LINE`. */
 function addLine(line: string, place: string, add: (key: string, value: Buffer) => void): void {
   const text = line.trimStart()
   if (text === '' || text.startsWith('#')) return
@@ -141,6 +150,7 @@ function addLine(line: string, place: string, add: (key: string, value: Buffer) 
   add(text.slice(0, at), Buffer.from(text.slice(at + 1)))
 }
 
+/** A file, with `key` or else its name as the key; or the files directly in a folder, with their names as keys. */
 async function filesOf(path: string, key: string | undefined) {
   const found = await stat(path).catch((error: unknown) => unreadable(path, error))
   if (!found.isDirectory()) return [{ key: key ?? basename(path), path }]

@@ -45,11 +45,7 @@ import { byLabel, type Cell, pairs, type Row, rowsText } from './rows.ts'
 import { describeEndpointSlice, describeEndpoints, describeService } from './services.ts'
 import { describeDeployment, describeNetworkPolicy } from './workloads.ts'
 
-const LIMIT = 500
-
-const HEADER = ['name', 'namespace', 'labels', 'annotations', 'managedFields']
-
-/** How each kind is described, by group and kind; groups have their Kubernetes names. */
+/** How each kind is described. The keys are `GROUP/KIND`, with the names that Kubernetes has for the groups. */
 const KINDS: Readonly<Record<string, DescribedKind>> = {
   '/ConfigMap': { describe: describeConfigMap },
   '/Endpoints': { describe: describeEndpoints },
@@ -68,14 +64,20 @@ const KINDS: Readonly<Record<string, DescribedKind>> = {
   'rbac.authorization.k8s.io/RoleBinding': { describe: describeBinding, hasEvents: false },
 }
 
+/** How all other kinds are described. */
 const OTHER: DescribedKind = { describe: rowsOfFields }
+
+/** The flags that select what is shown in addition to the object itself. */
+interface StateFlags extends NodeFlags {
+  /** What `orchctl doctor` finds about the object. */
+  readonly problems: boolean
+  /** What the node-proxy of every node has of a Service. */
+  readonly nodes?: boolean
+}
 
 interface DescribeFlags extends ScopeFlags, StateFlags {
   readonly showEvents: boolean
 }
-
-/** Milliseconds to wait for the node-proxy of a Node, which not every network lets this machine reach. */
-const NODE_MS = 3_000
 
 /** `orchctl describe`. */
 export function define(command: Command, context: CommandContext): void {
@@ -90,6 +92,7 @@ export function define(command: Command, context: CommandContext): void {
   runs<DescribeFlags>(addNodeFlags(command), context, describe)
 }
 
+/** Prints the description of each selected object. @returns exit code 1 if one of them was not found */
 const describe: Run<DescribeFlags> = async (args, flags, context) => {
   const selected = await selectedBy(args, await openCatalogue(context))
   const readers = { related: relatedOf(context, flags), stateRows: createStateRows(flags, context) }
@@ -112,7 +115,11 @@ const describe: Run<DescribeFlags> = async (args, flags, context) => {
   return code
 }
 
-interface Given {
+/** The rows with the state of one object; none for a kind that `orchctl doctor` does not inspect. */
+type StateRows = (resource: ApiResource, object: JsonObject) => Promise<readonly Row[]>
+
+/** What the description of every object needs. */
+interface DescribeContext {
   readonly flags: DescribeFlags
   readonly context: CommandContext
   readonly related: Related
@@ -122,7 +129,7 @@ interface Given {
 async function textOf(
   resource: ApiResource,
   object: JsonObject,
-  { flags, context, related, stateRows }: Given,
+  { flags, context, related, stateRows }: DescribeContext,
 ): Promise<string> {
   const { api } = await context.session()
   const { describe: rowsOf, hasEvents = true } = describedKind(resource.group, resource.kind)
@@ -143,6 +150,13 @@ async function textOf(
   return rowsText(rows)
 }
 
+/**
+ * Milliseconds to wait for the answer of a node-proxy. The time is short, because in some networks this machine cannot
+ * reach the nodes.
+ */
+const NODE_TIMEOUT_MS = 3_000
+
+/** Reads the objects and the node-proxy status that describers need in addition to the object. */
 function relatedOf(context: CommandContext, flags: DescribeFlags): Related {
   return {
     now: Date.now(),
@@ -159,7 +173,7 @@ function relatedOf(context: CommandContext, flags: DescribeFlags): Related {
       const [answer] = await readNodes([node], context, {
         ...flags,
         path: '/inspection/v1/status',
-        timeoutMs: NODE_MS,
+        timeoutMs: NODE_TIMEOUT_MS,
       })
       if (answer?.result.ok === true) return answer.result
       return { ok: false, why: answer?.result.error.message ?? 'no answer' }
@@ -167,12 +181,15 @@ function relatedOf(context: CommandContext, flags: DescribeFlags): Related {
   }
 }
 
-/** `group` may also be the name that orch-server uses, such as `rbac.authorization.orch.io`. */
+/** How a kind is described. `group` may also be the name that orch-server uses: `rbac.authorization.orch.io`. */
 function describedKind(group: string, kind: string): DescribedKind {
   return KINDS[`${group.replace(/\.orch\.io$/, '.k8s.io')}/${kind}`] ?? OTHER
 }
 
-/** The rows for a kind without a describer: every field, sorted by name. */
+/** Fields of `metadata` that `rowsOfFields` leaves out: `textOf` shows them, except `managedFields`. */
+const HEADER = ['name', 'namespace', 'labels', 'annotations', 'managedFields']
+
+/** The rows for a kind without a describer: every field, sorted by its label. */
 function rowsOfFields(object: JsonObject): readonly Row[] {
   const metadata = without(objectAt(object, 'metadata'), ...HEADER)
   return fieldRows({ ...object, metadata })
@@ -194,7 +211,7 @@ function cellOf(value: Json): Cell {
   }
 }
 
-/** `holderIdentity` as `Holder Identity`, `externalIPs` as `External IPs`. */
+/** The label for a field: `Holder Identity` for `holderIdentity`, `External IPs` for `externalIPs`. */
 function title(key: string): string {
   if (key.includes('.') || key.includes('/')) return key
   const words = key
@@ -203,13 +220,16 @@ function title(key: string): string {
   return `${words[0]?.toUpperCase() ?? ''}${words.slice(1)}`
 }
 
-/** The events about an object, the newest last. `now` in milliseconds since the epoch. */
+/** The number of Events per page of the list. */
+const EVENTS_PAGE_SIZE = 500
+
+/** The Events about an object, the newest last. `now`: milliseconds since the epoch. */
 async function eventsCell(api: Api, object: JsonObject, now: number): Promise<Cell> {
   const [name = '', namespace = '', uid = ''] = ['name', 'namespace', 'uid'].map((key) => {
     return stringAt(object, 'metadata', key)
   })
   const kind = stringAt(object, 'kind')
-  // Kubelets report events about Nodes with their name as UID.
+  // In Events about a Node, the kubelet writes the name of the Node as its UID, so the real UID would match none.
   const hasUid = uid !== '' && kind !== 'Node'
   const selector = [
     `involvedObject.name=${name}`,
@@ -219,7 +239,7 @@ async function eventsCell(api: Api, object: JsonObject, now: number): Promise<Ce
   ]
   const inside = namespace === '' ? '' : `/namespaces/${encodeURIComponent(namespace)}`
   const call = { path: `/api/v1${inside}/events`, query: { fieldSelector: selector.join(',') } }
-  const answer = await listPages(api, call, LIMIT)
+  const answer = await listPages(api, call, EVENTS_PAGE_SIZE)
   if (!answer.ok) return unreadable(answer.failure.reason)
   const events = answer.pages.flatMap((page) => (page['items'] as Json[] | undefined) ?? [])
   const sorted = events.filter(isJsonObject).sort((a, b) => (timeOf(a) < timeOf(b) ? -1 : 1))
@@ -233,6 +253,7 @@ async function eventsCell(api: Api, object: JsonObject, now: number): Promise<Ce
   return { table: [['Type', 'Reason', 'Age', 'From', 'Message'], ...rows] }
 }
 
+/** The time of the last occurrence of an Event, RFC 3339; empty if the Event has no time. */
 function timeOf(event: JsonObject): string {
   return (
     stringAt(event, 'series', 'lastObservedTime') ||
@@ -242,7 +263,7 @@ function timeOf(event: JsonObject): string {
   )
 }
 
-/** `5m`, `5m (x3 over 2h)`. */
+/** The time since the last occurrence, `5m`; if there were several, with their number: `5m (x3 over 2h)`. */
 function ageOf(event: JsonObject, now: number): string {
   const since = (text: string): string => {
     const time = Date.parse(text)
@@ -256,18 +277,9 @@ function ageOf(event: JsonObject, now: number): string {
   return count > 1 ? `${last} (x${count} over ${since(first)})` : last
 }
 
-/** The flags that select what is shown beside the object itself. */
-interface StateFlags extends NodeFlags {
-  readonly problems: boolean
-  readonly nodes?: boolean
-}
-
-/** The rows about one object; empty for a kind without a description of its own. */
-type StateRows = (resource: ApiResource, object: JsonObject) => Promise<readonly Row[]>
-
 /**
- * Makes the rows about what is wrong with an object, and, for a Service, about what the nodes have of it. The cluster
- * is read once for all objects of a command.
+ * Creates the function that makes the rows about the problems of an object and, for a Service, about what each node
+ * has of it. One command reads the list of Nodes once, and the evidence for `diagnose` once per namespace.
  */
 function createStateRows(flags: StateFlags, context: CommandContext): StateRows {
   const evidence = new Map<string, Promise<ReadEvidence>>()
@@ -303,6 +315,7 @@ function createStateRows(flags: StateFlags, context: CommandContext): StateRows 
   }
 }
 
+/** The problems that `diagnose` finds with an object, and the names of what could not be read for that. */
 function problems(inspected: InspectedObject, { evidence, unread }: ReadEvidence): Cell {
   const lines = diagnose(evidence, inspected).flatMap(({ symptom, object, cause, remedy }) => [
     `${symptom}: ${object}: ${cause}`,
@@ -314,6 +327,7 @@ function problems(inspected: InspectedObject, { evidence, unread }: ReadEvidence
   return all.length === 0 ? '<none>' : { lines: all }
 }
 
+/** The rows of the table of nodes for one node: one for each entry of the Service, or one with the reason for none. */
 function entryRows({ node, result }: NodeAnswer<NodeLines>): readonly (readonly string[])[] {
   if (!result.ok) return [[node, '', '', unreadable(result.error.message)]]
   if (result.lines.length === 0) return [[node, '', '', 'the Service is not known there']]

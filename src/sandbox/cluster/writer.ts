@@ -6,10 +6,13 @@ import type { ClusterState, Followed } from './cluster-state.ts'
 const DISCOVERY = '/apis/discovery.k8s.io/v1'
 const RBAC = '/apis/rbac.authorization.k8s.io/v1'
 
+/** The collection that a kind is written to. */
 interface Collection {
+  /** The path before `/namespaces/…`. */
   readonly root: string
+  /** The plural name. */
   readonly resource: string
-  /** The followed collection that has objects of this kind; absent: they are not followed. */
+  /** Its name in `ClusterState.seen`; absent: `ClusterState` does not follow this collection. */
   readonly followed?: Followed
 }
 
@@ -21,7 +24,11 @@ const COLLECTIONS: Readonly<Record<string, Collection>> = {
   RoleBinding: { root: RBAC, resource: 'rolebindings' },
 }
 
-/** Writes to the API server, and waits until the followed state shows it. */
+/**
+ * Writes objects to the API server. Each method resolves when `ClusterState` has received the change, or at once for a
+ * kind that it does not follow. It rejects with the error of a failed request, with NP_SANDBOX_CLUSTER if the change
+ * does not arrive in time, and with a TypeError for a kind that is not in `COLLECTIONS`.
+ */
 export class Writer {
   readonly #client: ApiClient
   readonly #state: ClusterState
@@ -31,20 +38,21 @@ export class Writer {
     this.#state = state
   }
 
+  /** Creates an object, in namespace `default` if its metadata has none. */
   async create(object: JsonObject): Promise<void> {
     const [kind, name] = [stringAt(object, 'kind'), stringAt(object, 'metadata', 'name')]
     const path = pathOf(kind, stringAt(object, 'metadata', 'namespace') || undefined)
-    await this.#shown(kind, name, await this.#client.create(path, object))
+    await this.#waitUntilShown(kind, name, await this.#client.create(path, object))
   }
 
-  /** Merge patch (RFC 7396). */
+  /** Changes an object of namespace `default` by a merge patch (RFC 7396). */
   async patch(kind: string, name: string, patch: JsonObject): Promise<void> {
     const type = 'application/merge-patch+json'
     const path = `${pathOf(kind)}/${name}`
-    await this.#shown(kind, name, await this.#client.patch(path, patch, { type }))
+    await this.#waitUntilShown(kind, name, await this.#client.patch(path, patch, { type }))
   }
 
-  /** Deletes a pod, if it exists; resolves when it is gone. */
+  /** Deletes a Pod of namespace `default`, if it exists. Resolves when `ClusterState` no longer has it. */
   async removePod(name: string): Promise<void> {
     const result = await this.#client.remove(`${pathOf('Pod')}/${name}`, {})
     if (!result.ok && result.failure.code !== 404) throw failureError(result.failure, `Pod ${name}`)
@@ -52,7 +60,8 @@ export class Writer {
     await this.#state.until(`${name} is gone`, () => !this.#state.pods.has(key))
   }
 
-  async #shown(kind: string, name: string, result: ApiResult<unknown>): Promise<void> {
+  /** Waits until `ClusterState` has the version of the object that `result` contains. */
+  async #waitUntilShown(kind: string, name: string, result: ApiResult<unknown>): Promise<void> {
     if (!result.ok) throw failureError(result.failure, `${kind} ${name}`)
     const version = Number(stringAt(result.value as JsonObject, 'metadata', 'resourceVersion'))
     const { followed } = collectionOf(kind)

@@ -11,22 +11,23 @@ import { responses } from './rpc.ts'
 import { txnRequest } from './transaction.ts'
 import { type WatchContext, watchEtcd } from './watch-session.ts'
 
-/** Milliseconds between two attempts after a temporary error. */
+/** Milliseconds between two attempts of a candidate after a temporary error. */
 const PAUSE_MS = 500
 
 interface ElectionOptions {
   /** The prefix of the keys of elections, such as `/registry-elections`. */
   readonly root: string
+  /** The name of the election; it is the last part of its key. */
   readonly name: string
-  /** How long the lease of a leader that does not renew it lasts. */
+  /** The lifetime of the leader's lease: it expires if the leader has not renewed it for so long. */
   readonly ttlSeconds: number
 }
 
 /**
- * The leader is the candidate that created the election's key with its lease. When the leader dies or
- * is disconnected, the lease expires and etcd deletes the key; the other candidates watch it, and try to
- * create it again. The key's createRevision is the term. An expiring key writes no
- * marker, so these watches use the revisions of etcd.
+ * An election over one key of etcd. The leader is the candidate that created the key, with its lease. When the leader
+ * dies or is disconnected, the lease expires and etcd deletes the key. The other candidates watch the key, and then try
+ * to create it again. The createRevision of the key is the term. The watches use the revisions of etcd rather than
+ * those of a marker (see `KeySpace`), because no marker is written when a key expires.
  */
 export class LeaseElection implements Election {
   readonly #context: WatchContext
@@ -56,7 +57,7 @@ export class LeaseElection implements Election {
         if (office !== undefined) return office
       } catch (error) {
         signal?.throwIfAborted()
-        if (!isPassing(error)) throw error
+        if (!isTemporary(error)) throw error
         await delay(PAUSE_MS, undefined, { signal }).catch(() => undefined)
       }
     }
@@ -68,7 +69,10 @@ export class LeaseElection implements Election {
     if (entry !== undefined) await this.#gone(entry.modRevision, signal)
   }
 
-  /** Returns once the key that was written at `revision` is gone, or `signal` is aborted. */
+  /**
+   * Returns once the key that was written at `revision` is gone, or `signal` is aborted. If etcd refuses the watch, the
+   * key is read, and watched again from the newest revision.
+   */
   async #gone(revision: number, signal: AbortSignal): Promise<void> {
     for (let after = revision; !signal.aborted; ) {
       const refused = await this.#deleted(after, signal)
@@ -79,7 +83,10 @@ export class LeaseElection implements Election {
     }
   }
 
-  /** Watches until the key is deleted or `signal` is aborted; a refusal of the watch is returned. */
+  /**
+   * Watches the changes after revision `after` until the key is deleted or `signal` is aborted.
+   * @returns the refusal, if etcd refuses the watch
+   */
   async #deleted(after: number, signal: AbortSignal): Promise<RevisionRefusal | undefined> {
     const query = { prefix: this.#key, after }
     for await (const batch of watchEtcd(this.#context, query, signal)) {
@@ -90,7 +97,7 @@ export class LeaseElection implements Election {
     return undefined
   }
 
-  /** Undefined when another candidate was faster. */
+  /** Tries to become the leader. Undefined when another candidate was faster. */
   async #claim(candidate: string): Promise<Office | undefined> {
     const lease = await Lease.grant(this.#context.caller, this.#ttlSeconds)
     try {
@@ -104,6 +111,7 @@ export class LeaseElection implements Election {
     return undefined
   }
 
+  /** Creates the key, with the lease. @returns its createRevision; undefined if the key exists already */
   async #write(candidate: string, lease: Lease): Promise<number | undefined> {
     const { caller, keys } = this.#context
     const { compare = [] } = txnRequest(
@@ -118,7 +126,7 @@ export class LeaseElection implements Election {
     return succeeded ? Number(header?.revision ?? 0n) : undefined
   }
 
-  /** The term also ends when another client deletes the key. */
+  /** The term that has begun. It ends with the lease, and also when another client deletes the key. */
   #office(term: number, lease: Lease): Office {
     void this.#gone(term, lease.lost)
       .catch(() => undefined)
@@ -127,24 +135,27 @@ export class LeaseElection implements Election {
   }
 }
 
-/** Whether another attempt may succeed. After an unknown outcome the lease was revoked, and the key with it. */
-function isPassing(error: unknown): boolean {
-  const passing = ['NP_STORAGE_UNKNOWN_OUTCOME', 'NP_STORAGE_ETCD_UNREACHABLE']
-  return error instanceof NodeProxyError && passing.includes(error.code)
+/**
+ * Whether another attempt may succeed. It may also do so after an unknown outcome of creating the key: the lease was
+ * revoked then, and the key with it.
+ */
+function isTemporary(error: unknown): boolean {
+  const temporary = ['NP_STORAGE_UNKNOWN_OUTCOME', 'NP_STORAGE_ETCD_UNREACHABLE']
+  return error instanceof NodeProxyError && temporary.includes(error.code)
 }
 
 /**
- * The lifetime is divided into four parts: one until the next renewal, and one for each attempt. So there is
- * time for two other endpoints after one that does not answer.
+ * The lifetime of a lease is divided into this number of equal parts. The first part passes before the renewal; each of
+ * the others is the time for one attempt. So after an endpoint that does not answer, there is time for two others.
  */
 const PARTS = 4
 /** Milliseconds between two attempts of a renewal. */
 const RETRY_MS = 100
 
 /**
- * A lease that is renewed until it is revoked or lost. etcd deletes its keys when it expires, and never
- * before `lost` is aborted: this process counts the lifetime from the sending of a renewal, etcd from
- * its arrival.
+ * A lease that is renewed until it is revoked or lost. etcd deletes its keys when it expires. By then, `lost` has been
+ * aborted, because this process counts the lifetime from when it sent the last renewal, and etcd from when that
+ * arrived.
  */
 class Lease {
   readonly id: bigint
@@ -153,7 +164,7 @@ class Lease {
   readonly #lost = new AbortController()
   #expiry: NodeJS.Timeout
 
-  /** `sent`: when it was requested, in ms of `performance.now()`. */
+  /** `sent`: when the lease was requested, in milliseconds of `performance.now()`. */
   private constructor(caller: Caller, granted: { id: bigint; ttlMs: number }, sent: number) {
     this.#caller = caller
     this.id = granted.id
@@ -162,7 +173,7 @@ class Lease {
     void this.#keep()
   }
 
-  /** Requests a lease from etcd. @throws as `Caller.repeatable` */
+  /** Requests a lease from etcd, rounded up to whole seconds. @throws as `Caller.repeatable` */
   static async grant(caller: Caller, ttlSeconds: number): Promise<Lease> {
     const sent = performance.now()
     const { id, ttl } = await caller.repeatable(LeaseService.method.leaseGrant, {
@@ -176,7 +187,10 @@ class Lease {
     return this.#lost.signal
   }
 
-  /** Ends the lease, so that etcd deletes its keys; an unreachable etcd does so when the lease expires. Never rejects. */
+  /**
+   * Ends the lease, so that etcd deletes its keys. If etcd cannot be reached, it deletes them when the lease expires.
+   * Never rejects.
+   */
   async revoke(): Promise<void> {
     if (this.#lost.signal.aborted) return
     this.#end()
@@ -194,7 +208,7 @@ class Lease {
     }
   }
 
-  /** @returns whether the lease was renewed */
+  /** Makes one attempt to renew the lease; ends the lease if etcd no longer has it. @returns whether it was renewed */
   async #renew(): Promise<boolean> {
     const sent = performance.now()
     const alive = await this.#keepAlive().catch(() => undefined)
@@ -205,6 +219,10 @@ class Lease {
     return true
   }
 
+  /**
+   * Sends one renewal, and gives up the endpoint if it fails or has no answer in time.
+   * @returns true if etcd renewed the lease; false if etcd no longer has it; undefined if the stream ended first
+   */
   async #keepAlive(): Promise<boolean | undefined> {
     const method = LeaseService.method.leaseKeepAlive
     const { call, client } = await this.#caller.stream(method, this.lost)
@@ -222,10 +240,12 @@ class Lease {
     }
   }
 
+  /** Starts the timer that ends the lease one lifetime after `sent`. */
   #expireAfter(sent: number): NodeJS.Timeout {
     return setTimeout(() => this.#end(), sent + this.#ttlMs - performance.now()).unref()
   }
 
+  /** Ends the lease in this process alone. */
   #end(): void {
     clearTimeout(this.#expiry)
     this.#lost.abort()

@@ -2,13 +2,14 @@ import type { Writable } from 'node:stream'
 import { type AuditSink, BufferedSink, type Deliver, type SinkContext } from './buffered-sink.ts'
 import { RotatedFile, type RotatedFileOptions } from './rotated-file.ts'
 
+/** The file and its limits; see `RotatedFileOptions`. */
 export type FileSinkOptions = Pick<
   RotatedFileOptions,
   'path' | 'maxBytes' | 'maxBackups' | 'maxAgeDays'
 >
 
 /**
- * Opens a file that is rotated, and returns a sink that writes events to it.
+ * Opens a file that is rotated, and returns a sink that writes events to it, one event per line.
  * @throws NP_APISERVER_AUDIT_FILE if the file cannot be opened
  */
 export async function openFileSink(
@@ -30,18 +31,18 @@ export async function openFileSink(
     write: (line) => sink.write(line),
     async close() {
       await sink.close()
-      // Not awaited: a hanging disk must not prevent the server from ending.
+      // This is not awaited, because the server must end even if the disk does not respond.
       void file.close()
     },
   }
 }
 
-/** Writes events to a stream, such as standard output. */
+/** Returns a sink that writes events to a stream, such as standard output, one event per line. */
 export function streamSink(context: SinkContext, stream: Writable): AuditSink {
   return lineSink(context, streamOutput(stream))
 }
 
-/** A sink that retries for as long as its output fails, because there is no other receiver. */
+/** A sink that repeats a failed write until it succeeds or the sink is closed, because there is no other receiver. */
 function lineSink(context: SinkContext, deliver: Deliver): BufferedSink {
   return new BufferedSink({
     ...context,
@@ -55,9 +56,10 @@ function lineSink(context: SinkContext, deliver: Deliver): BufferedSink {
   })
 }
 
-/** Writes batches of lines to a stream. A delivery resolves when the stream has written the batch. */
+/** Writes batches of lines to a stream. A delivery resolves when the stream has written the batch, or failed to. */
 function streamOutput(stream: Writable): Deliver {
-  // Errors are ignored here, because the callback of the failed write, or of the next one, receives them.
+  // The listener prevents that an error ends the process. The callback of the failed write, or of the next one,
+  // receives the error.
   stream.on('error', () => undefined)
   return (lines) =>
     new Promise((resolve) => {

@@ -4,46 +4,46 @@ import { tokenValidity, type Validity } from './validity.ts'
 export interface Credential {
   /** Value of the `Authorization` header. */
   readonly authorization?: string
-  /** A client certificate from the credential source (exec plugins), PEM. */
+  /** A client certificate and its private key, both PEM. Only exec plugins provide them here. */
   readonly certificate?: { readonly cert: string; readonly key: string }
-  /** Absent if the credential has no known end. */
+  /** Absent if it is not known when the credential expires. */
   readonly validity?: Validity
 }
 
-/** The kind of a credential's source, which determines who renews it. */
+/** The kind of the source of a credential. It determines who renews the credential. */
 export type CredentialKind = 'certificate' | 'token' | 'token-file' | 'exec'
 
-/** Provides the credential of each request. */
-export interface CredentialSource {
-  /** `token`: a token in the configuration. */
-  readonly kind: Exclude<CredentialKind, 'certificate'>
-  /** The present credential. @throws NP_CLIENT_CREDENTIAL, whose message has no secrets */
-  current(): Promise<Credential>
-  /**
-   * Drops the cached credential, which the server refused with 401.
-   * @returns whether `current` may return another one now
-   */
-  reject(): boolean | Promise<boolean>
-  /**
-   * Checks the file that the first request needs. Absent: the source cannot be checked before the first
-   * request.
-   * @throws NP_CLIENT_CREDENTIAL
-   */
-  check?(): Promise<void>
-  /** The token in a file that this process may replace by a newer one. Absent if others renew the credential. */
-  readonly renewable?: RenewableToken
-}
-
-/** A bearer token that the process that uses it may renew. */
+/** A bearer token that this process, which uses it, may also renew. */
 export interface RenewableToken {
   /** The token in use. */
   present(): string
   /**
-   * Uses another token from now on, and writes it where the present one came from.
-   * @returns why it could not be written; undefined if it was, or if another program has written a third token
-   * meanwhile, which is then used
+   * Uses `token` from now on, and writes it to the file that the present token came from. If another program has
+   * written a third token meanwhile, that one is used instead, and nothing is written.
+   * @returns why `token` could not be written; undefined if it was written, or a third token is used
    */
   replace(token: string): Promise<string | undefined>
+}
+
+/** Provides the credential of each request. */
+export interface CredentialSource {
+  /** `token`: a token in the configuration, or no credential at all (`anonymous`). */
+  readonly kind: Exclude<CredentialKind, 'certificate'>
+  /** The present credential. @throws NP_CLIENT_CREDENTIAL; its message contains no secret */
+  current(): Promise<Credential>
+  /**
+   * Drops the cached credential, because the server refused it with 401.
+   * @returns whether the next call of `current` may return another credential
+   */
+  reject(): boolean | Promise<boolean>
+  /**
+   * Checks that the file with the credential can be read and has a valid token. Absent: this source cannot be checked
+   * before the first request.
+   * @throws NP_CLIENT_CREDENTIAL
+   */
+  check?(): Promise<void>
+  /** The token, if this process may replace it in its file. Absent if other programs renew the credential. */
+  readonly renewable?: RenewableToken
 }
 
 /** A source that always returns the same credential. */

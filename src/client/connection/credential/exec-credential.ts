@@ -5,7 +5,7 @@ import { printable } from '../../../lib/quote.ts'
 import { bearer, type Credential, type CredentialSource } from './credential.ts'
 import { checkToken } from './token-file.ts'
 
-/** The supported versions of ExecCredential (client-go credential plugins). */
+/** The supported versions of ExecCredential, the API of client-go credential plugins. */
 export type ExecApiVersion =
   | 'client.authentication.k8s.io/v1'
   | 'client.authentication.k8s.io/v1beta1'
@@ -16,29 +16,23 @@ export interface ExecPlugin {
   /** A name to search for in PATH, or an absolute path. */
   readonly command: string
   readonly args: readonly string[]
+  /** Variables that are added to the environment of this process. */
   readonly env: Readonly<Record<string, string>>
+  /** How to install the plugin; it becomes the hint of errors. */
   readonly installHint: string | undefined
-  /** `spec.cluster` of KUBERNETES_EXEC_INFO; undefined unless `provideClusterInfo`. */
+  /** `spec.cluster` in the variable KUBERNETES_EXEC_INFO; undefined unless `provideClusterInfo` is true. */
   readonly cluster: Readonly<Record<string, unknown>> | undefined
 }
 
-/** Milliseconds; the same as for requests, so that a plugin that hangs is reported within half a minute. */
-const TIMEOUT_MS = 25_000
-const OUTPUT_LIMIT = 1024 * 1024
-/** Milliseconds before its expiry at which a credential is renewed, so that it does not expire during a request. */
-const EARLY_MS = 30_000
-/** Long runs of token characters; they are removed from the stderr of a plugin. */
-const SECRET = /[A-Za-z0-9+/_=.-]{20,}/g
-
 interface Cached {
   readonly credential: Credential
-  /** Epoch milliseconds. */
+  /** When the plugin must run again, in milliseconds since the epoch; Infinity if the credential has no expiry. */
   readonly renewAt: number
 }
 
 /**
- * A credential from a plugin. The plugin runs without a shell, and only again when its credential expires or is
- * refused.
+ * A credential from a plugin. The plugin runs without a shell. It runs again only shortly before its credential
+ * expires, or after the server refused it. Calls of `current` while it runs wait for the same run.
  */
 export function execCredential(plugin: ExecPlugin, clock: Clock): CredentialSource {
   let cached: Cached | undefined
@@ -64,7 +58,20 @@ export function execCredential(plugin: ExecPlugin, clock: Clock): CredentialSour
   }
 }
 
-/** Loads execa on first use: few kubeconfigs have a plugin, and execa takes 20 MiB. */
+/**
+ * Milliseconds after which the plugin is stopped. This is the timeout of requests, too, so a plugin that hangs is
+ * reported within half a minute.
+ */
+const TIMEOUT_MS = 25_000
+/** Characters of stdout, and of stderr; the plugin is stopped if it writes more. */
+const OUTPUT_LIMIT = 1024 * 1024
+/** A long sequence of token characters. It is replaced in the stderr of a plugin, which errors show. */
+const SECRET = /[A-Za-z0-9+/_=.-]{20,}/g
+
+/**
+ * Runs the plugin and reads its output. Loads execa on the first call, because few kubeconfigs have a plugin, and execa
+ * takes 20 MiB of memory. `now`: milliseconds since the epoch. @throws NP_CLIENT_CREDENTIAL
+ */
 async function runPlugin(plugin: ExecPlugin, now: number): Promise<Cached> {
   const { execa } = await import('execa')
   const result = await execa(plugin.command, plugin.args, {
@@ -91,12 +98,20 @@ function exitText(exitCode: number | undefined, code: string | undefined): strin
     : `it ended with exit code ${exitCode}`
 }
 
+/** The value of KUBERNETES_EXEC_INFO. */
 function execInfo(plugin: ExecPlugin): string {
   const cluster = plugin.cluster === undefined ? {} : { cluster: plugin.cluster }
   const spec = { ...cluster, interactive: false }
   return JSON.stringify({ kind: 'ExecCredential', apiVersion: plugin.apiVersion, spec })
 }
 
+/**
+ * Milliseconds before its expiry at which a credential is renewed, so that it does not expire during a request. If its
+ * remaining life is shorter than twice this time, it is renewed after half of that life.
+ */
+const EARLY_MS = 30_000
+
+/** Checks and reads the ExecCredential that the plugin wrote. @throws NP_CLIENT_CREDENTIAL */
 function readExecCredential(plugin: ExecPlugin, answer: unknown, now: number): Cached {
   if (!isJsonObject(answer) || answer['kind'] !== 'ExecCredential') {
     throw refusal(plugin, 'its output is not an ExecCredential')
@@ -131,6 +146,7 @@ function readCertificate(plugin: ExecPlugin, status: JsonObject): Credential {
   throw refusal(plugin, 'clientCertificateData and clientKeyData must come together')
 }
 
+/** The expiry in milliseconds since the epoch; undefined if the plugin states none. @throws NP_CLIENT_CREDENTIAL */
 function readExpiry(plugin: ExecPlugin, status: JsonObject): number | undefined {
   const stamp = status['expirationTimestamp']
   if (stamp === undefined || stamp === null) return undefined

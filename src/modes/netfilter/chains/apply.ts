@@ -5,9 +5,13 @@ import type { ChainContents } from './keeper-options.ts'
 import { keyOf, objectOf } from './object.ts'
 import type { Commit } from './plan.ts'
 
-const PIECE_CHARS = 256 * 1024
-
 type Failure = Extract<RestoreResult, { ok: false }>
+
+/** What the lines of a commit are made of. */
+interface Contents extends Pick<ChainContents, 'rulesOf'> {
+  /** How many times the kernel has this jump in its built-in chain now. */
+  countOf(key: ObjectKey): number
+}
 
 /** The parameters for writing one change. */
 export interface ApplyContext {
@@ -17,24 +21,28 @@ export interface ApplyContext {
   readonly contents: Contents
   /** Whether the kernel is known to hold the chain. */
   exists(key: ObjectKey): boolean
-  /** Called after each process with its pid and commits, by which the kernel's notifications are recognised. */
+  /**
+   * Called after each run of `iptables-restore`. By its pid and number of commits, notifications of the kernel about
+   * these writes are told apart from those about other processes.
+   */
   wrote(result: Pick<RestoreResult, 'pid' | 'commits'>): void
-  /** Called with the commits that took effect, as soon as they did. */
+  /** Called with the commits that took effect, before the next ones are written. May change `contents`. */
   done(commits: readonly Commit[]): void
 }
 
 /** The result of one change. */
 export interface Applied {
+  /** The objects that were not written or removed, and why. */
   readonly failed: Map<ObjectKey, KernelError>
   /** Chains that are now empty: their rules were refused, or they could not be deleted. */
   readonly emptied: Set<ObjectKey>
-  /** It is unknown which of the failed commits took effect. */
+  /** Whether it is unknown which of the failed commits took effect. */
   uncertain: boolean
 }
 
 /**
- * Programs the commits of one family, in one process if no error occurs. If the kernel refuses a commit, the object at
- * fault is left out and the rest goes on: one bad object does not hold up the others.
+ * Programs the commits of one family, in one process if no error occurs. If the kernel refuses a commit, the objects at
+ * fault are left out and the rest is tried again, so that one bad object does not prevent the others.
  */
 export async function applyCommits(
   family: Family,
@@ -55,12 +63,16 @@ export async function applyCommits(
   return applied
 }
 
+/** The parameters and the result so far. */
 interface Progress {
   readonly context: ApplyContext
   readonly applied: Applied
 }
 
-/** What is left to do after a failure: always less than before, or the same with one more stub. */
+/**
+ * Returns the commits that are still to be written after a failure. They have fewer objects than before, or the refused
+ * commit is divided, or has one more stub; so the repetition ends.
+ */
 function afterFailure(
   commits: readonly Commit[],
   failure: Failure,
@@ -72,7 +84,7 @@ function afterFailure(
   }
   const done = commits.slice(0, failure.commits)
   const [refused, ...rest] = commits.slice(failure.commits)
-  // Faults are determined before the commits count as done, because that changes the text of commits.
+  // The faults are determined before `finish`, because that changes the text of commits, by which lines are found.
   const { contents, prefix } = progress.context
   const faults = refused && blame(refused, failure, { contents, prefix, done })
   finish(done, progress)
@@ -86,11 +98,13 @@ function afterFailure(
   return [without(refused, faults.faulty, progress.context), ...rest].filter(hasWork)
 }
 
+/** Reports commits that took effect. */
 function finish(commits: readonly Commit[], { context, applied }: Progress): void {
   context.done(commits)
   for (const { stubs } of commits) for (const key of stubs) applied.emptied.add(key)
 }
 
+/** Records the failure for all objects of the commits. Nothing is left to do. */
 function giveUp(
   commits: readonly Commit[],
   failure: Failure,
@@ -103,8 +117,8 @@ function giveUp(
 }
 
 /**
- * The commit without the faulty objects. A new chain that others lead to is at least created empty. A chain that could
- * not be deleted is emptied, so that the chains it led to can be deleted.
+ * The commit without the faulty objects. A faulty chain that does not exist yet is created empty, because others may
+ * lead to it. A faulty chain that could not be deleted is emptied, so that the chains it led to can be deleted.
  */
 function without(commit: Commit, faulty: readonly ObjectKey[], context: ApplyContext): Commit {
   const keep = (keys: readonly ObjectKey[]) => keys.filter((key) => !faulty.includes(key))
@@ -120,25 +134,25 @@ function without(commit: Commit, faulty: readonly ObjectKey[], context: ApplyCon
   }
 }
 
-/** Iptables does not report which object is at fault: tries each half by itself. */
+/**
+ * Divides a commit if iptables did not report which object is at fault: into the first half of the objects to write,
+ * the second half with the first half of the removals, and the other removals. The stubs stay in the first part. A
+ * commit of one object is given up.
+ */
 function halves(commit: Commit, failure: Failure, progress: Progress): readonly Commit[] {
   const { set, unset } = commit
   if (set.length + unset.length <= 1) return giveUp([commit], failure, progress)
-  const middle = Math.ceil(set.length / 2)
-  const half = Math.ceil(unset.length / 2)
+  const setHalf = Math.ceil(set.length / 2)
+  const unsetHalf = Math.ceil(unset.length / 2)
   return [
-    { ...commit, set: set.slice(0, middle), unset: [] },
-    { ...commit, set: set.slice(middle), unset: unset.slice(0, half), stubs: [] },
-    { ...commit, set: [], unset: unset.slice(half), stubs: [] },
+    { ...commit, set: set.slice(0, setHalf), unset: [] },
+    { ...commit, set: set.slice(setHalf), unset: unset.slice(0, unsetHalf), stubs: [] },
+    { ...commit, set: [], unset: unset.slice(unsetHalf), stubs: [] },
   ].filter(hasWork)
 }
 
 function hasWork({ set, unset, stubs }: Commit): boolean {
   return set.length + unset.length + stubs.length > 0
-}
-
-function refusal(failure: Failure): KernelError {
-  return { code: CODES[failure.kind], message: failure.message }
 }
 
 const CODES = {
@@ -148,7 +162,14 @@ const CODES = {
   missing: 'NP_IPTABLES_MISSING',
 } as const
 
-/** In pieces, so that the whole of a large commit is never in memory. */
+function refusal(failure: Failure): KernelError {
+  return { code: CODES[failure.kind], message: failure.message }
+}
+
+/** The length of the pieces of text, in UTF-16 code units; the last line of a piece may exceed it. */
+const PIECE_CHARS = 256 * 1024
+
+/** The text of the commits, in pieces, so that the text of a large commit is never in memory as a whole. */
 function* textOf(commits: readonly Commit[], contents: Contents): Generator<string> {
   let piece = ''
   for (const commit of commits) {
@@ -166,7 +187,7 @@ function* textOf(commits: readonly Commit[], contents: Contents): Generator<stri
 interface Blame {
   /** Objects of the commit that the kernel refused; empty when its message names none. */
   readonly faulty: readonly ObjectKey[]
-  /** A chain of ours that rules lead to but that the kernel does not hold. */
+  /** A chain of ours to which rules of the commit lead, but which neither the kernel nor the commit has. */
   readonly missing: ObjectKey | undefined
 }
 
@@ -175,20 +196,16 @@ interface BlameContext {
   /** The prefix of our chains' names. */
   readonly prefix: string
   readonly contents: Contents
-  /** Commits of the same text that took effect before; `contents` must not reflect them yet. */
+  /** The commits before it in the same text, which took effect. `contents` must not reflect them yet. */
   readonly done: readonly Commit[]
 }
 
 /**
- * Determines from the message of iptables which objects of the refused commit are at fault. The only object of a
- * commit always is. If the message names neither a chain nor a usable line (the legacy variant reports only that the
- * COMMIT failed), none can be found.
+ * Determines from the message of iptables which objects of the refused commit are at fault. If the commit has only one
+ * object, that one is. Otherwise none can be found if the message names neither a chain nor the line of an object: the
+ * legacy variant may report only that the COMMIT failed.
  */
-export function blame(
-  commit: Commit,
-  failure: Extract<RestoreResult, { ok: false }>,
-  context: BlameContext,
-): Blame {
+export function blame(commit: Commit, failure: Failure, context: BlameContext): Blame {
   const keys = [...commit.stubs, ...commit.set, ...commit.unset]
   const absent = missingChain(failure.message, context.prefix)
   if (absent !== undefined) {
@@ -206,8 +223,8 @@ export function blame(
 }
 
 /**
- * `Chain 'NAME' does not exist`: nft. `goto 'NAME' is not a chain` and ``Couldn't
- * load target `NAME'``: legacy.
+ * The name of the chain that the message reports as missing. The nft variant reports `Chain 'NAME' does not exist`, the
+ * legacy variant `goto 'NAME' is not a chain` or ``Couldn't load target `NAME'``.
  */
 function missingChain(message: string, prefix: string): string | undefined {
   const pattern = String.raw`\b(?:[Cc]hain|goto|target) ['\`](${prefix}[\w-]+)'`
@@ -215,8 +232,9 @@ function missingChain(message: string, prefix: string): string | undefined {
 }
 
 /**
- * `RULE_APPEND failed (…): rule in chain NAME`, `CHAIN_DEL failed (…): chain NAME`: nft.
- * Of several chains the last is left out: the message may have been cut in the middle of its name.
+ * The names of the chains that the message reports. The nft variant reports
+ * `RULE_APPEND failed (…): rule in chain NAME` or `CHAIN_DEL failed (…): chain NAME`. If there are several chains, the
+ * last one is left out, because the message may have been cut in the middle of its name.
  */
 function chainsAtFault(message: string, prefix: string): readonly string[] {
   const pattern = new RegExp(String.raw`\bchain (${prefix}[\w-]+)`, 'g')
@@ -228,6 +246,7 @@ function chainKey({ family, table }: Commit, chain: string): ObjectKey {
   return keyOf({ kind: 'chain', family, table, chain })
 }
 
+/** The line of `commit` that has this 1-based number in the text that began with the commits of `done`. */
 function lineAt(
   number: number,
   commit: Commit,
@@ -238,22 +257,15 @@ function lineAt(
   return [...restoreLines(commit, contents)][number - before - 1]
 }
 
-/** A line of restore text and the object that it is about. */
+/** A line of the text for `iptables-restore`, and the object that it is about; undefined for `*TABLE` and `COMMIT`. */
 interface Line {
   readonly text: string
   readonly key: ObjectKey | undefined
 }
 
-/** The contents for the lines of a commit. */
-interface Contents extends Pick<ChainContents, 'rulesOf'> {
-  /** How often a jump is in its chain now. */
-  countOf(key: ObjectKey): number
-}
-
 /**
- * The text of one commit for `iptables-restore --noflush`. Every chain is
- * declared first, which creates or empties it; it is filled in the same
- * transaction, so that no packet sees it empty.
+ * The text of one commit for `iptables-restore --noflush`. Every chain is declared first, which creates or empties it.
+ * Chains in `set` are filled in the same transaction, so that no packet finds them empty.
  */
 export function* restoreLines(commit: Commit, contents: Contents): Generator<Line> {
   yield line(`*${commit.table}`)
@@ -272,6 +284,7 @@ function declare(key: ObjectKey): readonly Line[] {
   return object.kind === 'chain' ? [line(`:${object.chain} - [0:0]`, key)] : []
 }
 
+/** The rules of a chain; or the lines that make a jump the first rule of its chain, once. */
 function* write(key: ObjectKey, contents: Contents): Generator<Line> {
   const object = objectOf(key)
   if (object.kind === 'chain') {
@@ -282,12 +295,14 @@ function* write(key: ObjectKey, contents: Contents): Generator<Line> {
   }
 }
 
+/** The lines that remove an object; a chain was emptied by its declaration. */
 function* erase(key: ObjectKey, contents: Contents): Generator<Line> {
   const object = objectOf(key)
   if (object.kind === 'chain') yield line(`-X ${object.chain}`, key)
   else yield* eraseJump(key, contents)
 }
 
+/** Removes a jump as many times as the kernel has it. */
 function* eraseJump(key: ObjectKey, contents: Contents): Generator<Line> {
   const object = objectOf(key)
   if (object.kind !== 'jump') return
