@@ -29,7 +29,7 @@ export interface Addresses {
   watch(onChange: () => void): () => void
 }
 
-/** linux/rtnetlink.h, if_addr.h, if_link.h. */
+/** Message types and attributes of linux/rtnetlink.h, if_addr.h and if_link.h. */
 const RTM_NEWLINK = 16
 const RTM_GETLINK = 18
 const RTM_NEWADDR = 20
@@ -38,29 +38,34 @@ const RTM_GETADDR = 22
 const IFA_ADDRESS = 1
 const IFA_LOCAL = 2
 const IFLA_IFNAME = 3
+/** The sizes of `struct ifaddrmsg` and `struct ifinfomsg` in bytes. */
 const IFADDRMSG = 8
 const IFINFOMSG = 16
+/** linux/socket.h */
 const AF_INET = 2
 const AF_INET6 = 10
-/** enum rt_scope_t; anything else is wider than a link. */
+/** enum rt_scope_t. Every other scope is wider than a link, and counts as global. */
 const SCOPES: Readonly<Record<number, InterfaceAddress['scope']>> = { 253: 'link', 254: 'host' }
 
-/** RTM_GETLINK: all interfaces. */
+/** The request RTM_GETLINK for all interfaces. */
 export const LINK_DUMP: OutgoingMessage = {
   type: RTM_GETLINK,
   flags: 0,
   payload: Buffer.alloc(IFINFOMSG),
 }
-/** RTM_GETADDR: all addresses of both families. */
+/** The request RTM_GETADDR for all addresses of both families. */
 const ADDRESS_DUMP: OutgoingMessage = {
   type: RTM_GETADDR,
   flags: 0,
   payload: Buffer.alloc(IFADDRMSG),
 }
 
+/** Multicast groups of linux/rtnetlink.h. */
 const RTNLGRP_IPV4_IFADDR = 5
 const RTNLGRP_IPV6_IFADDR = 9
-/** Changes often come in groups: an interface appears with all its addresses. */
+/**
+ * How long a watch waits for further changes. They often come in groups: an interface appears with all its addresses.
+ */
 const SETTLE_MS = 100
 
 /**
@@ -145,8 +150,8 @@ interface IndexedAddress extends Omit<InterfaceAddress, 'device'> {
 }
 
 /**
- * The address of an RTM_NEWADDR; undefined for another message or family. On a point-to-point link IFA_ADDRESS
- * is the address of the other end, IFA_LOCAL always that of this node.
+ * Reads the address of an RTM_NEWADDR; undefined for another message or family. IFA_LOCAL, if it is present, is the
+ * address of this node. On a point-to-point link IFA_ADDRESS is the address of the other end.
  */
 function decodeAddress(message: NetlinkMessage): IndexedAddress | undefined {
   const { payload } = message

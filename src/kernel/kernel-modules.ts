@@ -3,9 +3,14 @@ import { release } from 'node:os'
 import type { ProgramResult, ProgramRunner } from './spawner/program-runner.ts'
 
 /**
- * `loaded`: in /proc/modules; `builtIn`: part of the kernel; `loadable`: modprobe would find it; `absent`: this kernel
- * has no module of that name; `unknown`: the state cannot be determined (a container without the host's /lib/modules),
- * it may be built in.
+ * The state of a kernel module.
+ *
+ * - `loaded`: it is in /proc/modules.
+ * - `builtIn`: it is part of the kernel.
+ * - `loadable`: modprobe would find it.
+ * - `absent`: this kernel has no module of that name.
+ * - `unknown`: the state cannot be determined, for example in a container without the host's /lib/modules. The module
+ *   may be built in.
  */
 export type ModuleState = 'loaded' | 'builtIn' | 'loadable' | 'absent' | 'unknown'
 
@@ -34,9 +39,8 @@ export function isPresent(state: ModuleState | undefined): boolean {
   return state === 'loaded' || state === 'builtIn'
 }
 
+/** Timeouts of modprobe. */
 const TIMEOUT_MS = { look: 5_000, load: 15_000 } as const
-const NOT_FOUND = 127
-const MAX_MESSAGE_LENGTH = 500
 
 /** Paths of the files that list modules; tests use others. */
 interface ModuleFiles {
@@ -72,7 +76,7 @@ export class ProcModules implements KernelModules {
     const result = await this.#modprobe(['-a', ...missing], TIMEOUT_MS.load)
     const states = await this.states(names)
     const loaded = missing.filter((name) => isPresent(states.get(name)))
-    return { states, loaded, errorText: wordsOf(result) }
+    return { states, loaded, errorText: errorTextOf(result) }
   }
 
   /** The states that the files list; names that they do not list are left out. */
@@ -90,6 +94,7 @@ export class ProcModules implements KernelModules {
     return found
   }
 
+  /** The state of a module that the files do not list. */
   async #request(name: string): Promise<ModuleState> {
     const { status } = await this.#modprobe(['-n', '-q', name], TIMEOUT_MS.look)
     if (status === 0) return 'loadable'
@@ -101,7 +106,12 @@ export class ProcModules implements KernelModules {
   }
 }
 
-function wordsOf({ status, stderr, timedOut }: ProgramResult): string {
+/** The exit status of the runner for a program that does not exist, as in a shell. */
+const NOT_FOUND = 127
+const MAX_MESSAGE_LENGTH = 500
+
+/** `LoadReport.errorText` for a run of modprobe. */
+function errorTextOf({ status, stderr, timedOut }: ProgramResult): string {
   if (status === 0) return ''
   if (timedOut) return 'modprobe took too long'
   if (status === NOT_FOUND) return 'there is no modprobe here'
@@ -113,6 +123,7 @@ function wordsOf({ status, stderr, timedOut }: ProgramResult): string {
     .slice(0, MAX_MESSAGE_LENGTH)
 }
 
+/** Undefined if the file cannot be read. */
 function lines(path: string): readonly string[] | undefined {
   try {
     return readFileSync(path, 'utf8').split('\n')

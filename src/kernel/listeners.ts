@@ -14,13 +14,17 @@ export interface Listener {
 
 /** The ports on which processes of this network namespace listen. */
 export interface Listeners {
-  /** Every listening socket of TCP and SCTP and every bound one of UDP; empty where /proc/net cannot be read. */
+  /**
+   * Every listening socket of TCP and SCTP, and every UDP socket that is bound and not connected. A table under
+   * /proc/net that cannot be read counts as empty.
+   */
   list(): readonly Listener[]
 }
 
-/** States in /proc/net (net/tcp_states.h): a TCP listener, an unconnected UDP socket. */
+/** States in /proc/net (net/tcp_states.h): TCP_LISTEN for a TCP listener, TCP_CLOSE for an unconnected UDP socket. */
 const LISTEN = '0A'
 const CLOSE = '07'
+/** Groups: the local address and port, the port of the peer, the state. All are hexadecimal. */
 const ROW =
   /^\s*\d+: ([0-9A-F]{8}|[0-9A-F]{32}):([0-9A-F]{4}) [0-9A-F]+:([0-9A-F]{4}) ([0-9A-F]{2}) /
 
@@ -76,7 +80,7 @@ export function parseSctpTable(text: string): readonly Listener[] {
   })
 }
 
-/** One or four 32-bit words, printed as numbers of the host's byte order. */
+/** Reads one or four 32-bit words, which the kernel prints as numbers of the host's byte order (little-endian here). */
 function decodeAddress(hex: string): IpAddress {
   const bytes = Buffer.from(hex, 'hex')
   return formatIp(bytes.swap32())

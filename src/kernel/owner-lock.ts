@@ -3,7 +3,10 @@ import { isJsonObject, parseJson, stringAt, valueAt } from '../lib/json.ts'
 import { OPTION, SOCK } from './sockets/constants.ts'
 import { openSyscalls, type Syscalls } from './sockets/syscalls.ts'
 
-/** What the owner of a lock reports about itself. It may come from any process: every text is quoted. */
+/**
+ * What the owner of a lock reports about itself. Any process may have written it, so every text has to be quoted where
+ * it is printed.
+ */
 export interface LockOwner {
   /** Process id in its own PID namespace. */
   readonly pid: number
@@ -16,6 +19,7 @@ export interface LockOwner {
   readonly task: string
   /** The proxy mode; empty if no mode is active. */
   readonly mode: string
+  /** The command line. */
   readonly command: string
 }
 
@@ -26,7 +30,7 @@ export interface LockHolder {
   readonly uid: number
 }
 
-/** The result of trying to take a lock. */
+/** The result of an attempt to take a lock. `held`: by this process now; `taken`: by another process. */
 export type LockAttempt =
   | { readonly kind: 'held'; readonly lock: OwnerLock }
   | {
@@ -45,28 +49,24 @@ export interface OwnerLock {
 
 /** One lock of the network namespace. */
 export interface OwnerLocks {
-  /** Takes the lock unless another process holds it; while it is held, `owner` is the answer to other processes. */
+  /**
+   * Takes the lock unless another process holds it. While this process holds the lock, the result of `owner` is the
+   * answer to other processes. Rejects with Node's error if the lock can be neither taken nor found taken.
+   */
   attempt(owner: () => LockOwner): Promise<LockAttempt>
 }
 
-const AF_UNIX = 1
-/** Offsets in the memory: a sockaddr_un, the length of the result, and a struct ucred. */
-const AT = { address: 0, length: 112, credentials: 116 } as const
-const SIZE = 128
-const CREDENTIALS_BYTES = 12
-
-const PROGRAM = 'node-proxy'
-const MAX_COMMAND = 1_024
-
+/** The longest time for an answer, on both sides. */
 const ANSWER_MS = 2_000
-const MAX_ANSWER_BYTES = 4_096
-/** Concurrent clients; further ones are not answered. */
-const MAX_QUESTIONS = 16
+/** UTF-16 code units. A longer answer is not read further. */
+const MAX_ANSWER_LENGTH = 4_096
+/** Processes that are answered at the same time; further ones are not answered. */
+const MAX_CLIENTS = 16
 
 /**
- * The lock is a Unix socket in the abstract name space: the kernel keeps such names by network
- * namespace, grants each to one socket, and frees it when the process ends, after SIGKILL too. No file
- * is involved. The owner answers each connection with one line about itself.
+ * Locks that are Unix sockets in the abstract namespace (unix(7)). The kernel keeps such names by network namespace,
+ * gives each name to one socket, and frees it when the process ends, even after SIGKILL. No file is involved. The
+ * owner answers each connection with one line about itself.
  */
 export class SocketLocks implements OwnerLocks {
   readonly #name: string
@@ -75,7 +75,7 @@ export class SocketLocks implements OwnerLocks {
     this.#name = name
   }
 
-  /** Tries a second time after no answer: the owner may have ended in between. */
+  /** Tries a second time if the holder gave no answer: it may have ended in between. */
   async attempt(owner: () => LockOwner): Promise<LockAttempt> {
     const first = await this.#attemptOnce(owner)
     const hasAnswered = first.kind === 'held' || first.owner !== undefined
@@ -96,7 +96,7 @@ export class SocketLocks implements OwnerLocks {
       socket.setTimeout(ANSWER_MS, () => socket.destroy())
       socket.end(writeOwner(owner()))
     })
-    server.maxConnections = MAX_QUESTIONS
+    server.maxConnections = MAX_CLIENTS
     return new Promise((resolve, reject) => {
       server.once('error', (error: NodeJS.ErrnoException) => {
         if (error.code === 'EADDRINUSE') resolve(undefined)
@@ -110,6 +110,7 @@ export class SocketLocks implements OwnerLocks {
     })
   }
 
+  /** Reads the answer of the holder. Undefined without a valid one. */
   #request(): Promise<LockOwner | undefined> {
     const { promise, resolve } = Promise.withResolvers<LockOwner | undefined>()
     const socket = connect(`\0${this.#name}`)
@@ -119,7 +120,7 @@ export class SocketLocks implements OwnerLocks {
     socket.on('error', () => {})
     socket.on('data', (chunk: string) => {
       text += chunk
-      if (text.length > MAX_ANSWER_BYTES) socket.destroy()
+      if (text.length > MAX_ANSWER_LENGTH) socket.destroy()
     })
     socket.on('close', () => {
       clearTimeout(timer)
@@ -137,12 +138,18 @@ function lockOf(server: Server): OwnerLock {
   }
 }
 
-/** One line, at most 4,096 bytes. */
+const PROGRAM = 'node-proxy'
+const MAX_COMMAND = 1_024
+
+/**
+ * The line with which an owner answers. A long command is cut. If the command contains no unusual characters, the line
+ * is then shorter than `MAX_ANSWER_LENGTH`.
+ */
 export function writeOwner(owner: LockOwner): string {
   return `${JSON.stringify({ program: PROGRAM, ...owner, command: owner.command.slice(0, MAX_COMMAND) })}\n`
 }
 
-/** Undefined if the line was not written by a node-proxy. */
+/** The inverse of `writeOwner`. Undefined if the line was not written by a node-proxy. */
 export function readOwner(line: string): LockOwner | undefined {
   const answer = parseJson(line)
   const pid = valueAt(answer, 'pid')
@@ -175,10 +182,20 @@ function holderOf(name: string): LockHolder | undefined {
   }
 }
 
+const AF_UNIX = 1
+/** Offsets in the memory: a sockaddr_un, the length of the result, and a struct ucred. */
+const AT = { address: 0, length: 112, credentials: 116 } as const
+/** The size of the memory in bytes. */
+const SIZE = 128
+/** The size of `struct ucred`. */
+const CREDENTIALS_BYTES = 12
+
+/** The credentials of the process at the other end (SO_PEERCRED), after connecting to its abstract name. */
 function credentialsOf(sys: Syscalls, socket: number, name: string): LockHolder | undefined {
   const { address, bytes, view } = sys.allocate(SIZE)
   view.setUint16(AT.address, AF_UNIX, true)
-  const length = 3 + bytes.write(`\0${name}`, AT.address + 2, 'utf8') - 1
+  // The family (2 bytes), the NUL that begins an abstract name, and the name.
+  const length = 2 + bytes.write(`\0${name}`, AT.address + 2, 'utf8')
   if (sys.connect(socket, address, length) !== 0) return undefined
   view.setUint32(AT.length, CREDENTIALS_BYTES, true)
   const [level, option] = OPTION.peerCredentials

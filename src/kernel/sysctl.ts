@@ -7,7 +7,10 @@ import type { Logger } from '../telemetry/logger.ts'
  * `net/ipv4/ip_forward` (a path, because interface names may contain dots).
  */
 export interface Sysctl {
-  /** Undefined if this kernel has no such setting. */
+  /**
+   * The value without white space at its ends; tabs are replaced by spaces. Undefined if this kernel has no such
+   * setting. Throws NP_KERNEL_SYSCTL if it cannot be read.
+   */
   read(path: string): string | undefined
   /**
    * Sets a setting to `value`, writing only if it differs; returns whether it wrote. Throws NP_KERNEL_SYSCTL if the
@@ -31,11 +34,11 @@ export function readOnlySysctl(sysctl: Sysctl): Sysctl {
 interface EnsureParts {
   readonly sysctl: Sysctl
   readonly log: Logger
-  /** For the log. */
+  /** Why the setting is changed, for the log. */
   readonly why?: string
 }
 
-/** Writes a kernel setting if its value differs; if it cannot be written, a warning is logged. */
+/** Writes a kernel setting if its value differs, and logs this. If it cannot be read or written, logs a warning. */
 export function ensureSetting(
   path: string,
   value: string,
@@ -49,6 +52,7 @@ export function ensureSetting(
   }
 }
 
+/** At least two names. No name begins with a dot, so that a path cannot leave /proc/sys. */
 const PATH = /^[A-Za-z0-9_][A-Za-z0-9_.@:-]*(\/[A-Za-z0-9_][A-Za-z0-9_.@:-]*)+$/
 
 /** Kernel settings in the files of /proc/sys. */

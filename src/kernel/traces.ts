@@ -15,7 +15,7 @@ import { NFT_MSG, NFTA, nfHeader, nfMessageType } from './netlink/nfnetlink.ts'
 import { NetlinkSession } from './netlink/session.ts'
 import type { OpenTransport } from './netlink/transport.ts'
 
-/** A chain of the iptables of one family. */
+/** A chain of iptables, of either variant. */
 export interface ChainId {
   readonly family: Family
   readonly table: TableName
@@ -24,6 +24,7 @@ export interface ChainId {
 
 /** A process of this network namespace. */
 export interface FoundProcess {
+  /** At most 15 characters, as in /proc/PID/comm. */
   readonly name: string
   readonly pid: number
 }
@@ -48,7 +49,7 @@ export interface Traces {
   close(): void
 }
 
-/** For a process that may not search. */
+/** Finds nothing: for a process that may not search. */
 export const noopTraces: Traces = {
   variantsWith: async () => [],
   hasNftTable: async () => false,
@@ -102,15 +103,16 @@ export class KernelTraces implements Traces {
   /**
    * Whether an object exists. A kernel that has no nf_tables or refuses the request counts as having no such object.
    */
-  async #isThere(question: OutgoingMessage): Promise<boolean> {
+  async #isThere(message: OutgoingMessage): Promise<boolean> {
     this.#session ??= new NetlinkSession(this.#open, this.#clock)
-    return (await this.#session.request(question, () => undefined)) === undefined
+    return (await this.#session.request(message, () => undefined)) === undefined
   }
 }
 
 /**
- * Processes of this network namespace by the names that the kernel keeps (15 characters). A process whose namespace
- * this process may not read is included. In a container without the host's processes only its own are visible.
+ * The processes of this network namespace that have one of these names. The kernel keeps the first 15 characters of a
+ * name. A process whose network namespace this process may not read is included. In a container with its own PID
+ * namespace only the processes of the container are visible.
  */
 async function processesNamed(
   names: readonly string[],
@@ -137,6 +139,7 @@ function namespaceOf(folder: string): Promise<string | undefined> {
   return readlink(join(folder, 'ns/net')).catch(() => undefined)
 }
 
+/** The state of a legacy table at the last query, and whether it had the chain. */
 interface Seen {
   readonly info: TableInfo
   readonly found: boolean
@@ -144,10 +147,16 @@ interface Seen {
 
 type Reader = Pick<TableReader, 'info' | 'entries' | 'close'>
 
-/** The tables that exist in this network namespace; a request for another table would create it. */
+/**
+ * Returns the legacy tables that exist in this network namespace. They are listed, because a request for one would
+ * create it.
+ */
 type TableNames = (family: Family) => Promise<readonly string[]>
 
-/** Searches for chains of the legacy iptables, which has no request for a single chain. */
+/**
+ * Searches for chains of the legacy iptables. It has no request for a single chain, so a whole table is copied. A table
+ * whose number of entries and size are the same as at the last query counts as unchanged.
+ */
 export class LegacyChains {
   readonly #reader: Reader
   readonly #names: TableNames
@@ -158,6 +167,7 @@ export class LegacyChains {
     this.#names = names
   }
 
+  /** Whether the chain exists. The last result counts if the table changes while it is copied. */
   async has(place: ChainId): Promise<boolean> {
     const { family, table, chain } = place
     const key = `${family}/${table}/${chain}`
@@ -169,6 +179,7 @@ export class LegacyChains {
     }
     const entries = this.#reader.entries(family, table)
     if (entries === undefined) return before?.found ?? false
+    // An entry of a user-defined chain contains the name of the chain, and a NUL.
     const found = entries.includes(`${chain}\0`, 0, 'latin1')
     this.#seen.set(key, { info, found })
     return found
@@ -184,7 +195,7 @@ export class LegacyChains {
   }
 }
 
-/** Undefined if this Node has no foreign function interface. */
+/** Undefined if this Node.js has no foreign function interface (node:ffi), or libc.so.6 cannot be loaded. */
 async function openLegacyChains(): Promise<LegacyChains | undefined> {
   try {
     const { default: ffi } = await import('node:ffi')
@@ -195,6 +206,7 @@ async function openLegacyChains(): Promise<LegacyChains | undefined> {
   }
 }
 
+/** The names in /proc/net/ip_tables_names and ip6_tables_names; none if the file does not exist. */
 async function tablesOf(family: Family): Promise<readonly string[]> {
   const file = `/proc/self/net/ip${family === 4 ? '' : '6'}_tables_names`
   return readFile(file, 'utf8').then(
@@ -203,14 +215,14 @@ async function tablesOf(family: Family): Promise<readonly string[]> {
   )
 }
 
-/** NFT_MSG_GETTABLE of one table by name; ENOENT if it does not exist. */
+/** Encodes NFT_MSG_GETTABLE of one table by name, which fails with ENOENT if it does not exist. */
 function encodeGetTable(family: Family, name: string): OutgoingMessage {
   return request(NFT_MSG.getTable, family, [text(NFTA.table, name)])
 }
 
 /**
- * NFT_MSG_GETCHAIN of one chain by name; ENOENT if it does not exist. iptables-nft keeps its chains in tables of the
- * same names.
+ * Encodes NFT_MSG_GETCHAIN of one chain by name, which fails with ENOENT if it does not exist. iptables-nft keeps its
+ * chains in nftables tables that have the names of the iptables tables.
  */
 function encodeGetChain({ family, table, chain }: ChainId): OutgoingMessage {
   const names = [text(NFTA.table, table), text(NFTA.chainName, chain)]

@@ -2,17 +2,18 @@ import type { Reply } from '../request/api-request.ts'
 
 /** Minor versions of Kubernetes whose kubectl is known to work with this server. */
 const KUBECTL_MINORS = { oldest: 20, newest: 36 } as const
-/** The minor version whose types this server describes (`schema/table.json`). */
-const MINOR = 33
+/** The minor version of Kubernetes whose API types this server describes (`schema/table.json`). */
+const SERVER_MINOR = 33
+/** The User-Agent of kubectl: `kubectl/v1.33.1 (linux/amd64) kubernetes/…`. The group is the minor version. */
 const KUBECTL_AGENT = /^kubectl\S*\/v1\.(\d{1,3})\./
 
-/** The release of Kubernetes that this server reports to every client but kubectl. */
-export const GIT_VERSION = gitVersion(MINOR)
+/** The version that this server reports as `gitVersion` to every client other than kubectl. */
+export const GIT_VERSION = gitVersion(SERVER_MINOR)
 
 /**
- * The answer to `/version`, by the header User-Agent. kubectl warns of a server whose minor version differs from its
- * own by more than one, so the server reports the minor version of the kubectl that requests it, limited to those
- * that are known to work.
+ * The reply to `/version`, which depends on the header User-Agent. kubectl warns of a server whose minor version
+ * differs from its own by more than one. Therefore the server reports to kubectl the minor version of this kubectl, or
+ * the nearest one that is known to work (`KUBECTL_MINORS`).
  */
 export function versionReply(userAgent: string): Reply {
   const minor = minorFor(userAgent)
@@ -34,7 +35,7 @@ export function versionReply(userAgent: string): Reply {
 
 function minorFor(userAgent: string): number {
   const kubectlMinor = KUBECTL_AGENT.exec(userAgent)?.[1]
-  if (kubectlMinor === undefined) return MINOR
+  if (kubectlMinor === undefined) return SERVER_MINOR
   return Math.min(Math.max(Number(kubectlMinor), KUBECTL_MINORS.oldest), KUBECTL_MINORS.newest)
 }
 

@@ -1,16 +1,16 @@
 import { NODE_READER_ROLE } from '../user.ts'
 import { type BuiltinRole, READ, type RoleRule, resourceRule } from './role-object.ts'
 
-/** Writing Events, in both API groups that serve them. */
+/** The rules for writing Events, in both API groups that serve them. */
 const RECORD: readonly RoleRule[] = ['', 'events.k8s.io'].map((group) =>
   resourceRule(['create', 'patch', 'update'], group, 'events'),
 )
 
+/** The verbs of a client that lists objects and then watches their changes. */
 const FOLLOW = ['list', 'watch']
+/** The verbs for every write. `get` is for reading an object again after a conflict. */
 const CHANGE = ['create', 'delete', 'get', 'patch', 'update']
-const LEADER = resourceRule(['create', 'get', 'patch', 'update'], 'coordination.k8s.io', 'leases')
-
-/** What node-proxy watches and reports, as in `config/kubernetes/node-proxy/rbac.yaml`. */
+/** For node-proxy: what it watches, and its Events. The same rules as in `config/kubernetes/node-proxy/rbac.yaml`. */
 const PROXY: BuiltinRole = {
   name: 'system:node-proxier',
   rules: [
@@ -22,7 +22,7 @@ const PROXY: BuiltinRole = {
   ],
 }
 
-/** What a DNS server of the cluster watches. */
+/** For a DNS server of the cluster: what it watches. */
 const CLUSTER_DNS: BuiltinRole = {
   name: 'system:cluster-dns',
   rules: [
@@ -31,17 +31,20 @@ const CLUSTER_DNS: BuiltinRole = {
   ],
 }
 
-/** What orch-server reads of nodes for its clients. Kubernetes' role for that, system:kubelet-api-admin, permits more. */
+/**
+ * For the user `NODE_CLIENT`, as which orch-server reads from nodes for its clients. Kubernetes' role for that,
+ * system:kubelet-api-admin, permits more.
+ */
 const NODE_READER: BuiltinRole = {
   name: NODE_READER_ROLE,
   rules: [resourceRule(['get'], '', 'nodes/proxy')],
 }
 
 /**
- * One role for each controller's account in kube-system, under the name of the account. A controller may `get`
- * what it writes, to read it again after a conflict; everything else it reads by `controllers-reader`. Some
- * rules are used only by kube-controller-manager, which runs with these roles, too; the test in
- * `src/controllers` that compares rules with their use lists those.
+ * The rules of the controllers. Each key is the name of a service account in kube-system; the role of the account is
+ * named `system:controller:NAME`. A controller may `get` what it writes, to read it again after a conflict. It reads
+ * everything else as `controllers-reader`. Some rules are used only by kube-controller-manager, which runs with these
+ * roles, too; a test in `src/controllers` compares the rules with their use and lists these rules.
  */
 const CONTROLLERS: Readonly<Record<string, readonly RoleRule[]>> = {
   'controllers-reader': [
@@ -133,9 +136,12 @@ const CONTROLLERS: Readonly<Record<string, readonly RoleRule[]>> = {
   ],
 }
 
+/** The rule for leader election by a Lease. */
+const LEADER = resourceRule(['create', 'get', 'patch', 'update'], 'coordination.k8s.io', 'leases')
+
 /**
- * kube-controller-manager itself. It requests a token for the account of each of its controllers, which act by
- * the roles of those accounts.
+ * For kube-controller-manager itself. It requests a token for the account of each of its controllers. With this token
+ * the controller has the role of the account.
  */
 const CONTROLLER_MANAGER: BuiltinRole = {
   name: 'system:kube-controller-manager',

@@ -10,23 +10,23 @@ import { addressRecord, addressType, dashedAddress } from './address-names.ts'
 import { RECORD_TTL, type ZoneRecord, type ZoneView } from './record.ts'
 import { EMPTY, foundOrEmpty, MISSING, type ZoneAnswer } from './zone-answer.ts'
 
-const FULL_WEIGHT = 100
-
 /** A question about a Service of the zone. */
 export interface ServiceQuestion {
   readonly key: ServiceKey
-  /** The name that was queried, and that of the Service. */
+  /** The name that was queried. */
   readonly name: string
+  /** The name of the Service in the zone: `web.shop.svc.cluster.local`. */
   readonly serviceName: string
-  /** The labels of the name before that of the Service. */
+  /** The labels of `name` before `serviceName`, in the order of the name. */
   readonly below: readonly string[]
+  /** The type of record that was queried for. */
   readonly type: string
 }
 
 /**
- * The records of a Service by the Kubernetes DNS specification: its ClusterIPs or, for a headless Service, the
- * addresses of its endpoints; SRV records of its ports; for an ExternalName Service a CNAME, which `found` then
- * holds alone.
+ * The answer to a question about a Service, by the Kubernetes DNS specification. Address records contain its
+ * ClusterIPs or, for a headless Service, the addresses of its endpoints. SRV records contain its ports. For an
+ * ExternalName Service the answer is its CNAME record alone, whatever type was queried for.
  */
 export function serviceAnswer(view: ZoneView, question: ServiceQuestion): ZoneAnswer {
   const service = view.service(question.key)
@@ -34,15 +34,15 @@ export function serviceAnswer(view: ZoneView, question: ServiceQuestion): ZoneAn
   if (service.type === 'ExternalName') return externalAnswer(service, question)
   const { below, type } = question
   const queried = portQuery(below)
-  const isPort = queried !== undefined && (below.length > 0 || type === 'SRV')
+  const isPortQuestion = queried !== undefined && (below.length > 0 || type === 'SRV')
   if (service.clusterIPs.length > 0) {
     if (queried === undefined) return MISSING
-    return isPort
+    return isPortQuestion
       ? clusterTargets(service, question, queried)
       : clusterAddresses(service, question.name, type)
   }
   const hosts = endpointHosts(service, view.endpointSourcesOf(service.key))
-  if (isPort) return headlessTargets(question, hosts, queried)
+  if (isPortQuestion) return headlessTargets(question, hosts, queried)
   if (below.length > 1) return MISSING
   const [label] = below
   return headlessAddresses(
@@ -51,6 +51,7 @@ export function serviceAnswer(view: ZoneView, question: ServiceQuestion): ZoneAn
   )
 }
 
+/** The CNAME record of an ExternalName Service. No name exists below that of the Service. */
 function externalAnswer(
   { key, externalName }: Service,
   { name, below }: ServiceQuestion,
@@ -60,7 +61,7 @@ function externalAnswer(
   return { kind: 'found', answers, additionals: [], service: key, target: externalName }
 }
 
-/** The ClusterIPs of a Service, whether it has endpoints or not. */
+/** The ClusterIPs of a Service of the family that the type asks for, whether the Service has endpoints or not. */
 function clusterAddresses(service: Service, name: string, type: string): ZoneAnswer {
   const queried = service.clusterIPs.filter((ip) => addressType(ip) === type)
   return foundOrEmpty(
@@ -70,7 +71,16 @@ function clusterAddresses(service: Service, name: string, type: string): ZoneAns
   )
 }
 
-/** One SRV record for each port that is queried for; the name exists only if there is such a port. */
+/** The ports that a question queries for. An absent field stands for every port name, or every protocol. */
+interface PortQuery {
+  readonly name?: string
+  readonly protocol?: Protocol
+}
+
+/**
+ * One SRV record for each port that is queried for, with the ClusterIPs as additional records. A name below that of the
+ * Service exists only if there is such a port.
+ */
 function clusterTargets(
   service: Service,
   { name, serviceName, type }: ServiceQuestion,
@@ -90,7 +100,10 @@ interface Target {
   readonly target: string
 }
 
-/** SRV records of equal weight. */
+/** Divided among the SRV records of an answer, as in CoreDNS. */
+const FULL_WEIGHT = 100
+
+/** SRV records of equal weight, which is at least 1. */
 function serviceRecords(name: string, targets: readonly Target[]): readonly ZoneRecord[] {
   const weight = Math.max(1, Math.floor(FULL_WEIGHT / targets.length))
   return targets.map((one) => ({
@@ -101,7 +114,20 @@ function serviceRecords(name: string, targets: readonly Target[]): readonly Zone
   }))
 }
 
-/** The addresses of all endpoints, or of those with the label. The name exists only if there is such an endpoint. */
+/** One address of an endpoint of a headless Service, which has a name below that of the Service. */
+export interface EndpointHost {
+  /** The first label of that name: the hostname of the endpoint or, without one, its address with dashes. */
+  readonly label: string
+  /** Whether the endpoint has a hostname. Only then the PTR record of its address contains this name. */
+  readonly isNamed: boolean
+  readonly ip: IpAddress
+  readonly ports: readonly EndpointPort[]
+}
+
+/**
+ * The addresses of `hosts`: all endpoints of the Service, or those with a label. Without hosts the name does not
+ * exist.
+ */
 function headlessAddresses(
   { key, name, type }: ServiceQuestion,
   hosts: readonly EndpointHost[],
@@ -116,8 +142,9 @@ function headlessAddresses(
 }
 
 /**
- * One SRV record for each endpoint name and port that is queried for, of equal weight, with the addresses of
- * the targets. The name exists only if there is such a port.
+ * One SRV record for each endpoint name and port that is queried for, with the addresses of the endpoints as
+ * additional records. A name below that of the Service exists only if there is such a port; that of the Service, if it
+ * has endpoints.
  */
 function headlessTargets(
   { key, name, serviceName, type }: ServiceQuestion,
@@ -140,12 +167,7 @@ function headlessTargets(
     : foundOrEmpty([], [], key)
 }
 
-/** A port that a question queries for; an absent part stands for every name or protocol. */
-interface PortQuery {
-  readonly name?: string
-  readonly protocol?: Protocol
-}
-
+/** Protocols by their label (RFC 2782). */
 const PROTOCOLS: Readonly<Record<string, Protocol>> = {
   _tcp: 'TCP',
   _udp: 'UDP',
@@ -153,8 +175,8 @@ const PROTOCOLS: Readonly<Record<string, Protocol>> = {
 }
 
 /**
- * The port of the labels before the name of a Service: none, `_tcp`, or `_http._tcp`. Undefined when they
- * name no port.
+ * The ports that the labels before the name of a Service query for: all without labels, those of a protocol (`_tcp`),
+ * or those of a name and protocol (`_http._tcp`). Undefined for labels of any other form.
  */
 export function portQuery(labels: readonly string[]): PortQuery | undefined {
   if (labels.length === 0) return {}
@@ -165,7 +187,10 @@ export function portQuery(labels: readonly string[]): PortQuery | undefined {
   return label.startsWith('_') && label.length > 1 ? { name: label.slice(1), protocol } : undefined
 }
 
-/** Whether a named port is the one queried for; a port without name has no SRV record of its own. */
+/**
+ * Whether a port is one of those that are queried for. A port without a name is found only by the query without labels,
+ * because no SRV name can contain it.
+ */
 export function isPortQueried(
   port: { readonly name: string; readonly protocol: Protocol },
   { name, protocol }: PortQuery,
@@ -174,20 +199,9 @@ export function isPortQueried(
   return name === undefined ? protocol === undefined || port.name !== '' : port.name === name
 }
 
-/** One address below the name of a headless Service. */
-export interface EndpointHost {
-  /** The label of its name: the hostname of the endpoint, else its address with dashes. */
-  readonly label: string
-  /** Whether the endpoint has a hostname; only then its address has this name for PTR. */
-  readonly isNamed: boolean
-  readonly ip: IpAddress
-  readonly ports: readonly EndpointPort[]
-}
-
 /**
- * The endpoints that a headless Service has names for: the ready ones, or all of them with
- * `publishNotReadyAddresses`. An address that several sources list with the same name counts once, with the
- * ports of all.
+ * The endpoints of a headless Service that have names: the ready ones, or all of them with `publishNotReadyAddresses`.
+ * An address that several sources list with the same name is returned once, with the ports of all these sources.
  */
 export function endpointHosts(
   service: Service,

@@ -1,8 +1,14 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { NodeProxyError } from '../../lib/error.ts'
 
-/** Status codes by error code; every other error is 500. */
-const CODES: Readonly<Record<string, number>> = {
+/** A request and its response. */
+export interface Exchange {
+  readonly request: IncomingMessage
+  readonly response: ServerResponse
+}
+
+/** HTTP status codes by error code. Every other error code has status 500. */
+const STATUS_OF: Readonly<Record<string, number>> = {
   NP_INSPECTION_REFUSED: 400,
   NP_INSPECTION_ORIGIN: 403,
   NP_INSPECTION_NOT_FOUND: 404,
@@ -10,7 +16,7 @@ const CODES: Readonly<Record<string, number>> = {
   NP_INSPECTION_BUSY: 503,
 }
 
-/** Headers of every answer; they keep its content from caches and from other sites. */
+/** Headers of every response. They prevent caches from storing its content, and other sites from reading it. */
 export const COMMON_HEADERS = {
   'Cache-Control': 'no-store',
   'Content-Security-Policy': "default-src 'none'; frame-ancestors 'none'",
@@ -19,7 +25,7 @@ export const COMMON_HEADERS = {
   'X-Content-Type-Options': 'nosniff',
 }
 
-/** Answers with a JSON text. */
+/** Sends a JSON text and a line feed; only the headers if the method is HEAD. Status 200 unless given. */
 export function sendJson(
   { request, response }: Exchange,
   json: string,
@@ -38,19 +44,16 @@ export function sendJson(
   response.end(request.method === 'HEAD' ? undefined : body)
 }
 
-/** Answers with `{"code":"NP_…","message":"…"}`; the message has the remedy. */
+/**
+ * Sends an error as `{"code":"NP_…","message":"…"}`. The message ends with the hint of the error, if it has one. The
+ * status follows from the error code unless given.
+ */
 export function sendError(
   exchange: Exchange,
   { code, message, hint }: NodeProxyError,
   options: { status?: number; headers?: Readonly<Record<string, string>> } = {},
 ): void {
   const text = hint === undefined ? message : `${message}; ${hint}`
-  const status = options.status ?? CODES[code] ?? 500
+  const status = options.status ?? STATUS_OF[code] ?? 500
   sendJson(exchange, JSON.stringify({ code, message: text }), { ...options, status })
-}
-
-/** A request and its response. */
-export interface Exchange {
-  readonly request: IncomingMessage
-  readonly response: ServerResponse
 }

@@ -15,27 +15,13 @@ import { writeExpression } from './write-expression.ts'
 const NLM_F_CREATE = 0x400
 const NLM_F_APPEND = 0x800
 
-/** Values of NFTA_CHAIN_POLICY (NF_DROP, NF_ACCEPT): what happens to packets that no rule of a base chain decides. */
-const POLICY = { drop: 0, accept: 1 } as const
-
-/** enum nf_inet_hooks. */
-const HOOKS: Readonly<Record<Hook['hook'], number>> = {
-  prerouting: 0,
-  input: 1,
-  forward: 2,
-  output: 3,
-  postrouting: 4,
-}
-
-/** A list of elements is one attribute, which holds at most 65,535 bytes; an element has fewer than 400. */
-const MAX_LIST_BYTES = 64_000
-
-/** Numbers sets within one transaction. */
+/** Gives each new set a number that is unique within its transaction (NFTA_SET_ID). */
 export interface Numbering {
+  /** The number of the next set. */
   next: number
 }
 
-/** The messages of one command; many elements take several messages. */
+/** Encodes one command: as one message, or as several if it has many elements. `specOf` returns the known sets. */
 export function encodeCommand(
   command: Command,
   numbering: Numbering,
@@ -85,7 +71,10 @@ export function encodeCommand(
   }
 }
 
-/** Splits elements into as many messages as necessary. */
+/** A list of elements is one attribute, which holds at most 65,535 bytes. One element takes fewer than 400 bytes. */
+const MAX_LIST_BYTES = 64_000
+
+/** Encodes elements, in as many messages as necessary. */
 export function elementMessages(
   type: 'newSetElement' | 'deleteSetElement' | 'getSetElement',
   { table, set }: { readonly table: Table; readonly set: string },
@@ -108,7 +97,10 @@ export function elementMessages(
   return messages
 }
 
-/** If the set is not known, the form is derived from an element: whole registers. */
+/**
+ * How the elements of a set are written. If the set is not known, this follows from the first element: its key and data
+ * are written with all their bytes.
+ */
 export function formOf(spec: SetSpec | undefined, element: Element | undefined): ElementForm {
   if (spec === undefined) {
     const dataLength = Buffer.isBuffer(element?.data) ? element.data.length : 0
@@ -123,10 +115,12 @@ export function formOf(spec: SetSpec | undefined, element: Element | undefined):
   }
 }
 
+/** A writer for the attributes of one message, after its `struct nfgenmsg`. */
 export function writer(family: Family): AttributeWriter {
   return new AttributeWriter().header(...nfHeader(family))
 }
 
+/** The nf_tables message with these attributes. */
 export function message(
   type: keyof typeof NFT_MSG,
   to: AttributeWriter,
@@ -135,22 +129,34 @@ export function message(
   return { type: nfMessageType('nftables', NFT_MSG[type]), flags, payload: to.written() }
 }
 
+/** Values of NFTA_CHAIN_POLICY (NF_DROP, NF_ACCEPT): what happens to packets that no rule of a base chain decides. */
+const POLICY = { drop: 0, accept: 1 } as const
+
+/** enum nf_inet_hooks. */
+const HOOKS: Readonly<Record<Hook['hook'], number>> = {
+  prerouting: 0,
+  input: 1,
+  forward: 2,
+  output: 3,
+  postrouting: 4,
+}
+
 function writeHook(to: AttributeWriter, { type, hook, priority, dropsByDefault }: Hook): void {
   to.nest(CHAIN.hook, () => to.be32(HOOK.number, HOOKS[hook]).be32(HOOK.priority, priority))
   to.be32(CHAIN.policy, dropsByDefault ? POLICY.drop : POLICY.accept).text(CHAIN.type, type)
 }
 
-/** The inverse of `writeHook`, for the values of NFTA_CHAIN_HOOK and NFTA_CHAIN_TYPE. */
+/** The name of a number of enum nf_inet_hooks. */
 function hookName(number: number): Hook['hook'] | undefined {
   return (Object.keys(HOOKS) as Hook['hook'][]).find((name) => HOOKS[name] === number)
 }
 
-/** The attributes of a message: a view. */
+/** The attributes of a message, after its `struct nfgenmsg`. A view of the payload. */
 export function attributesOf({ payload }: NetlinkMessage): Buffer {
   return payload.subarray(NFGENMSG)
 }
 
-/** A chain of NFT_MSG_NEWCHAIN; undefined if it has no name. */
+/** Reads a chain from the attributes of NFT_MSG_NEWCHAIN; undefined if they name no table or chain. */
 export function readChain(
   attributes: Buffer,
 ): { readonly table: string; readonly name: string; readonly spec: ChainSpec } | undefined {
@@ -159,6 +165,9 @@ export function readChain(
   return { table: attributeText(table), name: attributeText(name), spec: readHook(attributes) }
 }
 
+/**
+ * The inverse of `writeHook`. Empty for a chain without a hook, or with a hook or type that this code does not write.
+ */
 function readHook(attributes: Buffer): ChainSpec {
   const nested = findAttribute(attributes, CHAIN.hook)
   const type = findAttribute(attributes, CHAIN.type)
@@ -171,7 +180,7 @@ function readHook(attributes: Buffer): ChainSpec {
   return { hook: { type: name, hook, priority, ...(dropsByDefault && { dropsByDefault }) } }
 }
 
-/** A rule of NFT_MSG_NEWRULE with its chain; undefined if it names no chain. */
+/** Reads a rule and the name of its chain from the attributes of NFT_MSG_NEWRULE; undefined if they name no chain. */
 export function readRule(
   attributes: Buffer,
   family: Family,

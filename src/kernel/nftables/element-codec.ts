@@ -10,12 +10,13 @@ import { writeVerdict } from './write-expression.ts'
 export interface ElementForm {
   /** Bytes of a key without the padding of its last field; a key of one field is not padded. */
   readonly keyLength: number
+  /** Bytes of the data without padding; 0 for a set, and for verdicts. */
   readonly dataLength: number
   /** A range is written as two elements: its first key, and the key after its last one as an end. */
   readonly endsRanges: boolean
 }
 
-/** The attributes of an element; also for deletions. */
+/** Writes an element, to add, delete or look it up. A range takes two elements if `form.endsRanges`. */
 export function writeElement(to: AttributeWriter, element: Element, form: ElementForm): void {
   const { key, keyEnd, data, timeout, comment } = element
   const opened = to.open(LIST_ELEMENT)
@@ -33,7 +34,10 @@ export function writeElement(to: AttributeWriter, element: Element, form: Elemen
   if (keyEnd && form.endsRanges) writeRangeEnd(to, keyEnd.subarray(0, form.keyLength))
 }
 
-/** The first key after a range; a range that includes the largest key has no end. */
+/**
+ * Writes the element that ends a range: the first key after it. A range that includes the largest key has no such
+ * element.
+ */
 function writeRangeEnd(to: AttributeWriter, last: Buffer): void {
   const next = Buffer.from(last)
   let at = next.length - 1
@@ -52,13 +56,14 @@ function writeKey(to: AttributeWriter, type: number, key: Buffer): void {
   to.close(opened)
 }
 
-/** An element as it is in a message; `endsRange`: it only ends the range before it. */
+/** An element as it is in a message. */
 export interface ReadElement {
   readonly element: Element
+  /** Whether it only ends the range before it: its key is the first one after the range. */
   readonly endsRange: boolean
 }
 
-/** The elements of a message, in its order. Keys and data are copies, padded to 4 bytes. */
+/** Reads the elements of a message, in their order. Keys and data are copies, padded to a multiple of 4 bytes. */
 export function readElements(list: Buffer, visit: (read: ReadElement) => void): void {
   eachAttribute(list, (type, value) => {
     if (type !== LIST_ELEMENT) return
@@ -125,7 +130,7 @@ function readData(value: Buffer): Element['data'] {
   return verdict && readVerdict(verdict)
 }
 
-/** enum nft_counter_attributes: bytes and packets. */
+/** Reads a counter; undefined for any other expression. The numbers 1 and 2 are of enum nft_counter_attributes. */
 function readCounter(expression: Buffer): Element['counter'] {
   const name = findAttribute(expression, EXPRESSION.name)
   const data = findAttribute(expression, EXPRESSION.data)

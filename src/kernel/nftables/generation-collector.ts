@@ -4,9 +4,7 @@ import { align, familyOfNumber } from '../netlink/message.ts'
 import { NFGENMSG, NFNL_SUBSYS, NFT_MSG, NFTA } from '../netlink/nfnetlink.ts'
 import type { TouchedChain } from './rule-monitor.ts'
 
-/** Inode of the initial process namespace (PROC_PID_INIT_INO). */
-const INITIAL = 'pid:[4026531836]'
-
+/** The size of `struct nlmsghdr` in bytes. */
 export const NLMSG_HEADER = 16
 
 /** Collects what a transaction changed, from its messages. */
@@ -19,16 +17,19 @@ export interface TouchCollector<Touched> {
 
 /** One committed nf_tables transaction. */
 export interface Generation<Touched> {
+  /** The number of the generation that it made. */
   readonly id: number
+  /** The process that made it: process id in the initial PID namespace, and name. */
   readonly pid: number
   readonly process: string
   /** Port of the socket that sent the transaction, usually its process id in our PID namespace. */
   readonly port: number
+  /** The sequence number of the message that it answers, if it is an answer. */
   readonly seq: number
   readonly touched: readonly Touched[] | 'unknown'
 }
 
-/** Reads nf_tables notifications, up to the NEWGEN that ends each transaction. */
+/** Reads nf_tables notifications. A transaction is complete with its last message, NFT_MSG_NEWGEN. */
 export class GenerationCollector<Touched> {
   readonly #touched: TouchCollector<Touched>
 
@@ -41,6 +42,7 @@ export class GenerationCollector<Touched> {
     this.#touched.take()
   }
 
+  /** Reads the messages of one datagram; calls back for each transaction that is complete with it. */
   read(datagram: Buffer, onGeneration: (generation: Generation<Touched>) => void): void {
     let at = 0
     while (at + NLMSG_HEADER + NFGENMSG <= datagram.length) {
@@ -76,31 +78,36 @@ function decodeGeneration(message: Buffer): Omit<Generation<never>, 'touched'> {
   }
 }
 
+/** The initial PID namespace: its inode is a constant of the kernel (PROC_PID_INIT_INO). */
+const INITIAL_PID_NAMESPACE = 'pid:[4026531836]'
+
 /**
- * The kernel reports the author of a change by its process id in the initial namespace. In a container these are not
- * our numbers. There the port of the author's socket is used: it is the author's process id in its own namespace.
+ * By what a notification identifies programs of this daemon. The kernel reports the author of a change by its process
+ * id in the initial PID namespace. In a container the process ids of this daemon are different numbers. There the port
+ * of the author's socket is used, which is usually the author's process id in its own PID namespace.
  */
 export function authorship(): 'pid' | 'port' {
   try {
-    return readlinkSync('/proc/self/ns/pid') === INITIAL ? 'pid' : 'port'
+    return readlinkSync('/proc/self/ns/pid') === INITIAL_PID_NAMESPACE ? 'pid' : 'port'
   } catch {
     return 'port'
   }
 }
 
-/** If a transaction names more chains than this, what it changed counts as unknown. */
-const LIMIT = 1000
+/** If a transaction names more chains than this, its changes count as unknown. */
+const MAX_CHAINS = 1000
 
 /**
- * The chains that messages about tables, chains and rules name. Work is bounded: messages about the chain just
- * seen cost one comparison, and beyond `limit` chains they are skipped unread.
+ * Collects the chains that messages about tables, chains and rules name. Its work is bounded: a message about the same
+ * chain as the message before costs one comparison, and after more than `limit` chains no message is read.
  */
 export class ChainCollector implements TouchCollector<TouchedChain> {
   readonly #limit: number
   readonly #touched = new Map<string, TouchedChain>()
+  /** The beginning of the last message, from the netlink header to the end of the name of its chain. */
   #last = Buffer.alloc(0)
 
-  constructor(limit = LIMIT) {
+  constructor(limit = MAX_CHAINS) {
     this.#limit = limit
   }
 
@@ -117,7 +124,7 @@ export class ChainCollector implements TouchCollector<TouchedChain> {
     return touched
   }
 
-  /** `chainType` 0: a message about the table itself. */
+  /** `chainType` is the attribute that names the chain; 0 for a message about the table itself. */
   #collect(message: Buffer, chainType: number): void {
     if (this.#isLast(message)) return
     const attributes = message.subarray(NLMSG_HEADER + NFGENMSG)
@@ -131,7 +138,7 @@ export class ChainCollector implements TouchCollector<TouchedChain> {
     this.#touched.set(`${family}/${touched.table}/${chain ?? ''}`, touched)
   }
 
-  /** The kernel names table and chain first, so equal beginnings are equal chains. */
+  /** Whether the message is about the same chain as the last one. The kernel names table and chain first. */
   #isLast(message: Buffer): boolean {
     const end = NLMSG_HEADER + this.#last.length
     if (this.#last.length === 0 || message.length < end) return false
@@ -144,7 +151,7 @@ export class ChainCollector implements TouchCollector<TouchedChain> {
   }
 }
 
-/** Type of the attribute that names the chain; undefined for messages of no interest. */
+/** The type of the attribute that names the chain; 0 for messages about a table; undefined for all other messages. */
 function chainAttribute(type: number | undefined): number | undefined {
   if (type === NFT_MSG.newRule || type === NFT_MSG.deleteRule) return NFTA.ruleChain
   if (type === NFT_MSG.newChain || type === NFT_MSG.deleteChain) return NFTA.chainName

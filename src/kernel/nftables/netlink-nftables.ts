@@ -27,29 +27,12 @@ import type { ChainContent, Nftables, TableContent, TransactionError } from './n
 import type { Command, Element, Rule, SetSpec, Table } from './objects.ts'
 import { readSet } from './set-codec.ts'
 
-/** linux/netfilter/nfnetlink.h: messages around those of one transaction, and the attribute of the first one. */
-const BATCH_BEGIN = 0x10
-const BATCH_END = 0x11
-const BATCH_GENERATION = 1
-
-/** The meaning of an errno of a refused command, if the kernel sends no text. */
-const MEANINGS: Readonly<Record<number, string>> = {
-  [constants.errno.EPERM]:
-    'not permitted: CAP_NET_ADMIN is missing, or the table belongs to another program',
-  [constants.errno.ENOENT]:
-    'something that it refers to does not exist, or a kernel module is missing',
-  [constants.errno.EEXIST]: 'it exists already with different content',
-  [constants.errno.EBUSY]: 'it is in use',
-  [constants.errno.ENFILE]: 'the set is full',
-  [constants.errno.EOPNOTSUPP]: 'the kernel does not support it',
-}
-
 const { ENOENT, EINVAL } = constants.errno
 
-/** The table does not exist; or the kernel has no nf_tables, so that nothing answers such messages. */
+/** Errors which mean that the table does not exist, or that the kernel has no nf_tables to answer such messages. */
 const ABSENT: ReadonlySet<number> = new Set([ENOENT, EINVAL])
 
-/** nf_tables over netlink (linux/netfilter/nf_tables.h). One request at a time. */
+/** nf_tables over netlink (linux/netfilter/nf_tables.h). The session sends one request at a time. */
 export class NetlinkNftables implements Nftables {
   readonly #session: NetlinkSession
   /** The specifications of sets that were created or read here: they determine how elements are written. */
@@ -64,7 +47,7 @@ export class NetlinkNftables implements Nftables {
     return this.#commits
   }
 
-  /** The port of the socket: notifications of its transactions contain it. */
+  /** The netlink port of the socket. Notifications of its transactions contain it. */
   get port(): number {
     return this.#session.port
   }
@@ -82,7 +65,7 @@ export class NetlinkNftables implements Nftables {
       return undefined
     }
     const [index, error] = first
-    // The message before the commands begins the transaction; its error means that the transaction failed as a whole.
+    // Message 0 begins the transaction; its error means that the transaction failed as a whole. The commands follow it.
     return transactionError(error, index === 0 ? undefined : commandOf[index - 1])
   }
 
@@ -108,13 +91,15 @@ export class NetlinkNftables implements Nftables {
     const spec = await this.#specOf(table, set)
     if (spec === undefined) return
     const { endsRanges } = formOf(spec, undefined)
+    // The elements that are halves of ranges: see `joinRanges`.
     const halves: { element: Element; endsRange: boolean }[] = []
     const to = writer(table.family).text(ELEMENTS.table, table.name).text(ELEMENTS.set, set)
     const read = (reply: NetlinkMessage) => {
       const list = findAttribute(attributesOf(reply), ELEMENTS.list) ?? Buffer.alloc(0)
       readElements(list, (one) => (endsRanges ? halves.push(one) : visit(one.element)))
     }
-    // Any change of any table interrupts a list, so a long list might never end.
+    // The kernel marks a dump as interrupted after any change of any table. If it were repeated then, the dump of a
+    // large set might never end.
     const errno = await this.#session.dump(message('getSetElement', to), read, {
       evenIfChanged: true,
     })
@@ -149,7 +134,10 @@ export class NetlinkNftables implements Nftables {
     this.#session.close()
   }
 
-  /** Returns the errors by message. If the transaction had no effect, what is known about its sets is forgotten. */
+  /**
+   * Returns the errors with the indexes of their messages, in order. If the transaction had no effect, the
+   * specifications of the sets that it creates are forgotten.
+   */
   async #send(
     messages: readonly OutgoingMessage[],
     commands: readonly Command[],
@@ -170,9 +158,10 @@ export class NetlinkNftables implements Nftables {
     }
   }
 
+  /** Encodes the commands, and updates the known specifications of sets as if the commands had taken effect. */
   #encode(commands: readonly Command[]): {
     readonly messages: readonly OutgoingMessage[]
-    /** The command of each message, by index. */
+    /** For each message the index of its command. */
     readonly commandOf: readonly number[]
   } {
     const messages: OutgoingMessage[] = []
@@ -196,7 +185,10 @@ export class NetlinkNftables implements Nftables {
     for (const key of this.#specs.keys()) if (key.startsWith(prefix)) this.#specs.delete(key)
   }
 
-  /** Reads the specifications of unknown sets whose elements change. */
+  /**
+   * Reads the specifications of the sets whose elements change, except those that are known or created by the
+   * commands.
+   */
   async #learnSets(commands: readonly Command[]): Promise<void> {
     const made = new Set<string>()
     for (const command of commands) {
@@ -208,6 +200,7 @@ export class NetlinkNftables implements Nftables {
     }
   }
 
+  /** The specification of a set, read if it is not known. Undefined if the set does not exist. */
   async #specOf(table: Table, set: string): Promise<SetSpec | undefined> {
     const known = this.#specs.get(keyOf(table, set))
     if (known) return known
@@ -233,7 +226,7 @@ export class NetlinkNftables implements Nftables {
     return sets
   }
 
-  /** If a dump is repeated, rules are visited again, so they are stored by their handle. */
+  /** The chains with their rules. Rules are stored by handle, because a repeated dump visits them again. */
   async #readChains({ family, name }: Table): Promise<ReadonlyMap<string, ChainContent>> {
     const chains = new Map<string, { spec: ChainContent['spec']; rules: Map<string, Rule> }>()
     await this.#dump('getChain', writer(family).text(CHAIN.table, name), (attributes) => {
@@ -266,22 +259,28 @@ function handleOf(attributes: Buffer): string {
   return findAttribute(attributes, RULE.handle)?.toString('hex') ?? ''
 }
 
+/** A key of `#specs`; with an empty name of the set, the beginning of all keys of the table. */
 function keyOf({ family, name }: Table, set: string): string {
   return `${family}/${name}/${set}`
 }
 
+/** The table as nft writes it. */
 function nameOf({ family, name }: Table): string {
   return `${family === 4 ? 'ip' : 'ip6'} ${name}`
 }
 
-/** Bytes: transactions are large, and so are the datagrams of lists. */
+/** Buffer sizes in bytes. Transactions are large, and so are the datagrams of dumps. */
 const SIZES = { send: 64 * 1024 * 1024, datagram: 32 * 1024 }
 
-/** The nf_tables of the network namespace of this process; its socket opens now. */
+/** Opens a socket to nf_tables in the network namespace of this process. */
 export function openNftables(clock: Clock): NetlinkNftables {
   return new NetlinkNftables(rawTransport(NETLINK_NETFILTER, SIZES), clock)
 }
 
+/**
+ * The error of a transaction. `command` is the index of the refused command; undefined if the transaction was refused
+ * as a whole.
+ */
 export function transactionError(
   error: KernelError,
   command: number | undefined,
@@ -289,11 +288,27 @@ export function transactionError(
   return { command, errno: error.errno, message: describe(error) }
 }
 
-/** The error for a failed read: without it nothing is known about the kernel. */
+/**
+ * The error for a failed read. It is thrown, because without the read nothing is known about the objects in the
+ * kernel.
+ */
 function unread(what: string, error: KernelError): NodeProxyError {
   return new NodeProxyError('NP_KERNEL_NETLINK', `${what} cannot be read: ${describe(error)}`)
 }
 
+/** The meaning of an errno of a refused command, if the kernel sends no text. */
+const MEANINGS: Readonly<Record<number, string>> = {
+  [constants.errno.EPERM]:
+    'not permitted: CAP_NET_ADMIN is missing, or the table belongs to another program',
+  [constants.errno.ENOENT]:
+    'something that it refers to does not exist, or a kernel module is missing',
+  [constants.errno.EEXIST]: 'it exists already with different content',
+  [constants.errno.EBUSY]: 'it is in use',
+  [constants.errno.ENFILE]: 'the set is full',
+  [constants.errno.EOPNOTSUPP]: 'the kernel does not support it',
+}
+
+/** The name of the errno, with the kernel's text if there is one, else with its meaning. */
 function describe({ errno, text }: KernelError): string {
   const name = getSystemErrorName(-errno)
   const words = (text ?? MEANINGS[errno] ?? '').replaceAll(/[^\x20-\x7e]/g, '?')
@@ -301,9 +316,9 @@ function describe({ errno, text }: KernelError): string {
 }
 
 /**
- * Joins the ranges of single numbers, which the kernel stores as two elements: the first number, and the number after
- * the last one. A range without an end extends to the largest number. An end without a beginning, such as the one at 0
- * that nft writes, is left out.
+ * Joins the ranges of an interval set whose key is a single field. The kernel stores each range as two elements: the
+ * first number, and the number after the last one (with the flag NFT_SET_ELEM_INTERVAL_END). A range without an end
+ * extends to the largest number. An end without a beginning, such as the one at 0 that nft writes, is left out.
  */
 export function joinRanges(halves: readonly ReadElement[]): readonly Element[] {
   const sorted = halves.toSorted(
@@ -319,6 +334,7 @@ export function joinRanges(halves: readonly ReadElement[]): readonly Element[] {
   return ranges
 }
 
+/** The number before this one, in network byte order. */
 function previous(key: Buffer): Buffer {
   const bytes = Buffer.from(key)
   let at = bytes.length - 1
@@ -327,15 +343,21 @@ function previous(key: Buffer): Buffer {
   return bytes
 }
 
+/** linux/netfilter/nfnetlink.h: messages around those of one transaction, and the attribute of the first one. */
+const BATCH_BEGIN = 0x10
+const BATCH_END = 0x11
+const BATCH_GENERATION = 1
+
 /**
- * The messages of one transaction. Only the last command requests an acknowledgement: older kernels send no
+ * The messages of one transaction, which the kernel refuses if `generation` is no longer the present one. Only the
+ * last command requests an acknowledgement, which shows that the answer is complete: older kernels send no
  * acknowledgement for the message that ends the batch.
  */
 export function batchOf(
   commands: readonly OutgoingMessage[],
   generation?: number,
 ): readonly OutgoingMessage[] {
-  const begin = edge()
+  const begin = batchHeader()
   if (generation !== undefined) begin.be32(BATCH_GENERATION, generation)
   const last = commands.length - 1
   return [
@@ -343,11 +365,14 @@ export function batchOf(
     ...commands.map((one, index) =>
       index === last ? { ...one, flags: one.flags | NLM_F_ACK } : one,
     ),
-    { type: BATCH_END, flags: 0, payload: edge().written() },
+    { type: BATCH_END, flags: 0, payload: batchHeader().written() },
   ]
 }
 
-/** `struct nfgenmsg`: no family, version 0, and the subsystem in network byte order. */
-function edge(): AttributeWriter {
+/**
+ * The `struct nfgenmsg` of a message that begins or ends a batch: no family, version 0, and the subsystem in network
+ * byte order.
+ */
+function batchHeader(): AttributeWriter {
   return new AttributeWriter().header(0, 0, 0, NFNL_SUBSYS.nftables)
 }

@@ -9,18 +9,19 @@ import {
 } from './generation-collector.ts'
 import type { HoldOptions, OwnWork, RuleChange, RuleMonitor } from './rule-monitor.ts'
 
-/** For a kernel without notifications: only verification finds foreign changes. */
+/** Reports nothing. For a kernel without notifications: only verification finds changes by other processes. */
 export const noopMonitor: RuleMonitor<never> = {
   start: () => () => undefined,
   hold: () => () => undefined,
 }
 
 const GETGEN = nfMessageType('nftables', NFT_MSG.getGeneration)
+/** After this time without an answer, the generation is requested again. */
 const ANSWER_MS = 500
-/** Changes that may wait during a hold; more are discarded, and reported as one `unknown` change. */
-const QUEUE = 1000
+/** Changes that may wait during a hold. Further ones are discarded, and reported as one `unknown` change. */
+const MAX_QUEUED = 1000
 
-/** See `NftablesMonitor`. */
+/** Constructor options of `NftablesMonitor`. */
 export interface NftablesMonitorOptions<Touched> {
   readonly clock: Clock
   /** What is watched. */
@@ -31,7 +32,25 @@ export interface NftablesMonitorOptions<Touched> {
   readonly authorship?: 'pid' | 'port'
 }
 
+/** A change, with the process id or port (`authorship`) of its author. */
 type Queued<Touched> = RuleChange<Touched> & { readonly own: number }
+
+/** What is known while rules are written (`RuleMonitor.hold`). Overlapping holds share it. */
+interface Hold<Touched> {
+  /** The generation when the hold began; undefined until the kernel has answered. */
+  base: number | undefined
+  /** The number of COMMITs of this daemon; NaN if unknown. */
+  commits: number
+  /** Process ids, or ports, of the programs of this daemon. */
+  readonly pids: Set<number>
+  readonly queue: Queued<Touched>[]
+  /** Whether changes may have been missed. */
+  missed: boolean
+}
+
+function newHold<Touched>(): Hold<Touched> {
+  return { base: undefined, commits: 0, pids: new Set(), queue: [], missed: false }
+}
 
 /**
  * Reports changes from nf_tables notifications, with the process that made them. It may miss changes while it is
@@ -42,10 +61,12 @@ export class NftablesMonitor<Touched> implements RuleMonitor<Touched> {
   readonly #open: OpenTransport
   readonly #options: NftablesMonitorOptions<Touched>
   readonly #collector: GenerationCollector<Touched>
+  /** Requests for the generation that were not answered yet, by sequence number. */
   readonly #requests = new Map<number, (generation: number) => void>()
   #transport: Transport | undefined
   #onChange: (change: RuleChange<Touched>) => void = () => undefined
   #seq = 0
+  /** The number of holds that were not released, and of those among them that are unsubscribed. */
   #holds = 0
   #unsubscribed = 0
   #hold: Hold<Touched> = newHold()
@@ -98,11 +119,13 @@ export class NftablesMonitor<Touched> implements RuleMonitor<Touched> {
     if (this.#holds > 0) return
     const { base, commits, missed, pids, queue } = this.#hold
     this.#hold = newHold()
+    // NaN commits explain nothing. The generation has 32 bits and wraps.
     const explained = base !== undefined && (generation - base) >>> 0 <= commits
     if (missed && !explained) this.#onChange({ touched: 'unknown', by: undefined, generation })
     for (const { own, ...change } of queue) if (!pids.has(own)) this.#onChange(change)
   }
 
+  /** Takes a committed transaction, or the answer to a request of this monitor. */
   #generation(generation: Generation<Touched>): void {
     if (generation.port === this.#transport?.port) {
       const answer = this.#requests.get(generation.seq)
@@ -123,7 +146,7 @@ export class NftablesMonitor<Touched> implements RuleMonitor<Touched> {
 
   #report({ own, ...change }: Queued<Touched>): void {
     if (!this.#isHolding()) this.#onChange(change)
-    else if (this.#hold.queue.length < QUEUE) this.#hold.queue.push({ ...change, own })
+    else if (this.#hold.queue.length < MAX_QUEUED) this.#hold.queue.push({ ...change, own })
     else this.#hold.missed = true
   }
 
@@ -137,7 +160,7 @@ export class NftablesMonitor<Touched> implements RuleMonitor<Touched> {
     return this.#holds > 0 || this.#requests.size > 0
   }
 
-  /** Requests the generation of the rule set, again if the answer is lost. */
+  /** Requests the generation of the rule set. Repeats the request until it is answered. */
   #request(onAnswer: (generation: number) => void): void {
     if (this.#transport === undefined) return
     const seq = ++this.#seq
@@ -157,19 +180,4 @@ export class NftablesMonitor<Touched> implements RuleMonitor<Touched> {
     this.#hold = newHold()
     this.#onChange = () => undefined
   }
-}
-
-interface Hold<Touched> {
-  /** The generation when the hold began. */
-  base: number | undefined
-  /** COMMITs of this daemon; NaN if unknown. */
-  commits: number
-  readonly pids: Set<number>
-  readonly queue: Queued<Touched>[]
-  /** Whether changes may have been missed. */
-  missed: boolean
-}
-
-function newHold<Touched>(): Hold<Touched> {
-  return { base: undefined, commits: 0, pids: new Set(), queue: [], missed: false }
 }

@@ -5,11 +5,7 @@ import { DATA, EXPRESSION, LIST_ELEMENT, VERDICT } from './attributes.ts'
 import type { ConntrackKey, Expression, Verdict } from './expression.ts'
 import * as number from './numbers.ts'
 
-const HEADER = 4
-/** The two upper bits of a type mean "nested" and "network byte order". */
-const TYPE_MASK = 0x3fff
-
-/** The expressions of a rule; an expression that this code would write differently is `foreign`. */
+/** Reads the expressions of a rule. An expression that `writeExpression` would write differently becomes `foreign`. */
 export function readExpressions(list: Buffer, family: Family): readonly Expression[] {
   const expressions: Expression[] = []
   eachAttribute(list, (type, value) => {
@@ -21,7 +17,7 @@ export function readExpressions(list: Buffer, family: Family): readonly Expressi
   return expressions
 }
 
-/** The content of NFTA_DATA_VERDICT; undefined for a verdict that this code does not write. */
+/** Reads the content of NFTA_DATA_VERDICT; undefined for a verdict that `writeVerdict` does not write. */
 export function readVerdict(value: Buffer): Verdict | undefined {
   const code = findAttribute(value, VERDICT.code)
   if (code?.length !== 4) return undefined
@@ -31,7 +27,7 @@ export function readVerdict(value: Buffer): Verdict | undefined {
   return chain && { kind, chain: attributeText(chain) }
 }
 
-/** The attributes of one expression. */
+/** The attributes of one expression, by type. Each method returns undefined if there is no such attribute. */
 class Fields {
   readonly #bytes: Buffer
 
@@ -59,7 +55,7 @@ class Fields {
     return value && attributeText(value)
   }
 
-  /** A copy of NFTA_DATA_VALUE. */
+  /** A copy of the NFTA_DATA_VALUE inside the attribute. */
   value(type: number): Buffer | undefined {
     const found = findAttribute(this.#bytes, type)
     const value = found && findAttribute(found, DATA.value)
@@ -79,8 +75,9 @@ class Fields {
 type Reader = (fields: Fields, family: Family) => Expression | undefined
 
 /**
- * Readers by the kernel's names; they return undefined for what this code would write differently. Numbers as in
- * `writeData`.
+ * Readers by the kernel's names of expressions. They return undefined for what `writeExpression` would write
+ * differently. The numbers are the types of the attributes: each expression has an enum in nf_tables.h, which begins
+ * at 1.
  */
 const READERS: Readonly<Record<string, Reader>> = {
   meta(fields) {
@@ -205,7 +202,15 @@ function conntrackKey(value: number | undefined, family: Family): ConntrackKey |
   return number.keyOf(others, value)
 }
 
-/** Visits the attributes of a list in their order, up to the first one with an impossible length; values are views. */
+/** The size of `struct nlattr` in bytes. */
+const HEADER = 4
+/** The two upper bits of a type mean "nested" and "network byte order". */
+const TYPE_MASK = 0x3fff
+
+/**
+ * Visits the attributes of a list in their order, from the offset `start` up to the first one with an impossible
+ * length. The values are views of `bytes`.
+ */
 export function eachAttribute(
   bytes: Buffer,
   visit: (type: number, value: Buffer) => void,

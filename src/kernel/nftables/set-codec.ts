@@ -14,7 +14,7 @@ import {
 /** NFT_DATA_VERDICT: the type of data that is a verdict. */
 const VERDICT_TYPE = 0xffff_ff00
 
-/** The attributes of a set; `id` identifies it within a transaction. */
+/** Writes the attributes of a set, except its table and name. `id` identifies the set within a transaction. */
 export function writeSet(to: AttributeWriter, spec: SetSpec, id: number): void {
   const { key, data, size } = spec
   to.be32(SET.flags, flagsOf(spec))
@@ -34,7 +34,7 @@ export function writeSet(to: AttributeWriter, spec: SetSpec, id: number): void {
   if (spec.hasCounters) to.nest(SET.expression, () => to.text(EXPRESSION.name, 'counter'))
 }
 
-/** Reads what `writeSet` wrote, with the set's name; undefined if it has no name. */
+/** Reads the name and specification of a set from the attributes of NFT_MSG_NEWSET; undefined if it has no name. */
 export function readSet(
   attributes: Buffer,
 ): { readonly name: string; readonly spec: SetSpec } | undefined {
@@ -64,6 +64,7 @@ export function readSet(
   }
 }
 
+/** Whether the set has ranges of several fields, for which the kernel needs the length of each field. */
 function isConcatenatedInterval({ isInterval, key }: SetSpec): boolean {
   return isInterval === true && key.length > 1
 }
@@ -91,6 +92,7 @@ function hasCounter(attributes: Buffer): boolean {
   return name !== undefined && attributeText(name) === 'counter'
 }
 
+/** The number in an attribute; 0 if there is none. */
 function be32(value: Buffer | undefined): number {
   return value?.length === 4 ? value.readUInt32BE(0) : 0
 }

@@ -14,20 +14,18 @@ const TYPES: Readonly<Record<FieldType, { readonly number: number; readonly byte
   index: { number: 4, bytes: 4 },
 }
 
-const BY_NUMBER = new Map(
-  Object.entries(TYPES).map(([type, { number }]) => [number, type as FieldType]),
-)
-
-/** Each type of a concatenation takes six bits. */
-const TYPE_BITS = 6
-
-/**
- * Data that the kernel stores for `nft` without reading it, each with type, length (a byte each) and value (libnftnl's
- * udata.h): comments, and the expressions by which a set was declared (`typeof`).
+/*
+ * User data: a list that the kernel stores for `nft` without reading it (libnftnl's udata.h). Each item has a type and
+ * a length, of one byte each, and a value. Items are comments, and the expressions by which a set was declared
+ * (`typeof`).
  */
+
+/** Types of items in the user data of a rule and of an element. */
 const RULE_COMMENT = 0
 const ELEMENT_COMMENT = 0
+/** Types of items in the user data of a set. */
 const SET = { keyByteOrder: 0, dataByteOrder: 1, keyTypeof: 3, dataTypeof: 4, comment: 7 } as const
+/** Types of the items inside `keyTypeof` and `dataTypeof`. */
 const TYPEOF = { expression: 0, data: 1 } as const
 
 /** enum byteorder of nft. */
@@ -37,24 +35,26 @@ const NETWORK_ORDER = 2
 /** enum expr_types of nft. */
 const KIND = { payload: 7, meta: 9, concatenation: 13, random: 23 } as const
 
-/** enum proto_desc_id of nft, and numbers of header fields. */
+/** enum proto_desc_id of nft. */
 const HEADER = { transport: 11, ip: 12, ip6: 13 } as const
+/** For each of these headers, nft's number of the field with the destination address or port. */
 const DESTINATION = { transport: 2, ip: 12, ip6: 9 } as const
+/** NFT_META_L4PROTO of linux/netfilter/nf_tables.h. */
 const META_L4PROTO = 16
 /** The modulus of the expression that declares an index; its value has no meaning. */
 const ANY_MODULUS = 2
 
-const MAX_COMMENT = 127
-
+/** The user data of a rule with this comment. @throws TypeError when the comment is longer than 127 bytes */
 export function ruleUserData(comment: string): Buffer {
   return text(RULE_COMMENT, comment)
 }
 
+/** The user data of an element with this comment. @throws TypeError when the comment is longer than 127 bytes */
 export function elementUserData(comment: string): Buffer {
   return text(ELEMENT_COMMENT, comment)
 }
 
-/** The comment in user data; undefined if there is no comment. */
+/** The comment in the user data of a rule or element; undefined if there is none. */
 export function commentOf(userData: Buffer | undefined, type = RULE_COMMENT): string | undefined {
   const value = userData && find(userData, type)
   if (value === undefined) return undefined
@@ -62,11 +62,16 @@ export function commentOf(userData: Buffer | undefined, type = RULE_COMMENT): st
   return value.toString('latin1', 0, end < 0 ? value.length : end)
 }
 
+/** The comment in the user data of a set; undefined if there is none. */
 export function setComment(userData: Buffer | undefined): string | undefined {
   return commentOf(userData, SET.comment)
 }
 
-/** An index has no data type with a name, so sets with an index are declared by expressions. */
+/**
+ * The user data of a set. A field of type `index` has no data type with a name, so a set with such a field is declared
+ * by expressions (`typeof`).
+ * @throws TypeError when the comment is longer than 127 bytes, or no expression declares a field
+ */
 export function setUserData({ key, data, comment }: SetSpec): Buffer {
   const fields = data === undefined || data === 'verdict' ? undefined : data
   const parts = [
@@ -81,6 +86,7 @@ export function setUserData({ key, data, comment }: SetSpec): Buffer {
   return Buffer.concat(parts)
 }
 
+/** The items that declare a key or data by expressions. */
 function declaration(fields: readonly FieldType[]): readonly Buffer[] {
   const [only] = fields
   if (fields.length === 1 && only) return expression(only)
@@ -90,7 +96,7 @@ function declaration(fields: readonly FieldType[]): readonly Buffer[] {
   ]
 }
 
-/** The expression that loads a field of this type. */
+/** The items of the expression that loads a field of this type. */
 function expression(field: FieldType): readonly Buffer[] {
   switch (field) {
     case 'ipv4_addr':
@@ -112,6 +118,7 @@ function expression(field: FieldType): readonly Buffer[] {
   }
 }
 
+/** The items of the expression that loads the destination address or port from a header. */
 function payload(header: keyof typeof HEADER): readonly Buffer[] {
   return [
     word(TYPEOF.expression, KIND.payload),
@@ -119,6 +126,7 @@ function payload(header: keyof typeof HEADER): readonly Buffer[] {
   ]
 }
 
+/** An item whose value is a number of 32 bits in little-endian order. */
 function word(type: number, value: number): Buffer {
   const bytes = Buffer.from([type, 4, 0, 0, 0, 0])
   bytes.writeUInt32LE(value, 2)
@@ -130,6 +138,9 @@ function nested(type: number, ...inner: readonly Buffer[]): Buffer {
   return Buffer.concat([Buffer.from([type, value.length]), value])
 }
 
+/** The most bytes of a comment, without its final NUL. */
+const MAX_COMMENT = 127
+
 function text(type: number, value: string): Buffer {
   const bytes = Buffer.from(value, 'latin1')
   if (bytes.length > MAX_COMMENT) {
@@ -138,6 +149,7 @@ function text(type: number, value: string): Buffer {
   return nested(type, bytes, Buffer.from([0]))
 }
 
+/** The value of the first item of this type. */
 function find(bytes: Buffer, wanted: number): Buffer | undefined {
   for (let at = 0; at + 2 <= bytes.length; ) {
     const [type = 0, length = 0] = bytes.subarray(at, at + 2)
@@ -149,9 +161,19 @@ function find(bytes: Buffer, wanted: number): Buffer | undefined {
   return undefined
 }
 
+/** Each type of a concatenation takes six bits. */
+const TYPE_BITS = 6
+
+/**
+ * The number by which the kernel stores the types of a key or of data: six bits for each field, the first one highest.
+ */
 export function typeNumber(fields: readonly FieldType[]): number {
   return fields.reduce((number, field) => (number << TYPE_BITS) | TYPES[field].number, 0) >>> 0
 }
+
+const BY_NUMBER = new Map(
+  Object.entries(TYPES).map(([type, { number }]) => [number, type as FieldType]),
+)
 
 /** The inverse of `typeNumber`; a type that this code does not write is left out. */
 export function typesOfNumber(number: number): readonly FieldType[] {
@@ -163,18 +185,21 @@ export function typesOfNumber(number: number): readonly FieldType[] {
   return types
 }
 
-/** Bytes of a value without padding, which is the length of the field in the kernel. */
+/** The bytes of a value without padding. */
 export function fieldBytes(field: FieldType): number {
   return TYPES[field].bytes
 }
 
-/** Bytes of a key or of data: a single field is not padded, several are each padded to 4. */
+/**
+ * The bytes of a key or of data in the kernel. A single field is not padded; several are each padded to a multiple of
+ * 4.
+ */
 export function lengthOf(fields: readonly FieldType[]): number {
   if (fields.length === 1) return fieldBytes(fields[0]!)
   return fields.reduce((sum, field) => sum + ((fieldBytes(field) + 3) & ~3), 0)
 }
 
-/** Whether values are numbers in the host's byte order, which `nft` must know to print them. */
+/** Whether the key is a number in the host's byte order, which `nft` must know to print it. */
 function isHostOrder(fields: readonly FieldType[]): boolean {
   return fields.length === 1 && (fields[0] === 'mark' || fields[0] === 'index')
 }

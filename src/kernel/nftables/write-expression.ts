@@ -4,7 +4,7 @@ import { DATA, EXPRESSION, LIST_ELEMENT, VERDICT } from './attributes.ts'
 import type { Expression, Verdict } from './expression.ts'
 import * as number from './numbers.ts'
 
-/** One expression of a rule, as an element of a list. */
+/** Writes one expression of a rule, as an element of a list. @throws TypeError for a `foreign` expression */
 export function writeExpression(to: AttributeWriter, expression: Expression, family: Family): void {
   to.nest(LIST_ELEMENT, () => {
     to.text(EXPRESSION.name, nameOf(expression))
@@ -12,7 +12,7 @@ export function writeExpression(to: AttributeWriter, expression: Expression, fam
   })
 }
 
-/** NFTA_DATA_VERDICT. */
+/** Writes NFTA_DATA_VERDICT. */
 export function writeVerdict(to: AttributeWriter, verdict: Verdict): void {
   to.nest(DATA.verdict, () => {
     to.be32(VERDICT.code, number.VERDICT_CODE[verdict.kind])
@@ -20,6 +20,7 @@ export function writeVerdict(to: AttributeWriter, verdict: Verdict): void {
   })
 }
 
+/** The kernel's names of expressions. */
 const NAMES = {
   meta: 'meta',
   setMeta: 'meta',
@@ -50,7 +51,10 @@ function writeRandom(to: AttributeWriter, one: Extract<Expression, { type: 'rand
     .be32(4, one.offset ?? 0)
 }
 
-/** The attributes of each expression are numbered from 1 in the order of its enum in nf_tables.h. */
+/**
+ * Writes the attributes of an expression. Each expression numbers its own from 1, in the order of its enum in
+ * nf_tables.h.
+ */
 function writeData(to: AttributeWriter, one: Expression, family: Family): void {
   switch (one.type) {
     case 'meta':

@@ -3,8 +3,9 @@ import { connect, createServer, type Server, type Socket } from 'node:net'
 import type { RelayEnvironment, RelayServer } from './relay-server.ts'
 import type { Relay, RelayAddress } from './relays.ts'
 
-/** Idle milliseconds before TCP keepalive probes the other end. */
+/** How long a connection is idle before TCP keepalive probes the other end. */
 const KEEP_ALIVE_MS = 30_000
+/** For the sockets of both ends. */
 const SOCKET_OPTIONS = {
   allowHalfOpen: true,
   noDelay: true,
@@ -13,9 +14,9 @@ const SOCKET_OPTIONS = {
 } as const
 
 /**
- * Listens and connects each client to the target. A client is read only once its target has accepted. It is reset if
- * the target refuses or is too slow, because without the relay it would have seen a reset, too. Rejects if it cannot
- * listen.
+ * Listens, and connects each client to the target. A client is read only after its target has accepted. A client is
+ * reset if its target refuses, as it would be without the relay, or does not accept within `limits.connectMs`. Clients
+ * beyond `limits.connections` are reset, too. Rejects with Node's error, such as EADDRINUSE, if it cannot listen.
  */
 export async function openTcpRelay(
   relay: Relay,
@@ -29,8 +30,13 @@ export async function openTcpRelay(
   return serve(server, relay.target, environment)
 }
 
-function serve(server: Server, first: RelayAddress, environment: RelayEnvironment): RelayServer {
-  let target = first
+/** Serves the clients of a listening socket. */
+function serve(
+  server: Server,
+  firstTarget: RelayAddress,
+  environment: RelayEnvironment,
+): RelayServer {
+  let target = firstTarget
   const clients = new Set<Socket>()
   // A failed accept (too many open files) concerns only that client.
   server.on('error', () => undefined)
@@ -61,6 +67,7 @@ function serve(server: Server, first: RelayAddress, environment: RelayEnvironmen
   }
 }
 
+/** Connects a client to the target, then joins both connections. If either ends before that, the client is reset. */
 function connectTo(
   { ip, port }: RelayAddress,
   client: Socket,
@@ -84,9 +91,9 @@ function connectTo(
 }
 
 /**
- * Joins two TCP connections: what either end sends, the other receives, at the speed of the slower one. A FIN is
- * passed on by itself, so that either direction may close before the other; a reset or any other failure becomes a
- * reset. Both sockets must allow half-open connections, and have a listener for errors.
+ * Joins two TCP connections: what either end sends, the other receives, at the speed of the slower one. A FIN is passed
+ * on for its direction alone, so that either direction may close before the other. A reset or any other failure of one
+ * end becomes a reset of the other. Both sockets must allow half-open connections, and have a listener for errors.
  */
 function join(one: Socket, other: Socket): void {
   follow(one, other)
@@ -95,6 +102,7 @@ function join(one: Socket, other: Socket): void {
   other.pipe(one)
 }
 
+/** Resets the peer when a socket closes before both of its directions have ended. */
 function follow(socket: Socket, peer: Socket): void {
   socket.once('close', () => {
     if (!(socket.readableEnded && socket.writableFinished)) resetSocket(peer)
@@ -102,8 +110,8 @@ function follow(socket: Socket, peer: Socket): void {
 }
 
 /**
- * Closes a connection at once, with a reset for the other end. While libuv is sending a FIN it refuses this and leaves
- * the descriptor open (`uv_tcp_close_reset`), so the end of sending is awaited.
+ * Closes a connection at once, with a reset for the other end. While libuv is sending a FIN, it refuses a reset and
+ * leaves the descriptor open (`uv_tcp_close_reset`). In that case the reset follows when the FIN is sent.
  */
 export function resetSocket(socket: Socket): void {
   const { writableEnded, writableFinished, writableLength } = socket

@@ -25,33 +25,34 @@ import {
   RTM_DELRULE,
 } from './rule-message.ts'
 
-/** linux/rtnetlink.h. */
+/** Message types, attributes and route types of linux/rtnetlink.h. */
 const RTM_NEWROUTE = 24
 const RTM_DELROUTE = 25
 const RTM_GETROUTE = 26
+/** The size of `struct rtmsg` in bytes. */
 const HEADER = 12
 const RTA_OIF = 4
 const RTA_TABLE = 15
 const RTN_LOCAL = 2
-/** IPv4 has local routes in no wider scope; IPv6 has no scopes. */
+/** By family: an IPv4 route of type local must have RT_SCOPE_HOST (254). IPv6 has no scopes, so the field is 0. */
 const SCOPE = { 4: 254, 6: 0 } as const
-/** Every network namespace's `lo` has this index. */
-const LOOPBACK = 1
+/** The interface index of `lo`, the same in every network namespace. */
+const LOOPBACK_INDEX = 1
 
-/** RTNLGRP_IPV4_ROUTE, IPV4_RULE, IPV6_ROUTE, IPV6_RULE (linux/rtnetlink.h). */
+/** Multicast groups RTNLGRP_IPV4_ROUTE, IPV4_RULE, IPV6_ROUTE, IPV6_RULE (linux/rtnetlink.h). */
 const GROUPS = [7, 8, 11, 19]
-/** A flush removes rules and routes one by one. */
+/** How long a watch waits for further changes before it calls back: a flush removes rules and routes one by one. */
 const SETTLE_MS = 100
 const { EACCES, EAFNOSUPPORT, EEXIST, ENETDOWN, ENOENT, EOPNOTSUPP, EPERM, ESRCH } = constants.errno
-/** The rule, the route or the address family does not exist in this kernel. */
+/** Errors of a deletion that mean that the rule, the route, or the address family itself does not exist. */
 const ABSENT = new Set([ENOENT, ESRCH, EAFNOSUPPORT])
 
-/** Policy routes by rtnetlink. The socket is opened with the first request. */
+/** Policy routes by rtnetlink. The socket for requests is opened with the first request; each watch opens its own. */
 export class NetlinkRoutes implements Routes {
   readonly #open: OpenTransport
   readonly #clock: Clock
   #session: NetlinkSession | undefined
-  /** The port of our own changes. */
+  /** The netlink port of the socket for requests. Notifications of changes that it made contain this port. */
   #port: number | undefined
 
   constructor(open: OpenTransport, clock: Clock) {
@@ -61,13 +62,15 @@ export class NetlinkRoutes implements Routes {
 
   async ensure(route: PolicyRoute): Promise<readonly string[]> {
     const errors = await this.#connect().batch([encodeRuleAdd(route), encodeRouteAdd(route)])
-    for (const [place, errno] of errors) {
-      const what = place === 0 ? ruleText(route) : routeText(route)
+    for (const [index, errno] of errors) {
+      // The index of the message: 0 is the rule, 1 the route.
+      const what = index === 0 ? ruleText(route) : routeText(route)
       if (errno !== EEXIST) throw refused(what, errno)
-      const isThere = place === 0 ? await this.#hasRule(route) : await this.#hasRoute(route)
+      // EEXIST may also come from another rule or route that is in conflict with this one.
+      const isThere = index === 0 ? await this.#hasRule(route) : await this.#hasRoute(route)
       if (!isThere) throw refused(what, errno)
     }
-    return [ruleText(route), routeText(route)].filter((_, place) => !errors.has(place))
+    return [ruleText(route), routeText(route)].filter((_, index) => !errors.has(index))
   }
 
   async remove(route: PolicyRoute): Promise<void> {
@@ -118,7 +121,7 @@ export class NetlinkRoutes implements Routes {
     this.#session = undefined
   }
 
-  /** Whether another process removed what may be ours. */
+  /** Whether another process removed one of our rules, or a local default route of any table, which may be ours. */
   #isLoss(message: NetlinkMessage): boolean {
     if (message.port === this.#port) return false
     if (message.type === RTM_DELRULE) return decodeRule(message)?.isOurs === true
@@ -139,7 +142,7 @@ export class NetlinkRoutes implements Routes {
     return found
   }
 
-  /** Our rules of a family; a rule that was listed twice is returned once. */
+  /** The rules of a family that carry `OUR_PROTOCOL`. A rule that was listed twice is returned once. */
   async #rules(family: Family): Promise<readonly PolicyRoute[]> {
     const rules = new Map<string, PolicyRoute>()
     await this.#dump(encodeRuleDump(family), (message) => {
@@ -172,6 +175,7 @@ export class NetlinkRoutes implements Routes {
   }
 }
 
+/** The remedy for each errno. */
 const HINTS = new Map<number, string>([
   [EPERM, 'run with CAP_NET_ADMIN'],
   [ENETDOWN, 'the loopback interface is down: ip link set lo up'],
@@ -188,31 +192,40 @@ function refused(what: string, errno: number): NodeProxyError {
   return new NodeProxyError('NP_KERNEL_ROUTE', `${what}: ${reason}`, details)
 }
 
-/** `local default dev lo` of a table. */
+/** The route `local default dev lo` of a table. */
 interface LocalDefault {
   readonly family: Family
   readonly table: number
+  /** Whether it carries `OUR_PROTOCOL`. */
   readonly isOurs: boolean
 }
 
-/** RTM_NEWROUTE: EEXIST if the route exists. */
+/** Encodes RTM_NEWROUTE, which fails with EEXIST if the route exists. */
 export function encodeRouteAdd(where: Pick<LocalDefault, 'family' | 'table'>): OutgoingMessage {
   return encodeRoute(RTM_NEWROUTE, NLM_F_CREATE | NLM_F_EXCL, where)
 }
 
-/** The kernel deletes the route that agrees in all fields, including its origin. */
+/**
+ * Encodes RTM_DELROUTE. The kernel deletes the route that agrees in all fields, including its protocol
+ * (`OUR_PROTOCOL`).
+ */
 export function encodeRouteDelete(where: Pick<LocalDefault, 'family' | 'table'>): OutgoingMessage {
   return encodeRoute(RTM_DELROUTE, 0, where)
 }
 
-/** Lists all tables: the kernel evaluates a table in the request only for sockets with strict checking. */
+/**
+ * Encodes RTM_GETROUTE for the routes of all tables. A table in the request would have no effect: the kernel evaluates
+ * it only for sockets with strict checking (NETLINK_GET_STRICT_CHK).
+ */
 export function encodeRouteDump(family: Family): OutgoingMessage {
   const payload = Buffer.alloc(HEADER)
   payload[0] = ADDRESS_FAMILY[family]
   return { type: RTM_GETROUTE, flags: 0, payload }
 }
 
-/** The local default route in an answer to a dump, or in the notification of a deleted route. */
+/**
+ * The local default route in an answer to a dump, or in the notification of a deleted route. Undefined for all others.
+ */
 export function decodeLocalDefault({ type, payload }: Pick<NetlinkMessage, 'type' | 'payload'>) {
   if ((type !== RTM_NEWROUTE && type !== RTM_DELROUTE) || payload.length < HEADER) return undefined
   const [number, toLength, fromLength, tos, , protocol, , kind] = payload
@@ -221,7 +234,7 @@ export function decodeLocalDefault({ type, payload }: Pick<NetlinkMessage, 'type
   if (toLength !== 0 || fromLength !== 0 || tos !== 0) return undefined
   const device = findAttribute(payload, RTA_OIF, HEADER)
   const table = findAttribute(payload, RTA_TABLE, HEADER)
-  if (device?.length !== 4 || device.readUInt32LE(0) !== LOOPBACK) return undefined
+  if (device?.length !== 4 || device.readUInt32LE(0) !== LOOPBACK_INDEX) return undefined
   if (table?.length !== 4) return undefined
   const found: LocalDefault = {
     family,
@@ -231,7 +244,10 @@ export function decodeLocalDefault({ type, payload }: Pick<NetlinkMessage, 'type
   return found
 }
 
-/** `struct rtmsg`; the table is in an attribute of 32 bits. */
+/**
+ * Encodes `struct rtmsg` and attributes. The table is in an attribute, because the field of the struct has only 8
+ * bits.
+ */
 function encodeRoute(
   type: number,
   flags: number,
@@ -245,7 +261,7 @@ function encodeRoute(
   const payload = Buffer.concat([
     header,
     encodeAttribute(RTA_TABLE, host32(table)),
-    encodeAttribute(RTA_OIF, host32(LOOPBACK)),
+    encodeAttribute(RTA_OIF, host32(LOOPBACK_INDEX)),
   ])
   return { type, flags, payload }
 }

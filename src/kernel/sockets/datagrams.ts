@@ -2,10 +2,13 @@ import { MSG, OPTION } from './constants.ts'
 import { AF_INET6, ipPart, SOCKET_ADDRESS_BYTES, type SocketAddress } from './socket-address.ts'
 import type { NativeMemory, Syscalls } from './syscalls.ts'
 
-/** The largest UDP payload. */
+/** The size of the buffer for a payload. No UDP payload is larger. */
 export const DATAGRAM_BYTES = 65_535
 
-/** Offsets of `struct msghdr` and `struct iovec` on a 64-bit machine, and of what they point to. */
+/**
+ * Offsets in the buffer, in bytes: the fields of `struct msghdr` and `struct iovec` on a 64-bit machine, and the data
+ * to which they point (socket address, control data, payload).
+ */
 const AT = {
   header: 0,
   name: { pointer: 0, length: 8 },
@@ -16,34 +19,36 @@ const AT = {
   controlData: 112,
   payload: 256,
 } as const
+/** The space for control data. */
 const CONTROL_BYTES = 128
 /** The size of `struct cmsghdr`: length (8 bytes), level (4), type (4). */
 const CONTROL_HEADER = 16
 
-/** linux/in.h, linux/in6.h: level and type of IP_PKTINFO and IPV6_PKTINFO. */
+/** Level and type of the control messages IP_PKTINFO and IPV6_PKTINFO (linux/in.h, linux/in6.h). */
 const PACKET_INFO_4 = [0, 8] as const
 const PACKET_INFO_6 = [41, 50] as const
 
-/** The client, and the source address that it sees in the answer. */
+/** The addresses of an answer. */
 export interface AnswerAddresses {
+  /** The source address that the client sees. Its port is not used: it is that of the socket. */
   readonly from: SocketAddress
+  /** The client. */
   readonly to: SocketAddress
 }
 
-/** Receives and sends datagrams with their addresses, in one buffer: the next datagram overwrites it. */
+/** Receives and sends datagrams with their addresses. There is one buffer, which the next datagram overwrites. */
 export class Datagrams {
   readonly #sys: Syscalls
   readonly #memory: NativeMemory
+  /** The memory address of the payload. */
   readonly #payload: bigint
-  readonly #source: bigint
 
   constructor(sys: Syscalls) {
     this.#sys = sys
     this.#memory = sys.allocate(AT.payload + DATAGRAM_BYTES)
     const { view, address } = this.#memory
     this.#payload = address + BigInt(AT.payload)
-    this.#source = address + BigInt(AT.source)
-    view.setBigUint64(AT.name.pointer, this.#source, true)
+    view.setBigUint64(AT.name.pointer, address + BigInt(AT.source), true)
     view.setBigUint64(AT.vector.pointer, address + BigInt(AT.iovec), true)
     view.setBigUint64(AT.vector.count, 1n, true)
     view.setBigUint64(AT.control.pointer, address + BigInt(AT.controlData), true)
@@ -70,7 +75,10 @@ export class Datagrams {
     return this.#memory.bytes.subarray(AT.source, AT.source + length)
   }
 
-  /** The destination of the datagram, as translated by rules of this node: a view of the buffer. */
+  /**
+   * The destination of the datagram, after rules of this node translated it: a view of the buffer. Undefined if the
+   * socket does not have IP_RECVORIGDSTADDR or IPV6_RECVORIGDSTADDR.
+   */
   get destination(): SocketAddress | undefined {
     const { view, bytes } = this.#memory
     const end = AT.controlData + Number(view.getBigUint64(AT.control.length, true))
@@ -105,8 +113,8 @@ export class Datagrams {
   }
 
   /**
-   * Sends the payload to a client with the source `from`, which the socket must be allowed to use; returns bytes, or
-   * -1 (`errno`).
+   * Sends the payload to the client `to` with the source address `from`, which the socket must be allowed to use.
+   * Returns the bytes sent, or -1 (`errno`).
    */
   passTo(socket: number, length: number, { from, to }: AnswerAddresses): number {
     const { view, bytes, address } = this.#memory
@@ -123,6 +131,7 @@ export class Datagrams {
   #setSource(ip: Uint8Array): number {
     const { view, bytes } = this.#memory
     const isIpv6 = ip.length === 16
+    // in6_pktinfo: address (16 bytes), interface index (4). in_pktinfo: interface index, source, destination (4 each).
     const length = isIpv6 ? 20 : 12
     bytes.fill(0, AT.controlData, AT.controlData + CONTROL_BYTES)
     view.setBigUint64(AT.controlData, BigInt(CONTROL_HEADER + length), true)
@@ -134,6 +143,7 @@ export class Datagrams {
   }
 }
 
+/** Whether level and type are those of a control message with the destination address. */
 function isDestination([level, type]: readonly number[]): boolean {
   return [OPTION.destination4, OPTION.destination6].some(
     ([wantedLevel, wantedType]) => wantedLevel === level && wantedType === type,

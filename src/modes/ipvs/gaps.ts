@@ -1,6 +1,6 @@
 import type { Gap } from '../mode.ts'
 
-/** What this mode cannot do, and why. docs/semantics.md shows the list. */
+/** What mode ipvs cannot do, and why. docs/semantics.md contains these texts. */
 export const GAPS: readonly Gap[] = [
   {
     scenario: 'draining with scheduler dh',

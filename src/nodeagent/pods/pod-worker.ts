@@ -24,28 +24,25 @@ import { PodEffects } from './pod-effects.ts'
 import { podStatus } from './pod-status.ts'
 import { StatusWriter } from './status-writer.ts'
 
-const RETRY_NETWORK_MS = 5_000
-/** The longest delay, as in the kubelet. */
-const MAX_VOLUMES_DELAY_MS = 122_000
-
-const PATH = '/etc/resolv.conf'
-const FILE = 'resolv.conf'
-const MODE = 0o644
-/** The name of a volume that no volume of a Pod can have. */
-const VOLUME = '_resolver'
-
+/** Constructor options of `PodWorker`. */
 export interface PodWorkerOptions {
   readonly client: Pick<ApiClient, 'create' | 'patch' | 'remove'>
   readonly tools: NodeTools
   /** The Pod as it is bound to this node. */
   readonly object: JsonObject
+  /** Called when the server does not accept a status, or the removal of the object. */
   readonly onRefused: (failure: ApiFailure) => void
 }
 
+/** The delay before the next attempt to remove the object. */
+const RETRY_MS = 1_000
+/** How long the end of a Pod waits for its last status and Events to be written. */
+const LAST_STATUS_MS = 5_000
+
 /**
- * Runs one Pod: passes events to the pure state, carries out the actions that follow, and writes the status. A
- * Pod is run as it was first seen: later changes of its labels and annotations and its deletion take effect,
- * changes of its containers do not.
+ * Runs one Pod: passes events to the pure functions of its state, performs the actions that follow from them, and
+ * writes the status. The containers and volumes are those of the first object that was seen: of later changes only
+ * those of labels and annotations, and the deletion, take effect.
  */
 export class PodWorker {
   readonly uid: string
@@ -55,10 +52,12 @@ export class PodWorker {
   readonly #effects: PodEffects
   readonly #writer: StatusWriter
   readonly #recorder: EventRecorder
+  /** Aborted when the object is gone from the server. */
   readonly #gone = new AbortController()
   readonly #end = Promise.withResolvers<void>()
   #plan: PodPlan
   #state: PodState
+  /** Whether the object has a deletion timestamp, so that it is removed when the Pod has ended. */
   #isDeleted = false
   #isStopped = false
   #isFinishing = false
@@ -74,21 +73,22 @@ export class PodWorker {
     this.uid = pod.uid
     this.ended = this.#end.promise
     this.#effects = new PodEffects(tools, pod, (event) => this.#happened(event))
-    const onMissedChange = (): void => this.#look()
+    const onMissedChange = (): void => this.#advance()
     const writing = { client, clock, pod, object, onRefused, onMissedChange }
     this.#writer = new StatusWriter(writing, this.#gone.signal)
     this.#recorder = new EventRecorder({ client, clock, pod, reporter })
+    // A Pod that ended before this node agent started keeps no addresses.
     if (this.#state.outcome === undefined) addresses.keep(pod.uid, this.#state.network.ips)
     for (const text of faultTexts(pod)) this.#recorder.record(text)
   }
 
-  /** Takes the current object of the Pod; the first call starts the Pod. */
+  /** Takes the current object of the Pod. The first call starts the Pod; one with a deletion timestamp stops it. */
   update(object: JsonObject): void {
     const { labels, annotations, deletionGraceMs } = readPod(object)
     this.#plan = { ...this.#plan, labels, annotations }
     this.#effects.changed({ labels, annotations })
     this.#writer.seen(object)
-    if (deletionGraceMs === undefined) return this.#look()
+    if (deletionGraceMs === undefined) return this.#advance()
     this.#isDeleted = true
     this.#happened({ is: 'stopped', graceMs: deletionGraceMs })
   }
@@ -110,34 +110,36 @@ export class PodWorker {
     this.#writeStatus(true)
   }
 
-  /** To be called when the object is gone, although the Pod may still run. */
+  /** To be called when the object is gone from the server, although the Pod may still run. Stops the Pod. */
   gone(): void {
     this.#gone.abort()
     this.#isDeleted = false
     this.stop(this.#plan.graceMs)
   }
 
-  /** Ends the Pod without deleting its object. */
+  /** Stops the Pod without deleting its object. `graceMs` can only shorten the grace period of the Pod. */
   stop(graceMs: number): void {
     this.#isStopped = true
     this.#happened({ is: 'stopped', graceMs: Math.min(graceMs, this.#plan.graceMs) })
   }
 
+  /** Takes an event into the state, and records it as a Kubernetes Event if it has a text. */
   #happened(event: PodEvent): void {
     const text = textOfEvent(event)
     if (text !== undefined && !this.#gone.signal.aborted) this.#recorder.record(text)
     this.#state = receive(this.#plan, this.#state, event, this.#now())
-    this.#look()
+    this.#advance()
   }
 
-  #look(): void {
+  /** Advances the state to the present time, performs the actions that follow, and writes the status. */
+  #advance(): void {
     const { state, actions, wakeAt } = advance(this.#plan, this.#state, this.#now())
     this.#state = state
     for (const action of actions) this.#do(action)
     this.#cancelWake()
     if (wakeAt !== Number.POSITIVE_INFINITY) {
       const ms = Math.max(0, wakeAt - this.#now())
-      this.#cancelWake = this.#options.tools.clock.after(ms, () => this.#look())
+      this.#cancelWake = this.#options.tools.clock.after(ms, () => this.#advance())
     }
     this.#writeStatus(false)
     if (isFinished(this.#state) && !this.#isFinishing) {
@@ -161,6 +163,7 @@ export class PodWorker {
     this.#writer.write(podStatus(this.#plan, this.#state, context))
   }
 
+  /** Ends the effects of the Pod, waits for the last writes, and removes the object if it was deleted. */
   async #finish(): Promise<void> {
     const { tools } = this.#options
     this.#cancelWake()
@@ -189,13 +192,15 @@ export class PodWorker {
   }
 }
 
-const RETRY_MS = 1_000
-/** How long the end of a Pod waits for its last status to be written. */
-const LAST_STATUS_MS = 5_000
+const RESOLV_CONF_PATH = '/etc/resolv.conf'
+const RESOLV_CONF_FILE = 'resolv.conf'
+const RESOLV_CONF_MODE = 0o644
+/** The name of a volume that no volume of a Pod can have. */
+const RESOLV_CONF_VOLUME = '_resolver'
 
 /**
- * The plan with a volume that holds the Pod's resolv.conf, mounted in each container that mounts nothing there
- * itself; the unchanged plan if the node's own file is used.
+ * The plan with a volume that contains the Pod's resolv.conf. The volume is mounted in each container that has no mount
+ * of its own at that path or above it. Returns the unchanged plan if the Pod uses the file of the node.
  */
 function withResolver(
   plan: PodPlan,
@@ -207,31 +212,44 @@ function withResolver(
   if (!hasOwnResolver(dns, resolver)) return plan
   const volume: FilesVolume = {
     kind: 'files',
-    name: VOLUME,
-    defaultMode: MODE,
-    sources: [{ kind: 'resolver', path: FILE, dns, resolver }],
+    name: RESOLV_CONF_VOLUME,
+    defaultMode: RESOLV_CONF_MODE,
+    sources: [{ kind: 'resolver', path: RESOLV_CONF_FILE, dns, resolver }],
   }
-  const mount: MountPlan = { volume, path: PATH, isReadOnly: true, subPath: FILE }
+  const mount: MountPlan = {
+    volume,
+    path: RESOLV_CONF_PATH,
+    isReadOnly: true,
+    subPath: RESOLV_CONF_FILE,
+  }
   return {
     ...plan,
     volumes: [...plan.volumes, volume],
     containers: plan.containers.map((container) =>
-      container.mounts.some(coversFile)
+      container.mounts.some(coversResolvConf)
         ? container
         : { ...container, mounts: [...container.mounts, mount] },
     ),
   }
 }
 
-function coversFile({ path }: MountPlan): boolean {
-  return path === '/' || path === PATH || PATH.startsWith(`${path}/`)
+function coversResolvConf({ path }: MountPlan): boolean {
+  return path === '/' || path === RESOLV_CONF_PATH || RESOLV_CONF_PATH.startsWith(`${path}/`)
 }
 
-/** The Pod's state after something happened to it. Pure. */
+/** The delay before the next attempt to make the network of a Pod. */
+const RETRY_NETWORK_MS = 5_000
+/** The longest delay between two attempts to make the volumes of a Pod, as in the kubelet. */
+const MAX_VOLUMES_DELAY_MS = 122_000
+
+/** The state of a Pod after an event. Pure. `now` is milliseconds since the epoch. */
 export function receive(plan: PodPlan, state: PodState, event: PodEvent, now: number): PodState {
   const { network, volumes } = state
   if ('container' in event) {
-    return { ...state, containers: state.containers.map((one) => heard(plan, one, event, now)) }
+    return {
+      ...state,
+      containers: state.containers.map((one) => afterContainerEvent(plan, one, event, now)),
+    }
   }
   switch (event.is) {
     case 'connected':
@@ -260,7 +278,8 @@ export function receive(plan: PodPlan, state: PodState, event: PodEvent, now: nu
 
 type ContainerEvent = Extract<PodEvent, { readonly container: string }>
 
-function heard(
+/** The container after an event; unchanged by an event of another container or of an earlier run. */
+function afterContainerEvent(
   plan: PodPlan,
   state: ContainerState,
   event: ContainerEvent,
@@ -270,10 +289,11 @@ function heard(
   if (own === undefined || state.name !== event.container) return state
   const isNew = event.is === 'started' || event.is === 'refused'
   if (event.run !== (isNew ? state.run + 1 : state.run)) return state
-  return changed(own, state, event, now)
+  return afterRunEvent(own, state, event, now)
 }
 
-function changed(
+/** The container after an event of its present run, or of the run that begins. */
+function afterRunEvent(
   plan: ContainerPlan,
   state: ContainerState,
   event: ContainerEvent,

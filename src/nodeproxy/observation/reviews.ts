@@ -22,16 +22,20 @@ interface ReviewsParts {
   }
 }
 
-/** Raises and clears conditions as configuration, cluster and kernel change. */
+/**
+ * Raises and clears conditions when the configuration, the cluster or the kernel change. Does nothing until the
+ * cluster is listed.
+ */
 export class Reviews {
   readonly #parts: ReviewsParts
+  /** Whether the rules were complete once, and this was logged. */
   #isComplete = false
 
   constructor(parts: ReviewsParts) {
     this.#parts = parts
   }
 
-  /** The Node object or the configuration changed. Does nothing until the cluster is listed. */
+  /** To be called when the Node object, the Service ranges or the configuration changed. */
   node(): void {
     const { configuration, conditions, nodeName, engine } = this.#parts
     const { running, store } = engine()
@@ -41,7 +45,7 @@ export class Reviews {
     reviewNode(conditions, { config: configuration.current, nodeName, node, serviceCIDRs })
   }
 
-  /** Services or the configuration changed. */
+  /** To be called when Services or the configuration changed. */
   services(): void {
     const { configuration, conditions, modes } = this.#parts
     const { running, store } = this.#parts.engine()
@@ -53,7 +57,7 @@ export class Reviews {
     }
   }
 
-  /** A run of the sync loop ended. */
+  /** To be called when a run of the sync loop ended. */
   applied(): void {
     const { conditions, modes, engine } = this.#parts
     const { running } = engine()
@@ -62,7 +66,7 @@ export class Reviews {
     reviewKernelErrors(conditions, reviews, running.tracker.failures())
   }
 
-  /** A mode has all objects in the kernel; the first time is logged. */
+  /** To be called when a mode has all its objects in the kernel. The first call is logged. */
   completed(): void {
     const { running, store } = this.#parts.engine()
     if (running === undefined || this.#isComplete) return
@@ -72,13 +76,13 @@ export class Reviews {
 
   #log(running: Running, services: number): void {
     const secondsSinceStart = Number(process.uptime().toFixed(3))
-    const facts = { ...describeRules(running, services), secondsSinceStart }
+    const facts = { ...ruleCounts(running, services), secondsSinceStart }
     this.#parts.log.info(facts, 'the rules are in the kernel for the first time')
   }
 }
 
-/** Counts for the log record of the first complete run of a mode. */
-function describeRules(
+/** The fields of the log record of the first complete run of a mode. */
+function ruleCounts(
   { mode, table, tracker }: Running,
   services: number,
 ): Readonly<Record<string, number | string>> {
@@ -86,7 +90,7 @@ function describeRules(
   for (const { frontends: own, pools } of table.entries()) {
     entries++
     frontends += own.length
-    // An endpoint of two Services counts twice, because building a set of hundreds of thousands would delay the record.
+    // An endpoint of two Services counts twice: a set of hundreds of thousands of endpoints would delay the record.
     endpoints += Math.max(pools.cluster.length, pools.local.length)
   }
   const objects = [...tracker.wantedKeys()].length
@@ -102,12 +106,15 @@ function describeRules(
   }
 }
 
+/** The reason of the condition that `reviewKernelErrors` raises. */
 const REFUSALS = 'kernel-refusals'
 
 /**
- * Raises a condition for the objects that the kernel refuses at present, and clears it when there are none.
- * The review of a mode reports the errors that its configuration causes. An error of one Service does
- * not block readiness: otherwise the owner of that Service could stop a rollout.
+ * Raises a condition while the kernel refuses objects, and clears it when it refuses none. Errors that the
+ * configuration of a mode causes are not part of this condition: the review of the mode reports them. The condition
+ * does not block readiness: otherwise the owner of a single Service could stop a rollout.
+ * @param reviews those of all modes that have one
+ * @param failures the objects that the kernel refuses, by their key
  */
 export function reviewKernelErrors(
   conditions: ConditionSink,
@@ -129,29 +136,33 @@ export function reviewKernelErrors(
   })
 }
 
-/** The configuration, and the Node that it refers to. */
+/** The input of `reviewNode`: the configuration, and what the API server has about this node. */
 export interface KnownNode {
   readonly config: Pick<
     NodeProxyConfiguration,
     'nodePortAddresses' | 'detectLocalMode' | 'clusterCIDR' | 'serviceCIDRs'
   >
   readonly nodeName: string
-  /** Undefined: the API server has no such object. */
+  /** The Node object; undefined if the API server has none of this name. */
   readonly node: Node | undefined
   /** The Service ranges of the API server. */
   readonly serviceCIDRs: readonly Cidr[]
 }
 
+/** The reasons of the conditions that `reviewNode` raises. */
 const ADDRESSES_UNKNOWN = 'node-port-addresses-unknown'
 const PODS_UNKNOWN = 'pod-networks-unknown'
 const CLUSTER_UNKNOWN = 'cluster-cidr-unset'
 const RANGES_OVERLAP = 'service-ranges-overlap'
 
+const CLUSTER_MESSAGE =
+  'every source counts as a pod, and packets from outside the cluster to cluster IPs are not masqueraded: detectLocalMode is ClusterCIDR and clusterCIDR is empty; set clusterCIDR'
+
 /**
- * Raises conditions for fields of the Node object that the configuration requires and that are missing. They block
- * readiness, so that a rollout with a wrong node name stops at its first node; traffic does not depend on
- * readiness. detectLocalMode ClusterCIDR without clusterCIDR, and Service ranges with addresses of nodes or Pods, are
- * conditions that do not block it.
+ * Raises conditions for a configuration that does not fit the node, and clears those that no longer apply. A field of
+ * the Node object that the configuration requires and that is missing blocks readiness: so a rollout with a wrong node
+ * name stops at its first node. (Traffic does not depend on readiness.) Two conditions do not block readiness:
+ * detectLocalMode ClusterCIDR without clusterCIDR, and Service ranges with addresses of this node or of Pods.
  */
 export function reviewNode(
   conditions: Pick<Conditions, 'raise' | 'clear'>,
@@ -178,9 +189,7 @@ export function reviewNode(
   review(RANGES_OVERLAP, overlapMessage({ config, node, serviceCIDRs }), false)
 }
 
-const CLUSTER_MESSAGE =
-  'every source counts as a pod, and packets from outside the cluster to cluster IPs are not masqueraded: detectLocalMode is ClusterCIDR and clusterCIDR is empty; set clusterCIDR'
-
+/** The message about Service ranges that overlap other networks; undefined if none does. */
 function overlapMessage(known: Omit<KnownNode, 'nodeName'>): string | undefined {
   const { ofNode, ofPods } = serviceRanges(known)
   const findings = [
@@ -196,6 +205,7 @@ function overlapMessage(known: Omit<KnownNode, 'nodeName'>): string | undefined 
   return findings.length === 0 ? undefined : `${findings.join('; ')}; ${remedy}`
 }
 
+/** Part of a message: that the Node object, or this field of it, is missing, and what to do. */
 function missingField(nodeName: string, node: Node | undefined, field: string): string {
   const name = quote(nodeName)
   return node === undefined

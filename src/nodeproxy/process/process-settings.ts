@@ -3,32 +3,33 @@ import { NodeProxyError, systemCode } from '../../lib/error.ts'
 import { type Logger, levelOf } from '../../telemetry/logger.ts'
 import type { NodeProxyConfiguration } from '../config/fields/configuration.ts'
 
+/** The fields of the configuration that concern the process itself. */
 type Settings = Pick<NodeProxyConfiguration, 'logging' | 'oomScoreAdj'>
 
-/** What `applyProcessSettings` uses. */
+/** What `applyProcessSettings` uses to apply the settings. */
 export interface ProcessParts {
   readonly log: Logger
-  /** The previous settings; absent at the start. The OOM score is set only if it differs from the previous one. */
+  /** The previous settings; undefined at the first call. An OOM score that did not change is not set again. */
   readonly before?: Settings
-  /** Resolves with an error when the score could not be set. Default: `setOomScore`. */
+  /** Sets the OOM score; resolves with an error when it could not be set. Default: `setOomScore`. */
   readonly setScore?: (score: number) => Promise<Error | undefined>
 }
 
-/** Applies the settings of the process itself: the log level and the OOM score. Logs a warning if the latter fails. */
+/** Sets the log level and the OOM score. An OOM score that cannot be set is only logged. */
 export async function applyProcessSettings(
   { logging, oomScoreAdj }: Settings,
   { log, before, setScore = setOomScore }: ProcessParts,
 ): Promise<void> {
   log.level = levelOf(logging.verbosity)
   if (before?.oomScoreAdj === oomScoreAdj) return
-  const failure = await setScore(oomScoreAdj)
-  if (failure) log.warn({ err: failure }, 'setting the OOM score failed; it stays as it was')
+  const error = await setScore(oomScoreAdj)
+  if (error) log.warn({ err: error }, 'setting the OOM score failed; it stays as it was')
 }
 
 /**
- * Sets oom_score_adj of this process, −1000 to 1000 (see proc(5)). The kernel kills processes with a higher value
- * earlier. Lowering the value needs CAP_SYS_RESOURCE, which the process may not have.
- * @returns NP_NODEPROXY_OOM_SCORE if the value could not be set
+ * Sets oom_score_adj of this process (proc(5)): −1000 to 1000; the kernel kills processes with a higher value earlier.
+ * Lowering it needs CAP_SYS_RESOURCE, which the process may not have.
+ * @returns NP_NODEPROXY_OOM_SCORE when it could not be set; otherwise undefined
  */
 export async function setOomScore(
   score: number,
@@ -47,12 +48,12 @@ export async function setOomScore(
   }
 }
 
-/** The longest period of a timer of Node, in milliseconds. */
+/** The longest period of a timer in Node, in milliseconds. */
 const MAX_TIMER_MS = 2 ** 31 - 1
 
 /**
- * Keeps the process alive while `work` runs. While another process has the daemon's ports and
- * the API server is unreachable, only unreferenced timers are pending, and Node would exit.
+ * Keeps the process alive while `work` runs; returns its result. Node exits when only unreferenced timers are pending.
+ * This is the case while another process has the daemon's ports and the API server is unreachable.
  */
 export async function keepAlive<T>(work: () => Promise<T>): Promise<T> {
   const timer = setInterval(() => {}, MAX_TIMER_MS)

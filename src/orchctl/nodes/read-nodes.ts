@@ -8,38 +8,47 @@ import {
   readLines,
 } from './node-inspection.ts'
 
-/** Nodes that are read at the same time. */
-const MAX_AT_ONCE = 16
-
-/** What one node answered. */
+/** The result of reading one node: what it answered, or why there is no answer. */
 export interface NodeAnswer<T = NodeResult> {
+  /** The name of the Node object. */
   readonly node: string
   readonly result: T
 }
 
-/** Reads a document of each node, some at the same time. The answers are in the order of the nodes. */
+/**
+ * Reads a document, such as `/inspection/v1/status`, from the node-proxy of each node. Reads up to `MAX_AT_ONCE` nodes
+ * at the same time. The answers are in the order of `nodes`.
+ * @throws NP_ORCHCTL_USAGE
+ */
 export function readNodes(
   nodes: readonly JsonObject[],
   context: CommandContext,
   request: NodeRequest,
 ): Promise<readonly NodeAnswer[]> {
-  return ofEachNode(nodes, (node) => readDocument(node, context, request))
+  return readEach(nodes, (node) => readDocument(node, context, request))
 }
 
-/** Reads a list of each node in the same way. */
+/**
+ * Reads a list, with one JSON object per line, from each node in the same way.
+ * @throws NP_ORCHCTL_USAGE
+ */
 export function readLinesOfNodes(
   nodes: readonly JsonObject[],
   context: CommandContext,
   request: NodeRequest,
 ): Promise<readonly NodeAnswer<NodeLines>[]> {
-  return ofEachNode(nodes, (node) => readLines(node, context, request))
+  return readEach(nodes, (node) => readLines(node, context, request))
 }
 
-async function ofEachNode<T>(
+/** The most nodes that are read at the same time. */
+const MAX_AT_ONCE = 16
+
+async function readEach<T>(
   nodes: readonly JsonObject[],
   read: (node: JsonObject) => Promise<T>,
 ): Promise<readonly NodeAnswer<T>[]> {
   const answers: NodeAnswer<T>[] = []
+  // One iterator for all workers: each takes the next node that no other worker has taken.
   const queue = nodes.entries()
   const work = async (): Promise<void> => {
     for (const [index, node] of queue) {

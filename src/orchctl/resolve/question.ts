@@ -6,10 +6,13 @@ import { isDnsName } from '../../resources/names.ts'
 import type { ServiceKey } from '../../resources/types.ts'
 import { usageError } from '../usage/exit-code.ts'
 
-/** What a name means in the cluster domain, or that it is outside of that domain. */
+/** What a name refers to in the cluster domain. `outside`: the name is not in that domain. */
 export type ZoneName =
   | { readonly kind: 'outside' }
-  /** `DOMAIN`, `svc.DOMAIN`, `dns-version.DOMAIN` and everything else that names no namespace. */
+  /**
+   * `DOMAIN`, `svc.DOMAIN`, `dns-version.DOMAIN` and every other name that names no namespace. `branch` is the label
+   * directly before the domain (`svc`, `dns-version`); empty for the domain itself.
+   */
   | { readonly kind: 'zone'; readonly branch: string }
   | { readonly kind: 'namespace'; readonly namespace: string }
   | {
@@ -17,28 +20,33 @@ export type ZoneName =
       readonly namespace: string
       readonly service: string
       readonly key: ServiceKey
-      /** The labels before the name of the Service. */
+      /** The labels before the name of the Service, in the order of the name: `_http`, `_tcp`. */
       readonly below: readonly string[]
     }
 
 /** The types of records that can be queried for. */
 export const QUERY_TYPES = ['A', 'AAAA', 'SRV', 'PTR', 'CNAME', 'TXT'] as const
 
+/** One of `QUERY_TYPES`. */
 export type QueryType = (typeof QUERY_TYPES)[number]
 
 /** What a program in the Pod looks up. */
 export interface Question {
   /** In lower case, without the final dot. */
   readonly name: string
-  /** Whether the search list is not used, because the name ended with a dot, or is the reverse name of an address. */
+  /** Whether the search list is not used: the name ended with a dot, or it is the reverse name of an address. */
   readonly isAbsolute: boolean
-  /** Each type is queried for at every name. It is enough that one type has records, as for getaddrinfo. */
+  /**
+   * Every name is queried for each of these types. A name resolves if it has records of at least one type, as with
+   * getaddrinfo(3).
+   */
   readonly types: readonly QueryType[]
 }
 
 /**
- * Reads NAME and `--type`. Without a type: A and AAAA, for an address PTR of its reverse name.
- * @throws NP_ORCHCTL_USAGE
+ * Reads the argument NAME and the value of `--type`. Without a type, the types are A and AAAA. An address, without a
+ * type or with the type PTR, becomes a PTR query for its reverse name.
+ * @throws NP_ORCHCTL_USAGE for a word that is not a DNS name, and for a type that is not one of `QUERY_TYPES`
  */
 export function readQuestion(word: string, type: string | undefined): Question {
   const wanted = type === undefined ? undefined : readType(type)
@@ -64,7 +72,9 @@ function readType(text: string): QueryType {
   throw usageError(`--type ${quote(text)} is no type that can be queried for`, hint)
 }
 
-/** The name under which the PTR records of an address are (RFC 1035 §3.5, RFC 3596 §2.5). */
+/**
+ * The reverse name of an address, which has its PTR records (RFC 1035 §3.5, RFC 3596 §2.5); undefined for other texts.
+ */
 function reverseName(text: string): string | undefined {
   const ip = parseIp(text)
   if (ip === undefined) return undefined
@@ -73,7 +83,7 @@ function reverseName(text: string): string | undefined {
   return `${bytes.toHex().split('').toReversed().join('.')}.ip6.arpa`
 }
 
-/** Reads a name in lower case, without the final dot. */
+/** What `name` refers to in the cluster domain. Both are in lower case, without the final dot. */
 export function zoneNameOf(name: string, domain: string): ZoneName {
   if (name === domain) return { kind: 'zone', branch: '' }
   if (!name.endsWith(`.${domain}`)) return { kind: 'outside' }

@@ -20,9 +20,6 @@ import { QUERY_TYPES, type Question, readQuestion, zoneNameOf } from './question
 import type { Candidate, Origin, Resolution, ShownResolver, TypeAnswer } from './resolution.ts'
 import { type Walked, walk } from './walk.ts'
 
-/** The most namespaces that are named. */
-const SHOWN = 5
-
 const ABOUT = `
 The answers follow from Services and endpoints, as the DNS server of the cluster computes
 them. Nothing is sent to a DNS server without --dns-server.
@@ -37,6 +34,7 @@ Examples:
   orchctl resolve 10.96.0.10 --dns-server 10.96.0.53
 `
 
+/** The flags as commander passes them, not checked yet. */
 interface ResolveFlags {
   readonly from?: string
   readonly type?: string
@@ -45,13 +43,14 @@ interface ResolveFlags {
   readonly clusterDomain: string
 }
 
-/** `orchctl resolve NAME`. */
+/** Defines `orchctl resolve NAME`. */
 export function define(command: Command, context: CommandContext): void {
   command
     .argument('<name>', 'a name, with a final dot if it is complete; or an address')
     .option('--from <pod>', 'pod/NAME that looks it up; default: a Pod of the namespace')
     .addOption(
-      // Lower case is accepted, too; `readQuestion` refuses other types.
+      // `argParser` replaces the check of `choices`, because lower case is accepted, too. `readQuestion` checks the
+      // type.
       new Option('--type <type>', 'default: A and AAAA')
         .choices(QUERY_TYPES)
         .argParser((text) => text),
@@ -77,8 +76,11 @@ const resolve: Run<ResolveFlags> = async (args, flags, context) => {
   return resolution.resolved === '' ? 1 : 0
 }
 
+/** The flags after they were checked. */
 interface Settings {
+  /** The cluster domain, without the final dot. */
   readonly domain: string
+  /** The server of `--dns-server`; undefined: no server is queried. */
   readonly server: Upstream | undefined
 }
 
@@ -95,9 +97,12 @@ function readSettings({ output, dnsServer, clusterDomain }: ResolveFlags): Setti
   return { server, domain: plainName(clusterDomain) }
 }
 
+/** What is to be resolved. */
 interface Lookup extends Settings {
+  /** The name as the user wrote it. */
   readonly word: string
   readonly question: Question
+  /** The value of `--from`. */
   readonly from: string | undefined
 }
 
@@ -126,7 +131,7 @@ async function resolutionOf(lookup: Lookup, context: CommandContext): Promise<Re
   return { name: word, resolver: shown, ...walked, hints }
 }
 
-/** The Pod that looks the name up; without one, an ordinary Pod of the namespace. */
+/** The Pod that looks up the name. Without `--from`: a Pod of the namespace that sets nothing in its spec. */
 async function readPod(from: string | undefined, context: CommandContext): Promise<JsonObject> {
   const { namespace } = await context.session()
   if (from === undefined) return { metadata: { namespace }, spec: {} }
@@ -135,16 +140,18 @@ async function readPod(from: string | undefined, context: CommandContext): Promi
   )
 }
 
-/** Hints for a name that has no records, or not those that the user expects. */
+/** Hints for a user whose name has no records, or has records that the user does not expect. */
 async function hintsOf(
   name: string,
   walked: Walked,
   objects: ClusterObjects,
   api: Api,
 ): Promise<string[]> {
-  const own = walked.resolved === '' ? await elsewhere(name, api) : ofResolved(walked, objects)
+  const own =
+    walked.resolved === '' ? await sameNameHints(name, api) : resolvedHints(walked, objects)
   const answers = walked.candidates.flatMap((candidate) => candidate.answers)
   const isUnread = answers.some(({ status }) => status === 'UNKNOWN')
+  // What a server replies to a forwarded query may come from its upstream.
   const isRefused = answers.some(
     ({ status, server }) => server?.status === 'REFUSED' && status !== 'FORWARDED',
   )
@@ -158,8 +165,14 @@ async function hintsOf(
   ]
 }
 
-/** Services of that name in other namespaces, as far as the caller may list them. */
-async function elsewhere(name: string, api: Api): Promise<readonly string[]> {
+/** The most names of Services in one hint. */
+const MAX_NAMES = 5
+
+/**
+ * A hint that lists the Services, in any namespace, whose name is the first label of `name` that does not start with an
+ * underscore. Empty if there are none, or if the user may not list Services.
+ */
+async function sameNameHints(name: string, api: Api): Promise<readonly string[]> {
   const service = name.split('.').find((label) => !label.startsWith('_')) ?? ''
   const query = { fieldSelector: `metadata.name=${service}`, limit: '50' }
   const answer = await api.request({ path: '/api/v1/services', query })
@@ -168,11 +181,18 @@ async function elsewhere(name: string, api: Api): Promise<readonly string[]> {
     stringAt(one, 'metadata', 'namespace'),
   )
   if (namespaces.length === 0) return []
-  const names = namespaces.slice(0, SHOWN).map((namespace) => `${service}.${namespace}`)
+  const names = namespaces.slice(0, MAX_NAMES).map((namespace) => `${service}.${namespace}`)
   return [`a Service ${service} has the name ${names.join(', ')}`]
 }
 
-function ofResolved({ candidates, resolved }: Walked, objects: ClusterObjects): readonly string[] {
+/**
+ * Hints for a name that resolves: an earlier name of the search list at which musl would end its search (it continues
+ * only after NXDOMAIN), and a Service without ready endpoints.
+ */
+function resolvedHints(
+  { candidates, resolved }: Walked,
+  objects: ClusterObjects,
+): readonly string[] {
   const hints: string[] = []
   const earlier = candidates.find(
     ({ name, queried, answers }) =>
@@ -192,16 +212,16 @@ function ofResolved({ candidates, resolved }: Walked, objects: ClusterObjects): 
   return hints
 }
 
-/** The resolution for people: the resolver, each name with its records or the reason, and what follows. */
+/** The resolution as text: the resolver, each name with its records or why it has none, the result, and the hints. */
 function resolutionText({ name, resolver, candidates, resolved, hints }: Resolution): string {
   const result =
-    resolved === '' ? unresolved(name, candidates) : `${name} resolves, as ${resolved}.`
+    resolved === '' ? unresolvedText(name, candidates) : `${name} resolves, as ${resolved}.`
   const lines = [result, ...hints.map((hint) => `  ${hint}`)]
   const names = candidates.map(candidateText).join('')
   return `${resolverText(resolver)}\n${names}\n${lines.map((line) => `${oneLine(line)}\n`).join('')}`
 }
 
-function unresolved(name: string, candidates: readonly Candidate[]): string {
+function unresolvedText(name: string, candidates: readonly Candidate[]): string {
   const isForwarded = candidates.some(({ answers }) =>
     answers.some(({ status, server }) => status === 'FORWARDED' && server === null),
   )
@@ -227,7 +247,7 @@ function resolverText(resolver: ShownResolver): string {
 
 function candidateText({ name, queried, answers }: Candidate): string {
   if (!queried) return `${oneLine(name)}.   not queried\n`
-  const rows = folded(answers).flatMap((answer) => rowsOf(answer, name))
+  const rows = mergedAnswers(answers).flatMap((answer) => rowsOf(answer, name))
   const table = columns(rows)
     .split('\n')
     .filter((line) => line !== '')
@@ -235,8 +255,8 @@ function candidateText({ name, queried, answers }: Candidate): string {
   return `${oneLine(name)}.\n${table.join('')}`
 }
 
-/** Joins A and AAAA into one row if neither has records, for the same reason. */
-function folded(answers: readonly TypeAnswer[]): readonly TypeAnswer[] {
+/** One answer in place of those to A and AAAA if neither type has records and the reason is the same. */
+function mergedAnswers(answers: readonly TypeAnswer[]): readonly TypeAnswer[] {
   const [first, ...more] = answers
   const isSame = (one: TypeAnswer): boolean =>
     one.records.length === 0 && one.server === null && one.reason === first?.reason

@@ -8,17 +8,32 @@ import {
 import { failureError, refused } from './call-failure.ts'
 import { impersonationHeaders, type Session } from './open-session.ts'
 
+/** A request for a WebSocket. */
 export interface StreamRequest {
-  /** Absolute, without a query. */
+  /** The path of the API, beginning with a slash, without a query. */
   readonly path: string
   readonly query?: URLSearchParams
+  /** The WebSocket sub-protocol, such as `v5.channel.k8s.io`. */
   readonly protocol: string
   readonly userAgent: string
-  /** Aborted: ends the attempt. */
+  /** Ends the attempt when it is aborted. */
   readonly signal: AbortSignal
 }
 
-/** Opens a WebSocket to the API server, as the user of the session. @throws NodeProxyError with the server's reason */
+/** The `Status.reason` for a status code, because a refused upgrade contains only the message of the Status. */
+const REASONS: Readonly<Record<number, string>> = {
+  400: 'BadRequest',
+  401: 'Unauthorized',
+  403: 'Forbidden',
+  404: 'NotFound',
+}
+
+/**
+ * Opens a WebSocket to the API server, as the user of the session. After a 401 it tries once more if there may be
+ * another credential.
+ * @throws NP_CLIENT_REFUSED with the server's reason, NP_CLIENT_CREDENTIAL without a credential, NP_STREAMS_CONNECT
+ *   without an answer, NP_STREAMS_WEBSOCKET when the answer does not belong to this handshake
+ */
 export async function openStream(
   { connection, impersonation }: Session,
   request: StreamRequest,
@@ -28,6 +43,7 @@ export async function openStream(
   const search = query === undefined ? '' : `?${query.toString()}`
   const url = new URL(`${origin}${basePath}${path}${search}`)
   const attempt = async () => {
+    // Credentials are sent only over TLS or a Unix socket.
     const isPrivate = tls !== undefined || socketPath !== undefined
     const credential = isPrivate ? await credentials.current() : {}
     const { authorization } = credential
@@ -53,13 +69,6 @@ export async function openStream(
       message: opened.message,
     }),
   )
-}
-
-const REASONS: Readonly<Record<number, string>> = {
-  400: 'BadRequest',
-  401: 'Unauthorized',
-  403: 'Forbidden',
-  404: 'NotFound',
 }
 
 async function socketOptions(

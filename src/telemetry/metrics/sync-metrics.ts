@@ -1,8 +1,12 @@
 import { exponential, type MetricDefinition } from './definition.ts'
 
+/** Seconds, from 1 ms to 16.384 s: the buckets of kube-proxy. */
 const SYNC_BUCKETS = exponential(0.001, 2, 15)
 
-/** The loop: names and meanings that kube-proxy's dashboards know. */
+/**
+ * Metrics of the sync loop. They have the names and meanings of kube-proxy's metrics, so that its dashboards work; only
+ * `oldest_pending_change_age_seconds` does not exist in kube-proxy.
+ */
 export const syncMetrics = {
   syncDuration: {
     name: 'sync_proxy_rules_duration_seconds',
@@ -29,6 +33,7 @@ export const syncMetrics = {
     name: 'network_programming_duration_seconds',
     type: 'histogram',
     labels: ['ip_family'],
+    // Seconds.
     buckets: [
       0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2, 3, 4, 5, 7.5, 10, 15, 20, 30, 45, 60, 90, 120, 180,
       240, 300,

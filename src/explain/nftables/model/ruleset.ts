@@ -9,18 +9,29 @@ export interface NftRule {
   readonly statements: readonly Json[]
 }
 
-/** A chain; `base` if a hook calls it. */
+/** A chain. */
 export interface NftChain {
   readonly name: string
+  /** The hook that calls the chain, for a base chain; undefined for other chains. */
   readonly base:
     | {
         readonly type: string
         readonly hook: string
         readonly priority: number
+        /** `accept` or `drop`. */
         readonly policy: string
       }
     | undefined
   readonly rules: NftRule[]
+}
+
+/** The elements of a set or map, as nft prints them in JSON. An element of a map is a pair of key and value. */
+export interface SetElements {
+  /**
+   * The elements that may match the key; there may be others among them. Undefined if they cannot be read, or if they
+   * were not read yet. Unread elements are read before the packet is walked through the rules again.
+   */
+  withKey(parts: readonly Part[]): readonly Json[] | undefined
 }
 
 /** A set or map. */
@@ -32,17 +43,25 @@ export interface NftSet {
   readonly isTemporary: boolean
 }
 
+/** A table with its chains and sets, by name. */
 export interface NftTable {
+  /** As nft names it: `ip`, `ip6`, `inet`, … */
   readonly family: string
   readonly name: string
   readonly chains: Map<string, NftChain>
   readonly sets: Map<string, NftSet>
 }
 
-/** Creates the elements of a set that is listed as `set` or `map`; by default they are in the listing. */
+/** Creates the elements of a set or map from its JSON object in the ruleset. */
 export type ElementsOf = (listed: JsonObject, kind: 'set' | 'map') => SetElements
 
-/** The tables of `nft -j list ruleset`; texts of rules from `nft -a -t list ruleset`. */
+/**
+ * The tables of a ruleset.
+ * @param json the output of `nft -j list ruleset`
+ * @param text the output of `nft -a -t list ruleset`, from which the texts of rules are taken
+ * @param elementsOf by default the elements are those in `json`
+ * @throws SyntaxError when `json` is not JSON
+ */
 export function parseRuleset(
   json: string,
   text: string,
@@ -55,12 +74,15 @@ export function parseRuleset(
   return [...tables.values()]
 }
 
+/** The tables that were read so far, and what `addObject` needs for more. */
 interface Parsing {
   readonly tables: Map<string, NftTable>
+  /** The result of `ruleTexts`. */
   readonly texts: ReadonlyMap<string, string>
   readonly elementsOf: ElementsOf
 }
 
+/** Adds one object of the JSON list. An object comes after its table. */
 function addObject(
   { tables, texts, elementsOf }: Parsing,
   { table, chain, set, map, rule }: JsonObject,
@@ -87,12 +109,14 @@ function addObject(
     name: textOf(listed['name']),
     isMap: map !== undefined,
     elements,
+    // The flags are a list, or a string if there is only one.
     isTemporary: isList(listed['flags'])
       ? listed['flags'].includes('timeout')
       : listed['flags'] === 'timeout' || listed['timeout'] !== undefined,
   })
 }
 
+/** The elements that are listed in the JSON object of the set. */
 function elementsIn({ elem }: JsonObject): SetElements {
   return listedElements(isList(elem) ? elem : [])
 }
@@ -110,7 +134,7 @@ function chainOf({ name, type, hook, prio, policy }: JsonObject): NftChain {
   return { name: textOf(name), base, rules: [] }
 }
 
-/** Rules by family, table and handle: lines that end in `# handle N`, inside of tables. */
+/** The texts of rules, by `FAMILY TABLE HANDLE`. A rule is a line inside a table that ends in `# handle N`. */
 function ruleTexts(text: string): ReadonlyMap<string, string> {
   const texts = new Map<string, string>()
   let table = ''
@@ -123,16 +147,7 @@ function ruleTexts(text: string): ReadonlyMap<string, string> {
   return texts
 }
 
-/** The elements of a set; those of a map are pairs. */
-export interface SetElements {
-  /**
-   * The elements that may have the key. Undefined if they cannot be read, or were not read yet: then they are read
-   * before the packet is walked again.
-   */
-  withKey(parts: readonly Part[]): readonly Json[] | undefined
-}
-
-/** Elements that were listed with their set. */
+/** Elements that are already read. */
 export function listedElements(elements: readonly Json[]): SetElements {
   return { withKey: () => elements }
 }

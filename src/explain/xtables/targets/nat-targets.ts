@@ -11,8 +11,7 @@ import {
   unknownOption,
 } from './target-effect.ts'
 
-/** Clients are distributed evenly over a range of addresses; with more addresses than this the outcome is uncertain. */
-const MAX_ADDRESSES = 256n
+/** The options of these targets that a walk evaluates, or that do not change what it predicts. */
 const KNOWN = new Set([
   '--to-destination',
   '--to-source',
@@ -22,15 +21,15 @@ const KNOWN = new Set([
   '--persistent',
 ])
 
-/** DNAT: `10.0.0.1:80`, `[fd00::1]:80`, `:80`, ranges of addresses and ports. */
-export const dnat: TargetEffect = (input) => toList(input, 'destination', '--to-destination')
+/** DNAT: translates the destination to `10.0.0.1:80`, `[fd00::1]:80`, `:80`, or into ranges of addresses and ports. */
+export const dnat: TargetEffect = (input) => translateTo(input, 'destination', '--to-destination')
 
-/** SNAT. */
-export const snat: TargetEffect = (input) => toList(input, 'source', '--to-source')
+/** SNAT: translates the source in the same way. */
+export const snat: TargetEffect = (input) => translateTo(input, 'source', '--to-source')
 
 /**
- * MASQUERADE: translates to the address of the interface through which the packet leaves; without an address it is
- * dropped.
+ * MASQUERADE: translates the source to the address of the interface through which the packet leaves. If the interface
+ * has no address, the packet is dropped.
  */
 export const masquerade: TargetEffect = (input) => {
   const { packet, world, group } = input
@@ -38,6 +37,7 @@ export const masquerade: TargetEffect = (input) => {
   if (odd !== undefined) return unclear(input, odd)
   const { outInterface, gateway, dst } = packet
   if (outInterface === undefined) return unclear(input, 'the interface by which the packet leaves')
+  // The kernel chooses the address for the next hop in IPv4, and for the destination in IPv6.
   const ip = world.facts.masqueradeAddress(
     outInterface,
     packet.family === 4 ? (gateway ?? dst) : dst,
@@ -47,7 +47,10 @@ export const masquerade: TargetEffect = (input) => {
   return [branchOf(packet, { kind: 'drop', reason })]
 }
 
-/** REDIRECT: translates to the loopback address, or that of the interface through which the packet came. */
+/**
+ * REDIRECT: translates the destination to the address of the interface through which the packet came, or to the
+ * loopback address if the packet comes from this node.
+ */
 export const redirect: TargetEffect = (input) => {
   const { packet, world, group, hook } = input
   const odd = unknownOption(group, KNOWN)
@@ -63,29 +66,43 @@ export const redirect: TargetEffect = (input) => {
   return result(translate(packet, 'destination', { ip, port }), 'accept')
 }
 
-function toList(input: TargetInput, translation: Translation, name: string): readonly Branch[] {
+/**
+ * The effect of DNAT or SNAT. Clients are distributed evenly over a range of addresses, so each address is one branch
+ * with its probability. The walk does not follow a source port that is chosen from a range.
+ */
+function translateTo(
+  input: TargetInput,
+  translation: Translation,
+  name: string,
+): readonly Branch[] {
   const { packet, group } = input
   const odd = unknownOption(group, KNOWN)
   const to = parseTo(optionValue(group, name) ?? '')
   if (odd !== undefined || to === undefined) return unclear(input, odd ?? 'its addresses')
   const port = onePort(to.ports, translation === 'destination' ? packet.dstPort : undefined)
   if (port === 'several' && translation === 'destination') return unclear(input, 'several ports')
-  const places = { port: port === 'several' ? undefined : port }
-  if (to.addresses.length === 0) return result(translate(packet, translation, places), 'accept')
+  const translated = { port: port === 'several' ? undefined : port }
+  if (to.addresses.length === 0) return result(translate(packet, translation, translated), 'accept')
   return to.addresses.map((ip) => ({
-    ...branchOf(translate(packet, translation, { ...places, ip }), { kind: 'accept' }),
+    ...branchOf(translate(packet, translation, { ...translated, ip }), { kind: 'accept' }),
     probability: 1 / to.addresses.length,
   }))
 }
 
-const TO = /^(?:\[([^\]]+)\]|([0-9.-]*)|([0-9a-fA-F:.-]+))(?::(\d+(?:-\d+)?(?:\/\d+)?))?$/
-
+/** The value of `--to-destination` or `--to-source`. */
 interface Targets {
   /** Empty if the packet keeps its address. */
   readonly addresses: readonly IpAddress[]
+  /** `80`, `80-90` or `80-90/8080`; undefined if the packet keeps its port. */
   readonly ports: string | undefined
 }
 
+/** With more addresses in a range than this, the effect counts as uncertain. */
+const MAX_ADDRESSES = 256n
+/** Groups: an IPv6 address or range in brackets, one of IPv4, one of IPv6; ports. */
+const TO = /^(?:\[([^\]]+)\]|([0-9.-]*)|([0-9a-fA-F:.-]+))(?::(\d+(?:-\d+)?(?:\/\d+)?))?$/
+
+/** Undefined if the text is not valid, or its range has more than `MAX_ADDRESSES` addresses. */
 function parseTo(text: string): Targets | undefined {
   const found = TO.exec(text)
   if (found === null) return undefined
@@ -101,7 +118,10 @@ function parseTo(text: string): Targets | undefined {
   return { addresses, ports }
 }
 
-/** The port of a range: the packet's own port if it is in the range. */
+/**
+ * The port that the kernel chooses from `ports`: the packet's own port if it is in the range. `several` if it is not,
+ * so that the choice cannot be predicted; undefined without `ports`. The base port after `/` is ignored.
+ */
 function onePort(
   ports: string | undefined,
   own: number | undefined,

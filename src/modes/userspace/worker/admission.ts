@@ -5,13 +5,17 @@ import type { RouteTable } from './route-table.ts'
 import { type ConnectionRequest, Selection, type SelectionParts } from './selection.ts'
 import type { SessionTable } from './session-table.ts'
 
-/** What a worker decides admission by: routes, present sessions and limits. */
+/** What `admit` decides by: the routes, the present sessions and the limits of a worker. */
 export interface AdmissionParts extends SelectionParts {
   readonly routeTable: RouteTable
   readonly sessionTable: SessionTable
 }
 
-/** The choice of a backend for an admitted client; undefined: rejected, and counted by its reason. */
+/**
+ * Decides whether a new client is admitted. A client is rejected if no route has its destination, if it is outside of
+ * the source ranges, or if a limit of sessions is reached.
+ * @returns the selection of a backend for the client; undefined if it is rejected, which is counted by reason
+ */
 export function admit(
   parts: AdmissionParts,
   protocol: RouteProtocol,
@@ -26,7 +30,10 @@ export function admit(
   return undefined
 }
 
-/** Whether the Service admits this client. Rules that redirect have already checked it. */
+/**
+ * Whether the Service admits this client. If rules of the kernel redirected the client here, they have already checked
+ * its address.
+ */
 function isInSourceRanges({ sourceRanges }: RouteListener, client: SocketAddress): boolean {
   if (sourceRanges === undefined) return true
   const ip = ipOf(client)
