@@ -3,9 +3,10 @@ import type { Clock } from '../lib/clock.ts'
 import { NodeProxyError } from '../lib/error.ts'
 import { type Family, formatIp, type IpAddress } from '../lib/ip.ts'
 import { attributeText, findAttribute } from './netlink/attribute.ts'
-import { decodeMessages, type NetlinkMessage, type OutgoingMessage } from './netlink/message.ts'
+import type { NetlinkMessage, OutgoingMessage } from './netlink/message.ts'
 import { NetlinkSession } from './netlink/session.ts'
 import type { OpenTransport } from './netlink/transport.ts'
+import { watchGroups } from './netlink/watch-groups.ts'
 
 /** An address of a network interface. */
 export interface InterfaceAddress {
@@ -60,13 +61,8 @@ const ADDRESS_DUMP: OutgoingMessage = {
   payload: Buffer.alloc(IFADDRMSG),
 }
 
-/** Multicast groups of linux/rtnetlink.h. */
-const RTNLGRP_IPV4_IFADDR = 5
-const RTNLGRP_IPV6_IFADDR = 9
-/**
- * How long a watch waits for further changes. They often come in groups: an interface appears with all its addresses.
- */
-const SETTLE_MS = 100
+/** Multicast groups RTNLGRP_IPV4_IFADDR and RTNLGRP_IPV6_IFADDR (linux/rtnetlink.h). */
+const ADDRESS_GROUPS = [5, 9]
 
 /**
  * Addresses by rtnetlink. Unlike `os.networkInterfaces()` it includes those of interfaces that are down, which the
@@ -102,27 +98,9 @@ export class NetlinkAddresses implements Addresses {
   }
 
   watch(onChange: () => void): () => void {
-    let cancel: (() => void) | undefined
-    const soon = () => {
-      cancel ??= this.#clock.after(SETTLE_MS, () => {
-        cancel = undefined
-        onChange()
-      })
-    }
-    const transport = this.#open({
-      onDatagram: (bytes) => {
-        for (const { type } of decodeMessages(bytes)) {
-          if (type === RTM_NEWADDR || type === RTM_DELADDR) soon()
-        }
-      },
-      onOverrun: soon,
-    })
-    transport.join(RTNLGRP_IPV4_IFADDR)
-    transport.join(RTNLGRP_IPV6_IFADDR)
-    return () => {
-      cancel?.()
-      transport.close()
-    }
+    const concerns = ({ type }: NetlinkMessage) => type === RTM_NEWADDR || type === RTM_DELADDR
+    const parts = { open: this.#open, clock: this.#clock }
+    return watchGroups(parts, { groups: ADDRESS_GROUPS, concerns }, onChange)
   }
 }
 

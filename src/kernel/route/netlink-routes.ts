@@ -6,13 +6,13 @@ import type { Family } from '../../lib/ip.ts'
 import { encodeAttribute, findAttribute, host32 } from '../netlink/attribute.ts'
 import {
   ADDRESS_FAMILY,
-  decodeMessages,
   familyOfNumber,
   type NetlinkMessage,
   type OutgoingMessage,
 } from '../netlink/message.ts'
 import { NetlinkSession } from '../netlink/session.ts'
 import type { OpenTransport } from '../netlink/transport.ts'
+import { watchGroups } from '../netlink/watch-groups.ts'
 import { type PolicyRoute, type Routes, routeText, ruleText } from './routes.ts'
 import {
   decodeRule,
@@ -41,8 +41,6 @@ const LOOPBACK_INDEX = 1
 
 /** Multicast groups RTNLGRP_IPV4_ROUTE, IPV4_RULE, IPV6_ROUTE, IPV6_RULE (linux/rtnetlink.h). */
 const GROUPS = [7, 8, 11, 19]
-/** How long a watch waits for further changes before it calls back: a flush removes rules and routes one by one. */
-const SETTLE_MS = 100
 const { EACCES, EAFNOSUPPORT, EEXIST, ENETDOWN, ENOENT, EOPNOTSUPP, EPERM, ESRCH } = constants.errno
 /** Errors of a deletion that mean that the rule, the route, or the address family itself does not exist. */
 const ABSENT = new Set([ENOENT, ESRCH, EAFNOSUPPORT])
@@ -96,24 +94,9 @@ export class NetlinkRoutes implements Routes {
   }
 
   watch(onChange: () => void): () => void {
-    let cancel: (() => void) | undefined
-    const soon = () => {
-      cancel ??= this.#clock.after(SETTLE_MS, () => {
-        cancel = undefined
-        onChange()
-      })
-    }
-    const transport = this.#open({
-      onDatagram: (bytes) => {
-        for (const message of decodeMessages(bytes)) if (this.#isLoss(message)) soon()
-      },
-      onOverrun: soon,
-    })
-    for (const group of GROUPS) transport.join(group)
-    return () => {
-      cancel?.()
-      transport.close()
-    }
+    const parts = { open: this.#open, clock: this.#clock }
+    const concerns = (message: NetlinkMessage) => this.#isLoss(message)
+    return watchGroups(parts, { groups: GROUPS, concerns }, onChange)
   }
 
   close(): void {

@@ -1,13 +1,19 @@
 import { LONG_TESTS, type LongTests } from './long-tests.ts'
 import { IPVS_TESTS, MODES_TESTS } from './release-tests.ts'
 
+const LIST_NAMES = ['long', 'modes', 'ipvs'] as const
+type ListName = (typeof LIST_NAMES)[number]
+
 /** What `npm run test:long`, `test:modes` and `test:ipvs` run. */
-const LISTS = { long: LONG_TESTS, modes: MODES_TESTS, ipvs: IPVS_TESTS }
-type ListName = keyof typeof LISTS
+const LISTS: Readonly<Record<ListName, readonly LongTests[]>> = {
+  long: LONG_TESTS,
+  modes: MODES_TESTS,
+  ipvs: IPVS_TESTS,
+}
 
 /** `short` is what `npm test` runs: everything that is in no list. */
 export type Selection = 'all' | 'short' | ListName
-export const SELECTIONS: readonly Selection[] = ['all', 'short', 'long', 'modes', 'ipvs']
+export const SELECTIONS: readonly Selection[] = ['all', 'short', ...LIST_NAMES]
 
 /** Reads the selection from the value of `NP_TESTS`; unset selects all. Throws on others. */
 export function readSelection(value: string | undefined): Selection {
@@ -28,7 +34,7 @@ export function selectFiles(
   project: string,
   files: ProjectFiles,
   selection: Selection,
-  lists: Readonly<Record<ListName, readonly LongTests[]>> = LISTS,
+  lists = LISTS,
 ): ProjectFiles | undefined {
   if (selection === 'all') return files
   const listed = (list: ListName) =>
@@ -37,7 +43,7 @@ export function selectFiles(
     const include = listed(selection)
     return include.length === 0 ? undefined : { ...files, include }
   }
-  const others = [...listed('long'), ...listed('modes'), ...listed('ipvs')]
+  const others = LIST_NAMES.flatMap(listed)
   if (files.include.every((glob) => others.includes(glob))) return undefined
   return { ...files, exclude: [...files.exclude, ...others] }
 }
