@@ -10,14 +10,12 @@ export const clientFields: FieldsOf<
     type: text(),
     fallback: '',
     doc: 'Kubeconfig file with the API server and the credentials. Empty: the service account of the pod.',
-    reload: 'restart',
   },
   'clientConnection.qps': {
     flag: 'kube-api-qps',
     type: positiveNumber(100_000),
     fallback: 5,
     doc: 'Requests per second to the API server, on average. Watches count once.',
-    reload: 'restart',
     zeroIsUnset: true,
   },
   'clientConnection.burst': {
@@ -25,7 +23,6 @@ export const clientFields: FieldsOf<
     type: integer(0, 100_000),
     fallback: 10,
     doc: 'Requests that may go out at once before clientConnection.qps holds them back.',
-    reload: 'restart',
     zeroIsUnset: true,
   },
   hostnameOverride: {
@@ -33,14 +30,12 @@ export const clientFields: FieldsOf<
     type: hostnameType(),
     fallback: '',
     doc: 'Name of the Node object of this machine. Empty: the host name. Upper case and blanks around it are removed.',
-    reload: 'restart',
   },
   proxyName: {
     flag: 'proxy-name',
     type: text(checkLabelValue),
     fallback: '',
     doc: 'Serve the Services whose label service-proxy-name has this value. Empty: those without the label.',
-    reload: 'restart',
   },
 }
 

@@ -104,7 +104,6 @@ export const netfilterFields: FieldsOf<
     type: oneOf(IPTABLES_VARIANTS),
     fallback: '',
     doc: 'Which iptables to use: nft or legacy. Empty: what the machine’s iptables command is.',
-    reload: 'restart',
   },
 }
 
