@@ -15,7 +15,7 @@ import {
   refuse,
   type ValueType,
 } from '../../settings/value-type.ts'
-import { parseEndpoints } from '../../storage/etcd/endpoint-pool.ts'
+import { parseEndpoints } from '../../storage/etcd/endpoint.ts'
 
 /** The names that `--controllers` accepts. */
 export const CONTROLLER_NAMES: readonly string[] = knownControllers([]).map(({ name }) => name)

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { parseEndpoints } from './endpoint-pool.ts'
+import { parseEndpoints } from './endpoint.ts'
 
 test.each([
   ['http://127.0.0.1:2379', '127.0.0.1:2379', false],
