@@ -2,7 +2,7 @@
 export interface CollectionRoute {
   /** The part of the path before `/namespaces/…` or `/PLURAL`: `/api/v1`, `/apis/apps/v1`. */
   readonly root: string
-  /** As objects have it: `Service`. */
+  /** The kind of the objects: `Service`. */
   readonly kind: string
   readonly namespaced: boolean
 }
@@ -11,8 +11,8 @@ const CORE = '/api/v1'
 const RBAC = '/apis/rbac.authorization.k8s.io/v1'
 
 /**
- * The collections of the API server, by their plural names. Two are left out: Events, which no object owns and no
- * controller reads; and ServiceCIDRs, which only the API server writes.
+ * The collections of the API server, by their plural names. Two are left out: Events, which have no owner
+ * and which no controller reads; and ServiceCIDRs, which only the API server writes.
  */
 export const COLLECTION_ROUTES = {
   services: inNamespace(CORE, 'Service'),
