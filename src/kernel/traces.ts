@@ -180,8 +180,9 @@ export class LegacyChains {
     }
     const entries = this.#reader.entries(family, table)
     if (entries === undefined) return before?.found ?? false
-    // A user-defined chain begins with an entry that contains the name of the chain and a NUL (struct xt_error_target).
-    const found = entries.includes(`${chain}\0`, 0, 'latin1')
+    // A user-defined chain begins with an entry whose target contains a revision, which is 0, the name of the chain, and
+    // a NUL (struct xt_error_target).
+    const found = entries.includes(`\0${chain}\0`, 0, 'latin1')
     this.#seen.set(key, { info, found })
     return found
   }

@@ -6,7 +6,7 @@ import {
   scalarText,
   stringAt,
 } from '../../lib/json.ts'
-import { NAMES } from '../../resources/names.ts'
+import { NAMES, TOKEN_SECRET_TYPES } from '../../resources/names.ts'
 import { type Describer, unreadable } from './describer.ts'
 import { byLabel, type Row } from './rows.ts'
 
@@ -24,6 +24,7 @@ export const describeServiceAccount: Describer = async (account, related) => {
       return present === undefined || present.includes(name) ? name : `${name} (not found)`
     })
   const isOwn = (secret: JsonObject): boolean =>
+    TOKEN_SECRET_TYPES.includes(stringAt(secret, 'type')) &&
     NAMES.serviceAccount.some(
       (key) => stringAt(secret, 'metadata', 'annotations', key) === nameOf(account),
     )

@@ -87,19 +87,25 @@ async function runPlugin(plugin: ExecPlugin, now: number): Promise<Cached> {
   })
   if (result.failed) {
     const stderr = printable((result.stderr ?? '').replace(SECRET, '…')).slice(-STDERR_SHOWN)
-    const outcome = result.timedOut
-      ? `no answer in ${TIMEOUT_MS / 1000} s`
-      : exitText(result.exitCode, result.code)
+    const outcome = outcomeOf(result)
     throw pluginError(plugin, stderr === '' ? outcome : `${outcome}: ${stderr}`)
   }
   return readExecCredential(plugin, parseJson(result.stdout), now)
 }
 
-/** How the plugin ended. `code`: the error code of the system or of execa, such as ENOENT. */
-function exitText(exitCode: number | undefined, code: string | undefined): string {
-  return exitCode === undefined
-    ? `it did not run (${code ?? 'unknown error'})`
-    : `it ended with exit code ${exitCode}`
+/** How a plugin failed. `code`: the error code of the system, such as ENOENT. */
+function outcomeOf(result: {
+  readonly timedOut: boolean
+  readonly isMaxBuffer: boolean
+  readonly signal?: string | undefined
+  readonly exitCode?: number | undefined
+  readonly code?: string | undefined
+}): string {
+  if (result.timedOut) return `no answer in ${TIMEOUT_MS / 1000} s`
+  if (result.isMaxBuffer) return `its output is longer than ${OUTPUT_LIMIT} bytes`
+  if (result.signal !== undefined) return `${result.signal} ended it`
+  if (result.exitCode !== undefined) return `it ended with exit code ${result.exitCode}`
+  return `it did not run (${result.code ?? 'unknown error'})`
 }
 
 /** The value of KUBERNETES_EXEC_INFO. */
