@@ -35,6 +35,7 @@ export const PROGRAMS: readonly string[] = [
   'sysctl',
   'modprobe',
   'docker',
+  'ctr',
   'debootstrap',
   'systemctl',
   'journalctl',

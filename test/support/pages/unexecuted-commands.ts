@@ -41,12 +41,6 @@ export const UNEXECUTED: ReadonlyMap<string, readonly Unexecuted[]> = new Map([
         page: 'image.md',
         commands: ['git clone … node-proxy && cd node-proxy', 'scripts/setup'],
       },
-      {
-        page: './README.md',
-        commands: [
-          'scripts/setup && docker build --file docker/Dockerfile --tag node-proxy:0.1.0 .',
-        ],
-      },
     ],
   ],
   [
@@ -150,7 +144,7 @@ export const UNEXECUTED: ReadonlyMap<string, readonly Unexecuted[]> = new Map([
       {
         page: 'docker/README.md',
         commands: [
-          'debootstrap --variant=minbase --include=conntrack,ipset,iproute2,iptables,kmod,libatomic1,libstdc++6,nftables,procps bookworm ../my-debian',
+          'debootstrap --variant=minbase --include=conntrack,curl,ipset,iproute2,iptables,ipvsadm,keepalived,kmod,libatomic1,libstdc++6,nftables,openssl,procps,tcc,user-mode-linux,util-linux bookworm ../my-debian',
         ],
       },
     ],
