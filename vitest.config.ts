@@ -103,7 +103,11 @@ export default defineConfig({
         test: {
           name: 'unit',
           include: ['src/**/*.test.ts', 'test/**/*.test.ts', 'bench/**/*.test.ts'],
-          exclude: ['test/{architecture,kernel,server,e2e}/**', '**/*.{docker,upstream}.test.ts'],
+          exclude: [
+            'test/{architecture,kernel,server,e2e}/**',
+            '**/*.{docker,upstream}.test.ts',
+            'test/dashboards/live/**',
+          ],
           // No module keeps state, so files share what was loaded once, and leave all else as found.
           isolate: false,
           setupFiles: ['test/support/leave-as-found.ts', 'test/support/same-examples.ts'],
@@ -211,6 +215,7 @@ export default defineConfig({
         },
       },
       ...upstream(),
+      ...dashboards(),
     ]),
   },
 })
@@ -238,6 +243,20 @@ function upstream() {
     ...TIMEOUTS,
     testTimeout: 300_000,
     sequence: { groupOrder: ORDER.upstream },
+  }
+  return [{ test }]
+}
+
+/** Queries of dashboards against a Prometheus that scrapes the sandbox: on request, by `npm run test:dashboards`. */
+function dashboards() {
+  if (process.env['NP_DASHBOARDS'] === undefined) return []
+  const test = {
+    name: 'dashboards',
+    include: ['test/dashboards/live/*.test.ts'],
+    env: { NODE_COMPILE_CACHE: compileCache },
+    globalSetup: ['test/support/require-root.ts'],
+    ...TIMEOUTS,
+    sequence: { groupOrder: ORDER.packets },
   }
   return [{ test }]
 }
