@@ -7,6 +7,7 @@ import { root } from './source-file.ts'
 
 const files = readdirSync(join(root, 'config'), { recursive: true, encoding: 'utf8' })
 const alerts = files.filter((file) => /^prometheus\/.*alerts\.yaml$/.test(file))
+const dashboards = files.filter((file) => /^grafana\/.*\.json$/.test(file))
 const units = files.filter((file) => file.startsWith('systemd/'))
 
 function textOf(path: string): string {
@@ -22,12 +23,15 @@ test.each(files.filter((file) => file.endsWith('.yaml')))(
   },
 )
 
-test.each(alerts)('config/%s uses no metric that the documentation does not explain', (file) => {
-  const metric = new RegExp(`\\b${METRIC_PREFIX}\\w+`, 'g')
-  const used = [...textOf(join('config', file)).matchAll(metric)].map(([name]) => name)
-  expect(used).not.toEqual([])
-  expect(used.filter((name) => !isExplained(name))).toEqual([])
-})
+test.each([...alerts, ...dashboards])(
+  'config/%s uses no metric that the documentation does not explain',
+  (file) => {
+    const metric = new RegExp(`\\b${METRIC_PREFIX}\\w+`, 'g')
+    const used = [...textOf(join('config', file)).matchAll(metric)].map(([name]) => name)
+    expect(used).not.toEqual([])
+    expect(used.filter((name) => !isExplained(name))).toEqual([])
+  },
+)
 
 test.each(units)('config/%s starts a program and names a page that exist', (file) => {
   const installed = textOf(join('config', file)).matchAll(/\/opt\/node-proxy\/([\w/.-]+)/g)
