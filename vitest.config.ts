@@ -105,7 +105,7 @@ export default defineConfig({
           include: ['src/**/*.test.ts', 'test/**/*.test.ts', 'bench/**/*.test.ts'],
           exclude: [
             'test/{architecture,kernel,server,e2e}/**',
-            '**/*.{docker,upstream}.test.ts',
+            '**/*.{charts,docker,upstream}.test.ts',
             'test/dashboards/live/**',
           ],
           // No module keeps state, so files share what was loaded once, and leave all else as found.
@@ -214,6 +214,7 @@ export default defineConfig({
           sequence: { groupOrder: ORDER.docker },
         },
       },
+      ...charts(),
       ...upstream(),
       ...dashboards(),
     ]),
@@ -229,6 +230,20 @@ function forRepetitions() {
 function pureModules(): string[] {
   const modules = ['resources', 'cluster', 'forwarding', 'networkpolicy', 'affinity']
   return modules.map((module) => `src/${module}/**/*.ts`)
+}
+
+/** Helm charts and overlays: only where `npm run test:charts` says where helm is. */
+function charts() {
+  if (process.env['NP_CHART_PROGRAMS'] === undefined) return []
+  const test = {
+    name: 'charts',
+    include: ['test/charts/**/*.charts.test.ts'],
+    env: { NODE_COMPILE_CACHE: compileCache },
+    maxWorkers: AT_ONCE,
+    ...TIMEOUTS,
+    sequence: { groupOrder: ORDER.packets },
+  }
+  return [{ test }]
 }
 
 /** Programs of Kubernetes with ours: only where `npm run test:upstream` says where those are. */

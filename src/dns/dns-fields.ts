@@ -1,13 +1,23 @@
 import { type Cidr, hostPort, type IpAddress, parseIp } from '../lib/ip.ts'
 import { isSubdomain } from '../resources/names.ts'
 import type { FieldsOf, PathsUnder } from '../settings/field.ts'
-import { cidrList, parseSocketAddress, type SocketAddress } from '../settings/network-types.ts'
+import {
+  cidrList,
+  IP_PATTERN,
+  parseSocketAddress,
+  SOCKET_PATTERN,
+  type SocketAddress,
+} from '../settings/network-types.ts'
 import { integer, listOf, text } from '../settings/scalar-types.ts'
 import { accept, type ValueType } from '../settings/value-type.ts'
 import { parseUpstream, type Upstream, upstreamName } from './forward/upstream/upstream.ts'
 
 const DNS_PORT = 53
 const MEBIBYTE = 1_048_576
+/** An address with a zone or without, and perhaps a port. */
+const UPSTREAM = /^\[?[0-9A-Fa-f.:]+(%[\w.-]+)?(\](:[0-9]+)?)?$/
+/** Two labels or more. */
+const DOMAIN = /^[a-z0-9]([a-z0-9-]*[a-z0-9])?(\.[a-z0-9]([a-z0-9-]*[a-z0-9])?)+$/
 
 /** Loopback, private, shared and link-local networks, which nearly all Pods and nodes are in. */
 const PRIVATE_NETWORKS = [
@@ -74,10 +84,12 @@ export const DNS_FIELDS: FieldsOf<WithDns, PathsUnder<WithDns, 'dns'>> = {
 }
 
 function domainType(): ValueType<string> {
-  const plain = text((value) =>
-    isSubdomain(value) && value.includes('.')
-      ? undefined
-      : 'write a domain of two labels or more in lower case, such as cluster.local',
+  const plain = text(
+    (value) =>
+      isSubdomain(value) && value.includes('.')
+        ? undefined
+        : 'write a domain of two labels or more in lower case, such as cluster.local',
+    DOMAIN,
   )
   return plain
 }
@@ -87,6 +99,7 @@ function addressList(): ValueType<readonly SocketAddress[]> {
   return parsedList('list of IP addresses with ports', {
     parse: toSocketAddress,
     remedy,
+    pattern: SOCKET_PATTERN,
     format: ({ ip, port }) => hostPort(ip, port),
   })
 }
@@ -94,25 +107,34 @@ function addressList(): ValueType<readonly SocketAddress[]> {
 function upstreamList(): ValueType<readonly Upstream[]> {
   const remedy =
     'write addresses such as 192.0.2.53, 192.0.2.53:5353, [2001:db8::53]:53 or fe80::1%eth0'
-  return parsedList('list of DNS servers', { parse: parseUpstream, remedy, format: upstreamName })
+  return parsedList('list of DNS servers', {
+    parse: parseUpstream,
+    remedy,
+    pattern: UPSTREAM,
+    format: upstreamName,
+  })
 }
 
 interface ItemFormat<T> {
   readonly parse: (text: string) => T | undefined
   /** The remedy for an item that cannot be parsed: what to write instead. */
   readonly remedy: string
+  /** Matches every item that can be parsed. */
+  readonly pattern: RegExp
   readonly format: (item: T) => string
 }
 
 function parsedList<T>(
   name: string,
-  { parse, remedy, format }: ItemFormat<T>,
+  { parse, remedy, pattern, format }: ItemFormat<T>,
 ): ValueType<readonly T[]> {
-  const texts = listOf(name, (item) => (parse(item) === undefined ? remedy : undefined))
+  const check = (item: string) => (parse(item) === undefined ? remedy : undefined)
+  const texts = listOf(name, check, pattern)
   const parsed = (decoded: ReturnType<typeof texts.decode>) =>
     decoded.ok ? accept(decoded.value.map((item) => parse(item)!)) : decoded
   return {
     name,
+    schema: texts.schema,
     isList: true,
     decode: (raw) => parsed(texts.decode(raw)),
     fromFlag: (value) => parsed(texts.fromFlag(value)),
@@ -126,8 +148,10 @@ function toSocketAddress(item: string): SocketAddress | undefined {
 }
 
 function ipList(): ValueType<readonly IpAddress[]> {
-  return listOf('list of IP addresses', (item) =>
-    parseIp(item) === undefined ? 'write IP addresses, such as 10.96.0.10' : undefined,
+  return listOf(
+    'list of IP addresses',
+    (item) => (parseIp(item) === undefined ? 'write IP addresses, such as 10.96.0.10' : undefined),
+    IP_PATTERN,
   ) as ValueType<readonly IpAddress[]>
 }
 

@@ -39,4 +39,5 @@ export const TEST_FILES_OUTSIDE_OF_TESTING: Readonly<Record<string, string>> = {
   'src/apiserver/metrics/document.ts': 'writes docs/apiserver-metrics.md',
   'src/dns/metrics/document.ts': 'writes docs/dns-metrics.md',
   'src/nodeproxy/config/document.ts': 'writes a part of docs/operate/configuration.md',
+  'src/settings/json-schema.ts': 'writes a part of charts/*/values.schema.json',
 }

@@ -41,7 +41,11 @@ const lists: ReadonlyMap<string, ListType> = new Map([
   ...containerLists('core.v1.Container'),
   ...containerLists('core.v1.EphemeralContainer'),
   ['core.v1.ServiceAccount.secrets', by('name')],
+  ['apps.v1.DaemonSetStatus.conditions', by('type')],
   ['apps.v1.DeploymentStatus.conditions', by('type')],
+  ['apps.v1.StatefulSetStatus.conditions', by('type')],
+  ['core.v1.PersistentVolumeClaimStatus.conditions', by('type')],
+  ['policy.v1.PodDisruptionBudgetStatus.conditions', by('type')],
 ])
 
 /** Messages and maps (`Message.field`) that are owned as one value. */

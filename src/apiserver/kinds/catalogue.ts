@@ -1,5 +1,6 @@
 import type { Resource } from '../resource/resource.ts'
 import { configMaps } from './config-map.ts'
+import { daemonSets } from './daemon-set.ts'
 import { deployments } from './deployment.ts'
 import { endpointSlices } from './endpoint-slice.ts'
 import { endpoints } from './endpoints.ts'
@@ -9,6 +10,7 @@ import { namespaces } from './namespace.ts'
 import { networkPolicies } from './network-policy.ts'
 import { nodes } from './node/resource.ts'
 import { pods } from './pod/resource.ts'
+import { podDisruptionBudgets } from './pod-disruption-budget.ts'
 import {
   localSubjectAccessReviews,
   selfSubjectAccessReviews,
@@ -23,6 +25,7 @@ import { secrets } from './secret.ts'
 import { services } from './service/resource.ts'
 import { serviceAccounts } from './service-account/resource.ts'
 import { serviceCidrs } from './service-cidr.ts'
+import { statefulSets } from './stateful-set.ts'
 
 /**
  * Every resource of this server, in the order of discovery and in which a namespace is emptied: NetworkPolicies
@@ -38,10 +41,13 @@ export const catalogue: readonly Resource[] = [
   secrets,
   serviceAccounts,
   services,
+  daemonSets,
   deployments,
+  statefulSets,
   leases,
   endpointSlices,
   networkPolicies,
+  podDisruptionBudgets,
   serviceCidrs,
   clusterRoleBindings,
   clusterRoles,

@@ -2,13 +2,16 @@ import { expect, test } from 'vitest'
 import type { JsonObject } from '../../lib/json.ts'
 import type { Resource } from '../resource/resource.ts'
 import { configMaps } from './config-map.ts'
+import { daemonSets } from './daemon-set.ts'
 import { deployments } from './deployment.ts'
 import { leases } from './lease.ts'
 import { networkPolicies } from './network-policy.ts'
+import { podDisruptionBudgets } from './pod-disruption-budget.ts'
 import { clusterRoles } from './role.ts'
 import { roleBindings } from './role-binding.ts'
 import { secrets } from './secret.ts'
 import { serviceAccounts } from './service-account/resource.ts'
+import { statefulSets } from './stateful-set.ts'
 
 const NOW = Date.UTC(2026, 0, 1, 1)
 const CREATED = '2026-01-01T00:00:00Z'
@@ -30,20 +33,32 @@ const MATCHES = {
   ],
 }
 
-const DEPLOYMENT = {
-  spec: {
-    replicas: 3,
-    selector: { matchLabels: { app: 'web' } },
-    template: {
-      spec: {
-        containers: [
-          { name: 'a', image: 'i:1' },
-          { name: 'b', image: 'j' },
-        ],
-      },
+const WORKLOAD = {
+  selector: { matchLabels: { app: 'web' } },
+  template: {
+    spec: {
+      nodeSelector: { os: 'linux', zone: 'a' },
+      containers: [
+        { name: 'a', image: 'i:1' },
+        { name: 'b', image: 'j' },
+      ],
     },
   },
+}
+
+const DEPLOYMENT = {
+  spec: { replicas: 3, ...WORKLOAD },
   status: { readyReplicas: 2, updatedReplicas: 1 },
+}
+
+const DAEMON_SET = {
+  spec: WORKLOAD,
+  status: {
+    desiredNumberScheduled: 5,
+    currentNumberScheduled: 4,
+    numberReady: 3,
+    updatedNumberScheduled: 2,
+  },
 }
 
 test.each<[string, Resource, JsonObject, readonly string[]]>([
@@ -66,6 +81,26 @@ test.each<[string, Resource, JsonObject, readonly string[]]>([
   ],
   ['Lease', leases, { spec: { holderIdentity: 'n1' } }, ['n1', '60m']],
   ['Deployment', deployments, DEPLOYMENT, ['2/3', '1', '0', '60m', 'a,b', 'i:1,j', 'app=web']],
+  [
+    'DaemonSet',
+    daemonSets,
+    DAEMON_SET,
+    ['5', '4', '3', '2', '0', 'os=linux,zone=a', '60m', 'a,b', 'i:1,j', 'app=web'],
+  ],
+  ['DaemonSet', daemonSets, {}, ['0', '0', '0', '0', '0', '<none>', '60m', '', '', '<none>']],
+  ['StatefulSet', statefulSets, DEPLOYMENT, ['2/3', '60m', 'a,b', 'i:1,j']],
+  [
+    'PodDisruptionBudget',
+    podDisruptionBudgets,
+    { spec: { maxUnavailable: 1 } },
+    ['N/A', '1', '0', '60m'],
+  ],
+  [
+    'PodDisruptionBudget',
+    podDisruptionBudgets,
+    { spec: { minAvailable: '50%' }, status: { disruptionsAllowed: 2 } },
+    ['50%', 'N/A', '2', '60m'],
+  ],
 ])('a %s shows its columns', (_, resource, parts, expected) => {
   const object = { metadata: { name: 'x', creationTimestamp: CREATED }, ...parts }
   const cells = resource.columns.map((column) => column.cell(object, NOW))

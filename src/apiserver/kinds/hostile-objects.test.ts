@@ -14,6 +14,9 @@ const KINDS = [
   'ClusterRoleBinding',
   'NetworkPolicy',
   'Deployment',
+  'DaemonSet',
+  'StatefulSet',
+  'PodDisruptionBudget',
   'Lease',
   'Namespace',
 ]
@@ -50,6 +53,10 @@ const KEYS = [
   'operator',
   'volumes',
   'projected',
+  'updateStrategy',
+  'rollingUpdate',
+  'volumeClaimTemplates',
+  'maxUnavailable',
   '__proto__',
 ]
 const LEAVES = ['', 'x', 'In', 'User', 'orch.io/tls', '10.0.0.0/8', '\u001b[2J\u202e', -1, 80, null]

@@ -1,7 +1,11 @@
 /** The fields that are required in a message even though the server fills in defaults. */
 export const REQUIRED: Readonly<Record<string, readonly string[]>> = {
+  'apps.v1.DaemonSetCondition': ['type', 'status'],
+  'apps.v1.DaemonSetSpec': ['selector', 'template'],
   'apps.v1.DeploymentCondition': ['type', 'status'],
   'apps.v1.DeploymentSpec': ['selector', 'template'],
+  'apps.v1.StatefulSetCondition': ['type', 'status'],
+  'apps.v1.StatefulSetSpec': ['selector', 'template'],
   'core.v1.ConfigMapKeySelector': ['key'],
   'core.v1.Container': ['name'],
   'core.v1.ContainerPort': ['containerPort'],
@@ -20,6 +24,7 @@ export const REQUIRED: Readonly<Record<string, readonly string[]>> = {
   'core.v1.NodeAddress': ['type', 'address'],
   'core.v1.NodeCondition': ['type', 'status'],
   'core.v1.ObjectFieldSelector': ['fieldPath'],
+  'core.v1.PersistentVolumeClaimCondition': ['type', 'status'],
   'core.v1.PodCondition': ['type', 'status'],
   'core.v1.PodIP': ['ip'],
   'core.v1.PodSpec': ['containers'],

@@ -99,6 +99,7 @@ const packages: ReadonlyMap<string, string> = new Map([
   ['events', 'events'],
   ['autoscaling', 'autoscaling'],
   ['networking', 'networking'],
+  ['policy', 'policy'],
   ['rbac.authorization', 'rbac'],
   ['authentication', 'authentication'],
   ['authorization', 'authorization'],

@@ -36,9 +36,21 @@ const VIEWED = [
     'services',
     'services/status',
   ),
-  resourceRule(READ, 'apps', 'deployments', 'deployments/scale', 'deployments/status'),
+  resourceRule(
+    READ,
+    'apps',
+    'daemonsets',
+    'daemonsets/status',
+    'deployments',
+    'deployments/scale',
+    'deployments/status',
+    'statefulsets',
+    'statefulsets/scale',
+    'statefulsets/status',
+  ),
   resourceRule(READ, 'discovery.k8s.io', 'endpointslices'),
   resourceRule(READ, 'networking.k8s.io', 'networkpolicies'),
+  resourceRule(READ, 'policy', 'poddisruptionbudgets', 'poddisruptionbudgets/status'),
 ]
 
 /**
@@ -62,8 +74,17 @@ const EDITED = [
     'services',
     'services/proxy',
   ),
-  resourceRule(WRITE, 'apps', 'deployments', 'deployments/scale'),
+  resourceRule(
+    WRITE,
+    'apps',
+    'daemonsets',
+    'deployments',
+    'deployments/scale',
+    'statefulsets',
+    'statefulsets/scale',
+  ),
   resourceRule(WRITE, 'networking.k8s.io', 'networkpolicies'),
+  resourceRule(WRITE, 'policy', 'poddisruptionbudgets'),
 ]
 
 const ADMINISTERED = [

@@ -60,10 +60,11 @@ const CONTROLLERS: Readonly<Record<string, readonly RoleRule[]>> = {
       'serviceaccounts',
       'services',
     ),
-    resourceRule(FOLLOW, 'apps', 'deployments'),
+    resourceRule(FOLLOW, 'apps', 'daemonsets', 'deployments', 'statefulsets'),
     resourceRule(FOLLOW, 'coordination.k8s.io', 'leases'),
     resourceRule(FOLLOW, 'discovery.k8s.io', 'endpointslices'),
     resourceRule(FOLLOW, 'networking.k8s.io', 'networkpolicies'),
+    resourceRule(FOLLOW, 'policy', 'poddisruptionbudgets'),
     resourceRule(
       FOLLOW,
       'rbac.authorization.k8s.io',

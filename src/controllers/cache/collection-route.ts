@@ -8,6 +8,7 @@ export interface CollectionRoute {
 }
 
 const CORE = '/api/v1'
+const APPS = '/apis/apps/v1'
 const RBAC = '/apis/rbac.authorization.k8s.io/v1'
 
 /**
@@ -25,8 +26,11 @@ export const COLLECTION_ROUTES = {
   configmaps: inNamespace(CORE, 'ConfigMap'),
   secrets: inNamespace(CORE, 'Secret'),
   serviceaccounts: inNamespace(CORE, 'ServiceAccount'),
-  deployments: inNamespace('/apis/apps/v1', 'Deployment'),
+  daemonsets: inNamespace(APPS, 'DaemonSet'),
+  deployments: inNamespace(APPS, 'Deployment'),
+  statefulsets: inNamespace(APPS, 'StatefulSet'),
   networkpolicies: inNamespace('/apis/networking.k8s.io/v1', 'NetworkPolicy'),
+  poddisruptionbudgets: inNamespace('/apis/policy/v1', 'PodDisruptionBudget'),
   roles: inNamespace(RBAC, 'Role'),
   rolebindings: inNamespace(RBAC, 'RoleBinding'),
   clusterroles: inCluster(RBAC, 'ClusterRole'),

@@ -38,8 +38,11 @@ export interface Objects {
   readonly configmaps: ConfigMapObject
   readonly secrets: SecretObject
   readonly serviceaccounts: MetadataObject
+  readonly daemonsets: MetadataObject
   readonly deployments: MetadataObject
+  readonly statefulsets: MetadataObject
   readonly networkpolicies: MetadataObject
+  readonly poddisruptionbudgets: MetadataObject
   readonly roles: MetadataObject
   readonly rolebindings: MetadataObject
   readonly clusterroles: ClusterRoleObject
@@ -103,8 +106,11 @@ export const COLLECTIONS: { readonly [K in CollectionName]: CollectionSpec<Objec
       token === undefined ? [] : [accountGroup(keyOf({ ...meta, name: token.accountName }))],
   },
   serviceaccounts: METADATA_ONLY,
+  daemonsets: METADATA_ONLY,
   deployments: METADATA_ONLY,
+  statefulsets: METADATA_ONLY,
   networkpolicies: METADATA_ONLY,
+  poddisruptionbudgets: METADATA_ONLY,
   roles: METADATA_ONLY,
   rolebindings: METADATA_ONLY,
   clusterroles: {

@@ -21,6 +21,7 @@ export const PROGRAMS: readonly string[] = [
   'kube-proxy',
   'kubeadm',
   'kubectl',
+  'helm',
   'iptables',
   'ip6tables',
   'iptables-save',

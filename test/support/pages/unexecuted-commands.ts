@@ -124,6 +124,16 @@ export const UNEXECUTED: ReadonlyMap<string, readonly Unexecuted[]> = new Map([
           'kubectl -n kube-system rollout status daemonset/node-proxy',
         ],
       },
+      {
+        page: 'helm.md',
+        commands: [
+          'kubectl -n kube-system rollout status daemonset/node-proxy',
+          'kubectl -n kube-system rollout status daemonset/clean-up-node-proxy',
+          'kubectl -n orch-system rollout status statefulset/orch-server',
+          'kubectl -n orch-system exec orch-server-0 -- /opt/node-proxy/bin/orch-server kubeconfig --config=/etc/orch-server/config.yaml --user admin --group system:masters --server https://orch-server.orch-system.svc:6443 > admin.kubeconfig',
+          'kubectl -n orch-system delete pvc data-orch-server-0',
+        ],
+      },
       { page: 'upgrade.md', commands: ['kubectl rollout undo'] },
     ],
   ],

@@ -1,6 +1,8 @@
 import { integer, positiveNumber, text } from '../../../settings/scalar-types.ts'
 import type { FieldsOf, PathsUnder } from './configuration.ts'
 
+const LABEL_VALUE = /^([A-Za-z0-9]([A-Za-z0-9._-]{0,61}[A-Za-z0-9])?)?$/
+
 /** The connection to the API server, and the node and Services that the daemon serves. */
 export const clientFields: FieldsOf<
   PathsUnder<'clientConnection'> | 'hostnameOverride' | 'proxyName'
@@ -33,7 +35,7 @@ export const clientFields: FieldsOf<
   },
   proxyName: {
     flag: 'proxy-name',
-    type: text(checkLabelValue),
+    type: text(checkLabelValue, LABEL_VALUE),
     fallback: '',
     doc: 'Serve the Services whose label service-proxy-name has this value. Empty: those without the label.',
   },
@@ -51,7 +53,7 @@ function hostnameType() {
 }
 
 function checkLabelValue(value: string): string | undefined {
-  return /^([A-Za-z0-9]([A-Za-z0-9._-]{0,61}[A-Za-z0-9])?)?$/.test(value)
+  return LABEL_VALUE.test(value)
     ? undefined
     : 'write a label value: up to 63 letters, digits, "-", "_" and ".", a letter or digit at both ends'
 }

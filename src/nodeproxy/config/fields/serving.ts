@@ -4,6 +4,8 @@ import { boolean, integer, text } from '../../../settings/scalar-types.ts'
 import type { FieldsOf, PathsUnder } from './configuration.ts'
 
 const ANY = '0.0.0.0' as IpAddress
+/** An absolute path, or nothing. */
+const PATH = /^(\/.*)?$/
 const LOOPBACK = '127.0.0.1' as IpAddress
 
 export const HEALTHZ_PORT = 10_256
@@ -52,7 +54,7 @@ export const servingFields: FieldsOf<
   },
   'inspection.socket': {
     flag: 'inspection-socket',
-    type: text(socketPath),
+    type: text(socketPath, PATH),
     fallback: '/run/node-proxy/inspect.sock',
     doc: 'Unix socket at which `node-proxy status`, `explain` and the like read this process; an absolute path. "" serves it nowhere.',
   },
@@ -77,19 +79,19 @@ export const servingFields: FieldsOf<
   },
   'inspection.tlsCertFile': {
     flag: 'inspection-tls-cert-file',
-    type: text(filePath),
+    type: text(filePath, PATH),
     fallback: '',
     doc: 'Certificate of inspection.bindAddress, PEM, its own first; an absolute path. It is read again when it is replaced.',
   },
   'inspection.tlsPrivateKeyFile': {
     flag: 'inspection-tls-private-key-file',
-    type: text(filePath),
+    type: text(filePath, PATH),
     fallback: '',
     doc: 'Private key of inspection.tlsCertFile, PEM; an absolute path.',
   },
   'inspection.clientCAFile': {
     flag: 'inspection-client-ca-file',
-    type: text(filePath),
+    type: text(filePath, PATH),
     fallback: '',
     doc: 'Authorities whose client certificates name their holders at inspection.bindAddress, PEM; an absolute path. "": callers need a bearer token.',
   },
@@ -113,7 +115,7 @@ export const servingFields: FieldsOf<
 const MAX_SOCKET_PATH = 107
 
 function filePath(path: string): string | undefined {
-  return path === '' || path.startsWith('/') ? undefined : 'write an absolute path, or ""'
+  return PATH.test(path) ? undefined : 'write an absolute path, or ""'
 }
 
 function socketPath(path: string): string | undefined {
