@@ -1,4 +1,4 @@
-import { mkdirSync, readdirSync, readFileSync } from 'node:fs'
+import { mkdirSync, readdirSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { bearer, fixedCredential } from '../../../src/client/connection/credential/credential.ts'
@@ -71,6 +71,7 @@ async function startSandbox(stack: AsyncDisposableStack) {
     `--metrics-bind-address=${METRICS}`,
   ]
   const logFile = join(tmpdir(), `np-dashboards-${process.pid}.log`)
+  stack.defer(() => rmSync(logFile, { force: true }))
   const sandbox = await start({ command, logFile, ready: 'its rules are in the kernel' }, stack)
   const name = runName(sandbox.pid ?? 0)
   const folder = readdirSync(tmpdir()).find((entry) => entry.startsWith(`${name}-`))
@@ -93,12 +94,18 @@ async function start(
   const isReady = Promise.withResolvers<void>()
   const onLine = (line: string) => line.includes(ready) && isReady.resolve()
   const program = new Program({ command, logFile, onLine })
-  stack.defer(() => program.stop('SIGTERM'))
+  stack.defer(() => end(program))
   void program.ended.then((how) =>
     isReady.reject(new Error([`${command[0]} ended: ${how}`, ...program.lastLines(20)].join('\n'))),
   )
   await isReady.promise
   return program
+}
+
+/** Ends a program, however long that takes: the sandbox removes its namespaces and its folder. */
+async function end(program: Program): Promise<void> {
+  if (program.pid !== undefined) process.kill(program.pid, 'SIGTERM')
+  await program.ended
 }
 
 /** A client of the API with the token that the sandbox made for its administrator. */
