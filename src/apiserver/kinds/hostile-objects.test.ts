@@ -16,6 +16,11 @@ const KINDS = [
   'Deployment',
   'Lease',
   'Namespace',
+  'RuntimeClass',
+  'CSIDriver',
+  'CSINode',
+  'VolumeAttachment',
+  'CertificateSigningRequest',
 ]
 const KEYS = [
   'metadata',
@@ -50,6 +55,15 @@ const KEYS = [
   'operator',
   'volumes',
   'projected',
+  'status',
+  'conditions',
+  'drivers',
+  'source',
+  'overhead',
+  'podFixed',
+  'tokenRequests',
+  'request',
+  'usages',
   '__proto__',
 ]
 const LEAVES = ['', 'x', 'In', 'User', 'orch.io/tls', '10.0.0.0/8', '\u001b[2J\u202e', -1, 80, null]

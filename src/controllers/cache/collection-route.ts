@@ -8,6 +8,7 @@ export interface CollectionRoute {
 }
 
 const CORE = '/api/v1'
+const STORAGE = '/apis/storage.k8s.io/v1'
 const RBAC = '/apis/rbac.authorization.k8s.io/v1'
 
 /**
@@ -31,6 +32,15 @@ export const COLLECTION_ROUTES = {
   rolebindings: inNamespace(RBAC, 'RoleBinding'),
   clusterroles: inCluster(RBAC, 'ClusterRole'),
   clusterrolebindings: inCluster(RBAC, 'ClusterRoleBinding'),
+  certificatesigningrequests: inCluster(
+    '/apis/certificates.k8s.io/v1',
+    'CertificateSigningRequest',
+  ),
+  poddisruptionbudgets: inNamespace('/apis/policy/v1', 'PodDisruptionBudget'),
+  runtimeclasses: inCluster('/apis/node.k8s.io/v1', 'RuntimeClass'),
+  csidrivers: inCluster(STORAGE, 'CSIDriver'),
+  csinodes: inCluster(STORAGE, 'CSINode'),
+  volumeattachments: inCluster(STORAGE, 'VolumeAttachment'),
 } as const satisfies Readonly<Record<string, CollectionRoute>>
 
 /** The plural name of a kind, which names its collection in paths of the API: `services`. */

@@ -20,6 +20,8 @@ import { parseEndpoints } from '../../storage/etcd/endpoint-pool.ts'
 /** The names that `--controllers` accepts. */
 export const CONTROLLER_NAMES: readonly string[] = knownControllers([]).map(({ name }) => name)
 
+const NODE_ADDRESS_TYPES: readonly string[] = ['InternalIP', 'ExternalIP']
+
 const DNS_NAME =
   /^(?:\*\.)?[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?(?:\.[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?)*$/i
 
@@ -46,6 +48,12 @@ export const fieldTypes = {
       parseIp(item) === undefined ? 'write IP addresses, such as 192.0.2.10' : undefined,
     ),
   } as ValueType<readonly IpAddress[]>,
+
+  nodeAddressTypes: listOf('list of types of addresses', (item) =>
+    NODE_ADDRESS_TYPES.includes(item)
+      ? undefined
+      : `write one of ${NODE_ADDRESS_TYPES.join(', ')}: names of nodes are not resolved`,
+  ),
 
   interfaceName: text((value) =>
     /^[a-z][a-z0-9_-]{0,14}$/i.test(value)
