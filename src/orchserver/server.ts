@@ -72,10 +72,7 @@ export async function runServer(
   const [metrics, processMetrics] = [createRunnerMetrics(), createProcessMetrics()]
   const audit = await openServerAudit(config.audit, { clock, log, version, processMetrics })
   held.defer(() => audit.close())
-  const nodeCredentials = await followNodeCredentials(config, { clock, log })
-  held.defer(() => nodeCredentials.stop())
-  const kubeletCredentials = await followKubeletCredentials(config, { clock, log })
-  held.defer(() => kubeletCredentials.stop())
+  const nodeAccess = await openNodeAccess(config, { clock, log, held })
   const nodes = new Map<string, NodeStreams>()
   const texts = [() => metrics.text(), () => processMetrics.text()]
   const server = createApiServer({
@@ -84,11 +81,7 @@ export async function runServer(
     identity: identity.options,
     ownAddresses,
     nodeStreams: (node) => nodes.get(node),
-    nodeCredentials: nodeCredentials.current,
-    kubelets: {
-      credentials: kubeletCredentials.current,
-      addressTypes: config.kubelet.preferredAddressTypes,
-    },
+    ...nodeAccess,
     moreMetrics: () => joined(texts),
     ...serverOptions(config, log),
   })
@@ -119,6 +112,29 @@ export async function runServer(
   server.drain()
   if (end instanceof Error) throw end
   log.info({ signal: end }, 'orch-server stops')
+}
+
+interface NodeAccessParts {
+  readonly clock: Clock
+  readonly log: Pick<Logger, 'info' | 'error'>
+  /** What is followed ends with this. */
+  readonly held: AsyncDisposableStack
+}
+
+/** How the server reaches the node-proxies and kubelets of its nodes. */
+async function openNodeAccess(
+  config: OrchServerConfiguration,
+  { held, ...parts }: NodeAccessParts,
+): Promise<Required<Pick<ApiServerOptions, 'nodeCredentials' | 'kubelets'>>> {
+  const proxies = await followNodeCredentials(config, parts)
+  held.defer(() => proxies.stop())
+  const kubelets = await followKubeletCredentials(config, parts)
+  held.defer(() => kubelets.stop())
+  const addressTypes = config.kubelet.preferredAddressTypes
+  return {
+    nodeCredentials: proxies.current,
+    kubelets: { credentials: kubelets.current, addressTypes },
+  }
 }
 
 async function openServerStore(config: OrchServerConfiguration, log: Logger) {

@@ -37,10 +37,14 @@ export function kubeletStreams(context: ServerContext, target: NodeTarget): Requ
     run: (container, { command, ...options }) => {
       const query = streamQuery(options)
       for (const word of command) query.append('command', word)
-      return startCommand(kubelet, `/exec/${pathOf(container)}?${query}`, options)
+      return startCommand(kubelet, `/exec/${pathOf(container)}?${query.toString()}`, options)
     },
     attach: (container, options) =>
-      startCommand(kubelet, `/attach/${pathOf(container)}?${streamQuery(options)}`, options),
+      startCommand(
+        kubelet,
+        `/attach/${pathOf(container)}?${streamQuery(options).toString()}`,
+        options,
+      ),
     dialer: (pod) => openDialer(kubelet, pod),
   }
 }
@@ -55,7 +59,7 @@ async function readLog(
   container: ContainerTarget,
   { options, signal }: { readonly options: LogOptions; readonly signal: AbortSignal },
 ): Promise<AsyncIterable<Buffer> | StreamRefusal> {
-  const path = `/containerLogs/${pathOf(container)}?${logQuery(options)}`
+  const path = `/containerLogs/${pathOf(container)}?${logQuery(options).toString()}`
   const request = { method: 'GET', path, headers: { Accept: 'text/plain, */*' } }
   const answered = await requestNode(context, target, request, signal)
   if (answered instanceof StatusError) return unreachable(answered)

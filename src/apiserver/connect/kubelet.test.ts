@@ -40,7 +40,7 @@ async function overWebSocket(api: TestApi, path: string): Promise<RemoteCommand>
 function spdy(
   api: TestApi,
   path: string,
-  { method = 'POST' as 'GET' | 'POST', token = 'root' } = {},
+  { method = 'POST', token = 'root' }: { method?: 'GET' | 'POST'; token?: string } = {},
 ) {
   const headers = { ...bearer(token), ...SPDY, 'X-Stream-Protocol-Version': COMMAND_V4 }
   return openUpgraded({ url: new URL(`${api.url}${path}`), method, headers })
@@ -108,12 +108,12 @@ test('a command that cannot be run, and a kubelet that refuses, are reported', a
 
 test('the kubelet loses its client, and so ends the command', async () => {
   const { api, node } = await startKubelet({ authority })
-  const closed = once(node, 'upgrade').then(([, socket]) => once(socket, 'close'))
+  const closed = once(node, 'upgrade').then(([, socket]) => once(socket as Duplex, 'close'))
   const command = await overWebSocket(api, `${WEB}/exec?command=sh&${STREAMS}`)
   command.stdin.write('a')
   await once(command.stdout, 'data')
   command.close()
-  await closed
+  expect(await closed).toHaveLength(1)
 })
 
 test('a kubelet that breaks off ends the command of its client', async () => {

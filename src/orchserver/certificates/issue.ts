@@ -116,8 +116,7 @@ export interface KeyRequest extends Omit<ClientRequest, 'key'> {
 /** A client or serving certificate for a public key, in PEM. */
 export async function issueForKey(request: KeyRequest, now: number): Promise<string> {
   const { issuer, publicKey, user, groups, life, names, hasKeyEncipherment } = request
-  const { digitalSignature, keyEncipherment } = KeyUsageFlags
-  const usages = hasKeyEncipherment ? digitalSignature | keyEncipherment : digitalSignature
+  const encipherment = hasKeyEncipherment ? KeyUsageFlags.keyEncipherment : 0
   const { serverAuth, clientAuth } = ExtendedKeyUsage
   return issueFor(publicKey, {
     subject: nameOf(user, groups),
@@ -125,7 +124,7 @@ export async function issueForKey(request: KeyRequest, now: number): Promise<str
     life: { from: now - LATE_CLOCKS, until: now + life },
     extensions: [
       new BasicConstraintsExtension(false, undefined, true),
-      new KeyUsagesExtension(usages, true),
+      new KeyUsagesExtension(KeyUsageFlags.digitalSignature | encipherment, true),
       new ExtendedKeyUsageExtension([names === undefined ? clientAuth : serverAuth]),
       ...(names === undefined ? [] : [alternativeNames(names)]),
     ],

@@ -1,5 +1,5 @@
 import 'reflect-metadata'
-import { type webcrypto, X509Certificate } from 'node:crypto'
+import { X509Certificate } from 'node:crypto'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -48,7 +48,7 @@ async function pemOf({
     names.length === 0 ? [] : [new SubjectAlternativeNameExtension([...names])]
   const csr = await Pkcs10CertificateRequestGenerator.create({
     name: subject,
-    keys: keys as webcrypto.CryptoKeyPair,
+    keys,
     signingAlgorithm: algorithm,
     extensions,
   })

@@ -55,7 +55,7 @@ test.each<[number, string, JsonObject, JsonObject]>([
 test('of two Bindings one wins, and a Pod that does not exist has none', async () => {
   const { api, bind, read } = await withPod()
   const answers = await Promise.all([bind(TO_N1), bind({ target: { name: 'n2' } })])
-  expect(answers.map(({ status }) => status).toSorted()).toEqual([201, 409])
+  expect(new Set(answers.map(({ status }) => status))).toEqual(new Set([201, 409]))
   const winner = answers[0]?.status === 201 ? 'n1' : 'n2'
   expect(await read()).toMatchObject({ spec: { nodeName: winner } })
   expect((await api.call('POST', `${PODS}/none/binding`, { body: TO_N1 })).status).toBe(404)
