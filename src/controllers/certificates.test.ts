@@ -13,10 +13,10 @@ const SPEC = { request: 'cmVxdWVzdA==', usages: ['client auth'], ...AGENT }
 
 /** Approves requests with an address, and signs those without `cert sign`. */
 function fakeAuthority() {
-  const asked: (readonly string[])[] = []
+  const judged: (readonly string[])[] = []
   const authority: RequestAuthority = {
     approve: async ({ user }, addresses) => {
-      asked.push(addresses)
+      judged.push(addresses)
       return addresses.length > 0 ? `it is ${user.name}` : undefined
     },
     sign: async ({ usages, request }) =>
@@ -24,7 +24,7 @@ function fakeAuthority() {
         ? { problem: 'no authorities' }
         : { certificate: `for ${request}` },
   }
-  return { asked, authority }
+  return { judged, authority }
 }
 
 function request(spec: JsonObject = {}, status: JsonObject = {}): JsonObject {
@@ -39,7 +39,7 @@ function node(name: string, ...addresses: readonly string[]): JsonObject {
 }
 
 function scene(object: JsonObject, ...nodes: readonly JsonObject[]) {
-  const { asked, authority } = fakeAuthority()
+  const { judged, authority } = fakeAuthority()
   const controller = createCertificatesController(authority)
   const cluster = clusterWith(
     ['certificatesigningrequests', object],
@@ -47,7 +47,7 @@ function scene(object: JsonObject, ...nodes: readonly JsonObject[]) {
   )
   const run = () => reconcile(cluster, { controller, key: 'r', now: Date.UTC(2030, 0, 1) })
   const status = () => objectAt(cluster.get('certificatesigningrequests', 'r'), 'status')
-  return { controller, cluster, asked, run, status }
+  return { controller, cluster, judged, run, status }
 }
 
 const APPROVED = { conditions: [{ type: 'Approved', status: 'True' }] }
@@ -93,17 +93,17 @@ test.each<[string, JsonObject]>([
 
 test('a node has only addresses that no other node and no server has', async () => {
   const mine = node('n1', '192.0.2.7', '192.0.2.8', '192.0.2.1')
-  const { run, asked, cluster } = scene(request(), mine, node('n2', '192.0.2.8'))
+  const { run, judged, cluster } = scene(request(), mine, node('n2', '192.0.2.8'))
   const subsets = [{ addresses: [{ ip: '192.0.2.1' }], ports: [{ port: 6443 }] }]
   cluster.put('endpoints', { metadata: { name: 'kubernetes', namespace: 'default' }, subsets })
   await run()
-  expect(asked).toEqual([['192.0.2.7']])
+  expect(judged).toEqual([['192.0.2.7']])
 })
 
 test('who is no node has no addresses', async () => {
-  const { run, asked } = scene(request({ groups: [] }), node('n1', '192.0.2.7'))
+  const { run, judged } = scene(request({ groups: [] }), node('n1', '192.0.2.7'))
   await run()
-  expect(asked).toEqual([[]])
+  expect(judged).toEqual([[]])
 })
 
 test('a Node whose addresses change makes its undecided requests dirty', () => {

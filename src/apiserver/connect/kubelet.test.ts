@@ -127,7 +127,7 @@ test('a kubelet that breaks off ends the command of its client', async () => {
   expect(await command.ended).toMatchObject({ problem: expect.any(String) })
 })
 
-test('a log is read from the kubelet, from the time that is asked for', async () => {
+test('a log is read from the kubelet, from the requested time', async () => {
   const { api, received } = await startKubelet({ authority })
   const path = `${WEB}/log?container=side&follow=true&previous=true&timestamps=true&tailLines=5`
   const since = 'sinceTime=2026-01-02T03:04:05Z&limitBytes=5'

@@ -18,7 +18,7 @@ export const OTHER_CERTIFICATE = 'CERT_NOT_PINNED'
 /** The annotation of a Node with the SHA-256 of the certificate that its kubelet had at the first connection. */
 export const PINNED_CERTIFICATE = 'orch.io/kubelet-certificate'
 
-/** A server of a node, in what is told about it. */
+/** What errors say about a server of a node. */
 interface NodeServer {
   /** What cannot be done when it is not reached, after the name of the node. */
   readonly failure: (node: string) => string

@@ -10,7 +10,7 @@ import { namespaces } from './namespace.ts'
 import { networkPolicies } from './network-policy.ts'
 import { nodes } from './node/resource.ts'
 import { pods } from './pod/resource.ts'
-import { podDisruptionBudgets } from './pod-disruption-budget.ts'
+import { podDisruptionBudgets } from './pod-disruption-budget/resource.ts'
 import {
   localSubjectAccessReviews,
   selfSubjectAccessReviews,

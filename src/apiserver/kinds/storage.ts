@@ -103,8 +103,8 @@ const SWITCHES = [
   'seLinuxMount',
   'serviceAccountTokenInSecrets',
 ]
-const LEAST_TOKEN_SECONDS = 600
-const MOST_TOKEN_SECONDS = 2 ** 32
+const MIN_TOKEN_SECONDS = 600
+const MAX_TOKEN_SECONDS = 2 ** 32
 const LEAST_PERIOD_SECONDS = 10
 
 const driverColumns: readonly Column[] = [
@@ -188,8 +188,8 @@ function checkTokenRequests(spec: Reader): void {
     checkField(
       request,
       'expirationSeconds',
-      (value) => isIntegerIn(value, LEAST_TOKEN_SECONDS, MOST_TOKEN_SECONDS),
-      `must be a number of seconds from ${LEAST_TOKEN_SECONDS} to ${MOST_TOKEN_SECONDS}`,
+      (value) => isIntegerIn(value, MIN_TOKEN_SECONDS, MAX_TOKEN_SECONDS),
+      `must be a number of seconds from ${MIN_TOKEN_SECONDS} to ${MAX_TOKEN_SECONDS}`,
     )
   }
   if (spec.value('serviceAccountTokenInSecrets') !== undefined && requests.length === 0) {

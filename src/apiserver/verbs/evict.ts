@@ -70,8 +70,8 @@ async function spend(
     if (spent instanceof StatusError) return spent
   }
   const own = ownRequest(request, request.served.resource, request.name)
-  const told = await updateObject(context, own, (old) => rules.announced(old, now()), options)
-  return told instanceof StatusError ? told : undefined
+  const announced = await updateObject(context, own, (old) => rules.announced(old, now()), options)
+  return announced instanceof StatusError ? announced : undefined
 }
 
 /** A request of the server itself for the status of an object. */

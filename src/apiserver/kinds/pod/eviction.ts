@@ -6,7 +6,7 @@ import type { Reader } from '../../../resources/reader.ts'
 import { readCondition, setCondition } from '../../../resources/status-condition.ts'
 import type { EvictionDecision, EvictionRules } from '../../resource/resource.ts'
 import { forbidden, internalError, StatusError } from '../../status/status.ts'
-import { podDisruptionBudgets } from '../pod-disruption-budget.ts'
+import { podDisruptionBudgets } from '../pod-disruption-budget/resource.ts'
 import { withCondition } from './binding.ts'
 
 /** Evictions that the budget's controller has not seen yet, at most. */

@@ -1,10 +1,10 @@
-import { type JsonObject, scalarText, valueAt } from '../../lib/json.ts'
-import { readMetadata } from '../../resources/metadata.ts'
-import type { Reader } from '../../resources/reader.ts'
-import { ageColumn, type Column, column, nameColumn } from '../resource/column.ts'
-import type { Resource } from '../resource/resource.ts'
-import { checkField, checkInteger, checkOneOf, isInt32From } from './shared/checks.ts'
-import { checkLabelSelector } from './shared/label-selector.ts'
+import { type JsonObject, scalarText, valueAt } from '../../../lib/json.ts'
+import { readMetadata } from '../../../resources/metadata.ts'
+import type { Reader } from '../../../resources/reader.ts'
+import { ageColumn, type Column, column, nameColumn } from '../../resource/column.ts'
+import type { Resource } from '../../resource/resource.ts'
+import { checkField, checkInteger, checkOneOf, isInt32From } from '../shared/checks.ts'
+import { checkLabelSelector } from '../shared/label-selector.ts'
 
 const SHARE = /^(?:100|\d{1,2})%$/
 const LIMITS = ['minAvailable', 'maxUnavailable'] as const
