@@ -19,6 +19,11 @@ const KINDS = [
   'PodDisruptionBudget',
   'Lease',
   'Namespace',
+  'RuntimeClass',
+  'CSIDriver',
+  'CSINode',
+  'VolumeAttachment',
+  'CertificateSigningRequest',
 ]
 const KEYS = [
   'metadata',
@@ -57,6 +62,15 @@ const KEYS = [
   'rollingUpdate',
   'volumeClaimTemplates',
   'maxUnavailable',
+  'status',
+  'conditions',
+  'drivers',
+  'source',
+  'overhead',
+  'podFixed',
+  'tokenRequests',
+  'request',
+  'usages',
   '__proto__',
 ]
 const LEAVES = ['', 'x', 'In', 'User', 'orch.io/tls', '10.0.0.0/8', '\u001b[2J\u202e', -1, 80, null]

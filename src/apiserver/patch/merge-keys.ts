@@ -35,6 +35,7 @@ const rules: ReadonlyMap<string, ListRule> = new Map<string, ListRule>([
   ['core.v1.ServiceSpec.ports', { key: 'port' }],
   ['core.v1.ServiceStatus.conditions', { key: 'type' }],
   ['policy.v1.PodDisruptionBudgetStatus.conditions', { key: 'type' }],
+  ['storage.v1.CSINodeSpec.drivers', { key: 'name' }],
   ...containerRules('core.v1.Container'),
   ...containerRules('core.v1.EphemeralContainer'),
 ])

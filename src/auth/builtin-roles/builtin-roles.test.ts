@@ -181,7 +181,7 @@ test('Endpoints are written by their controllers alone, and Secrets are read by 
   for (const what of ['secrets', 'pods', 'serviceaccounts/token', 'nodes']) {
     expect([what, ...those('create', what)]).toEqual([what])
   }
-  expect(accounts.length).toBe(14)
+  expect(accounts.length).toBe(16)
 })
 
 test('every bound role exists', () => {

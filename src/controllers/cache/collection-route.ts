@@ -9,6 +9,7 @@ export interface CollectionRoute {
 
 const CORE = '/api/v1'
 const APPS = '/apis/apps/v1'
+const STORAGE = '/apis/storage.k8s.io/v1'
 const RBAC = '/apis/rbac.authorization.k8s.io/v1'
 
 /**
@@ -30,11 +31,19 @@ export const COLLECTION_ROUTES = {
   deployments: inNamespace(APPS, 'Deployment'),
   statefulsets: inNamespace(APPS, 'StatefulSet'),
   networkpolicies: inNamespace('/apis/networking.k8s.io/v1', 'NetworkPolicy'),
-  poddisruptionbudgets: inNamespace('/apis/policy/v1', 'PodDisruptionBudget'),
   roles: inNamespace(RBAC, 'Role'),
   rolebindings: inNamespace(RBAC, 'RoleBinding'),
   clusterroles: inCluster(RBAC, 'ClusterRole'),
   clusterrolebindings: inCluster(RBAC, 'ClusterRoleBinding'),
+  certificatesigningrequests: inCluster(
+    '/apis/certificates.k8s.io/v1',
+    'CertificateSigningRequest',
+  ),
+  poddisruptionbudgets: inNamespace('/apis/policy/v1', 'PodDisruptionBudget'),
+  runtimeclasses: inCluster('/apis/node.k8s.io/v1', 'RuntimeClass'),
+  csidrivers: inCluster(STORAGE, 'CSIDriver'),
+  csinodes: inCluster(STORAGE, 'CSINode'),
+  volumeattachments: inCluster(STORAGE, 'VolumeAttachment'),
 } as const satisfies Readonly<Record<string, CollectionRoute>>
 
 /** The plural name of a kind, which names its collection in paths of the API: `services`. */

@@ -26,6 +26,8 @@ const INTERFACE_NAME = /^[A-Za-z][A-Za-z0-9_-]{0,14}$/
 const NAMESPACE_PREFIX = /^[a-z0-9][a-z0-9-]{0,62}$/
 const ETCD_PREFIX = /^\/[^\s]*[^\s/]$/
 const URL_PATH = /^\/[\w./-]*$/
+const NODE_ADDRESS_TYPES: readonly string[] = ['InternalIP', 'ExternalIP']
+
 const DNS_NAME =
   /^(?:\*\.)?[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?(?:\.[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?)*$/i
 
@@ -59,6 +61,15 @@ export const fieldTypes = {
       IP_PATTERN,
     ),
   } as ValueType<readonly IpAddress[]>,
+
+  nodeAddressTypes: listOf(
+    'list of types of addresses',
+    (item) =>
+      NODE_ADDRESS_TYPES.includes(item)
+        ? undefined
+        : `write one of ${NODE_ADDRESS_TYPES.join(', ')}: names of nodes are not resolved`,
+    new RegExp(`^(${NODE_ADDRESS_TYPES.join('|')})$`),
+  ),
 
   interfaceName: text(
     (value) =>
