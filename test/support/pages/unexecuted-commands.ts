@@ -226,7 +226,8 @@ export const UNEXECUTED: ReadonlyMap<string, readonly Unexecuted[]> = new Map([
       {
         page: 'masquerade.md',
         commands: [
-          'scripts/node bench/masquerade/main.ts --processes=5',
+          'scripts/node bench/masquerade/main.ts --keep --processes=3 --subjects=kube-proxy',
+          "scripts/node bench/masquerade/main.ts --keep --rates=500 --processes=2 --subjects='node-proxy iptables'",
           "scripts/node bench/masquerade/main.ts --keep --rates=100 --clients=1,2,10 --subjects='node-proxy ipvs'",
         ],
       },
