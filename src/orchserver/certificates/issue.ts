@@ -116,7 +116,6 @@ export interface KeyRequest extends Omit<ClientRequest, 'key'> {
 /** A client or serving certificate for a public key, in PEM. */
 export async function issueForKey(request: KeyRequest, now: number): Promise<string> {
   const { issuer, publicKey, user, groups, life, names, hasKeyEncipherment } = request
-  const encipherment = hasKeyEncipherment ? KeyUsageFlags.keyEncipherment : 0
   const { serverAuth, clientAuth } = ExtendedKeyUsage
   return issueFor(publicKey, {
     subject: nameOf(user, groups),
@@ -124,7 +123,12 @@ export async function issueForKey(request: KeyRequest, now: number): Promise<str
     life: { from: now - LATE_CLOCKS, until: now + life },
     extensions: [
       new BasicConstraintsExtension(false, undefined, true),
-      new KeyUsagesExtension(KeyUsageFlags.digitalSignature | encipherment, true),
+      hasKeyEncipherment
+        ? new KeyUsagesExtension(
+            KeyUsageFlags.digitalSignature | KeyUsageFlags.keyEncipherment,
+            true,
+          )
+        : new KeyUsagesExtension(KeyUsageFlags.digitalSignature, true),
       new ExtendedKeyUsageExtension([names === undefined ? clientAuth : serverAuth]),
       ...(names === undefined ? [] : [alternativeNames(names)]),
     ],
