@@ -13,7 +13,7 @@ import { sbomOf } from './sbom.ts'
 import { type Architecture, architectureOf, Userland } from './userland.ts'
 
 /** What all images of a run share. */
-export interface Ground {
+export interface SharedLayers {
   /** The checkout. */
   readonly root: string
   readonly version: string
@@ -39,11 +39,11 @@ export interface Image {
 }
 
 /** Makes the layers that every image begins with, of Debian packages and the Node that npm installed. */
-export async function layGround(
+export async function buildSharedLayers(
   root: string,
   packages: readonly string[],
   time: number,
-): Promise<Ground> {
+): Promise<SharedLayers> {
   const architecture = architectureOf(process.arch)
   const read: DebianPackage[] = []
   for (const path of packages) read.push(await readPackage(path, isWanted))
@@ -70,11 +70,11 @@ export async function layGround(
 /** `tag`: of the image, instead of the version. */
 export async function buildImage(
   recipe: Recipe,
-  ground: Ground,
-  tag = ground.version,
+  shared: SharedLayers,
+  tag = shared.version,
 ): Promise<Image> {
-  const { root, version, time, userland, base, node } = ground
-  const layers = [...ground.packed]
+  const { root, version, time, userland, base, node } = shared
+  const layers = [...shared.packed]
   const below = [base, node]
   if (recipe.hasKernelPrograms) {
     const programs = kernelPrograms(userland, below)
@@ -92,16 +92,20 @@ export async function buildImage(
     created,
     debian,
     npm,
-    node: { version: nodeVersion, ...ground.programs },
+    node: { version: nodeVersion, ...shared.programs },
   })
   tree.addText(`usr/share/sbom/${recipe.name}.spdx.json`, sbom)
   layers.push(await layerOf(recipe.programs.map(({ name }) => name).join(' and '), tree, time))
-  const config = configOf(recipe, ground, created)
+  const config = configOf(recipe, shared, created)
   const archive = await ociArchive(`${recipe.name}:${tag}`, config, layers, time)
   return { name: recipe.name, archive, sbom, layers }
 }
 
-function configOf(recipe: Recipe, { version, architecture }: Ground, created: string): ImageConfig {
+function configOf(
+  recipe: Recipe,
+  { version, architecture }: SharedLayers,
+  created: string,
+): ImageConfig {
   const { name, description, programs, user, dataFolder, exposedPorts } = recipe
   return {
     architecture: architecture.debian,

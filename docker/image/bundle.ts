@@ -10,7 +10,7 @@ const AS_THEY_ARE = ['netlink']
 
 const NEW_FILE = /new URL\('((?:\.{1,2}\/)?[\w/-]+\.ts)', import\.meta\.url\)/g
 /** A file or folder beside a module of CommonJS. */
-const BESIDE = /\b__dirname(?:, "([^"]+)"\)|\}\/([^`]+)`)/g
+const BESIDE = /\b__dirname(?:, ["']([^"']+)["']\)|\}\/([^`]+)`)/g
 const REQUIRED = /\brequire\('([^']+)'\)/g
 
 /** A program's code in few files, and what it needs beside them. */

@@ -2,7 +2,7 @@ import { spawnSync } from 'node:child_process'
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'
-import { buildImage, type Image, layGround } from './build.ts'
+import { buildImage, buildSharedLayers, type Image } from './build.ts'
 import { downloadPackages, packageFolder, packagesIn } from './debian-packages.ts'
 import { PACKAGES, RECIPES } from './recipe.ts'
 
@@ -46,10 +46,10 @@ async function main(): Promise<number> {
     values.packages === undefined
       ? await downloadPackages(PACKAGES, packageFolder(root))
       : packagesIn(values.packages)
-  const ground = await layGround(root, packages, timeOf(root))
+  const shared = await buildSharedLayers(root, packages, timeOf(root))
   mkdirSync(values.output, { recursive: true })
   for (const recipe of recipes) {
-    const image = await buildImage(recipe, ground, values.tag)
+    const image = await buildImage(recipe, shared, values.tag)
     const path = join(values.output, `${image.name}.tar`)
     writeFileSync(path, image.archive)
     writeFileSync(join(values.output, `${image.name}.spdx.json`), image.sbom)

@@ -204,10 +204,10 @@ describeWithEngine('the image', ({ images, archives, run }) => {
     onTestFinished(async () => {
       await server.stop()
     })
-    const asked = new TestContainer(images.kernelTest, `${run}-asks`)
+    const beside = new TestContainer(images.kernelTest, `${run}-caller`)
       .inside(server)
       .withCommand(['sleep', 'infinity'])
-    const caller = await asked.start()
+    const caller = await beside.start()
     onTestFinished(async () => {
       await caller.stop({ timeout: 0 })
     })

@@ -4,8 +4,8 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { execa } from 'execa'
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { stringify } from 'yaml'
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
+import { parse, stringify } from 'yaml'
 import { kubeconfigText } from '../support/lab/kubeconfig.ts'
 import { root } from '../support/on-demand/root.ts'
 import { linesOf } from '../support/pages/page-commands.ts'
@@ -70,6 +70,22 @@ describeWithEngine('the pages', ({ uri }) => {
       rmSync(folder, { recursive: true })
       expect(await run('docker run --rm node-proxy-kernel-test node --version')).toMatch(/^v26\./)
     })
+  })
+
+  test.skipIf(!isOwn)(`run orch-server${WHY}`, async () => {
+    const [start = '', copy = ''] = linesOf(blockOf('image.md', 'orch-server', 0))
+    const folder = mkdtempSync(join(tmpdir(), 'np-control-plane-'))
+    onTestFinished(async () => {
+      rmSync(folder, { recursive: true })
+      await run('docker rm --force --volumes control-plane')
+    })
+    await run(start)
+    const copied = () => run(`cd ${folder}; ${copy}`).then(() => 'copied', String)
+    await expect.poll(copied).toBe('copied')
+    const authority = parse(readFileSync(join(folder, 'admin.kubeconfig'), 'utf8')) as unknown
+    expect(authority).toMatchObject({ kind: 'Config' })
+    const ready = () => run('curl -sk https://127.0.0.1:6443/readyz').catch(String)
+    await expect.poll(ready).toBe('ok')
   })
 
   describe.skipIf(!isOwn)(`of the image on a single machine${WHY}`, () => {

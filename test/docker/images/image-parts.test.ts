@@ -112,6 +112,26 @@ describe('the bundle', () => {
     expect(bundle.modules).toContain('src/tool/deep/later.ts')
   })
 
+  test.each([`join(__dirname, '../data/x.txt')`, `join(__dirname, "../data/x.txt")`])(
+    'finds what a package reads by its own place: %s',
+    async (place) => {
+      write({
+        'package.json': '{"type":"module"}',
+        'bin/tool': 'exec node "$bin/../src/tool/main.ts"',
+        'src/tool/main.ts': `import read from 'reader'
+          console.log(read())`,
+        'node_modules/reader/package.json': '{"name":"reader","main":"code/index.js"}',
+        'node_modules/reader/code/index.js': `const { join } = require('node:path')
+          module.exports = () => require('node:fs').readFileSync(${place}, 'utf8')`,
+        'node_modules/reader/data/x.txt': 'beside the package',
+      })
+      const bundle = await bundlePrograms(root, ['tool'])
+      write(Object.fromEntries(bundle.files))
+      expect([...bundle.beside]).toEqual(['node_modules/reader/data/x.txt'])
+      expect(await run('lib/tool.js')).toBe('beside the package')
+    },
+  )
+
   test('refuses a place that it does not know', async () => {
     write({
       'bin/tool': 'exec node "$bin/../src/tool/main.ts"',
