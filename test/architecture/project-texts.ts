@@ -3,7 +3,7 @@ import { join, relative } from 'node:path'
 import { root } from './source-file.ts'
 
 /** What the project writes itself. */
-const PLACES = ['src', 'test', 'bench', 'scripts', 'bin', 'config', 'docker', 'examples', 'docs']
+const PLACES = ['src', 'test', 'bench', 'scripts', 'bin', 'config', 'docker', 'packaging', 'examples', 'docs']
 const PAGES = ['README.md', 'CONTRIBUTING.md', 'vitest.config.ts']
 const READABLE = /\.(?:ts|md|ya?ml|sh|service|timer)$|(?:^|\/)[\w-]+$/
 
