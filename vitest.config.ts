@@ -16,7 +16,16 @@ const AT_ONCE = 4
 const KERNELS_AT_ONCE = 2
 
 /** Projects of one number run beside each other; a number waits until those before it are done. */
-const ORDER = { kernels: 0, unit: 1, packets: 2, alone: 3, ownKernel: 4, docker: 5, upstream: 6 }
+const ORDER = {
+  kernels: 0,
+  unit: 1,
+  packets: 2,
+  alone: 3,
+  ownKernel: 4,
+  docker: 5,
+  upstream: 6,
+  packages: 7,
+}
 
 /** They end tests that hang, also on a machine that is many times slower than it should be. */
 const TIMEOUTS = {
@@ -105,7 +114,7 @@ export default defineConfig({
           include: ['src/**/*.test.ts', 'test/**/*.test.ts', 'bench/**/*.test.ts'],
           exclude: [
             'test/{architecture,kernel,server,e2e}/**',
-            '**/*.{charts,docker,upstream}.test.ts',
+            '**/*.{charts,docker,packages,upstream}.test.ts',
             'test/dashboards/live/**',
           ],
           // No module keeps state, so files share what was loaded once, and leave all else as found.
@@ -217,6 +226,7 @@ export default defineConfig({
       ...charts(),
       ...upstream(),
       ...dashboards(),
+      ...packages(),
     ]),
   },
 })
@@ -272,6 +282,21 @@ function dashboards() {
     globalSetup: ['test/support/require-root.ts'],
     ...TIMEOUTS,
     sequence: { groupOrder: ORDER.packets },
+  }
+  return [{ test }]
+}
+
+/** Debian packages on machines with systemd: only where `npm run test:packages` built some. */
+function packages() {
+  if (process.env['NP_PACKAGES'] === undefined) return []
+  const test = {
+    name: 'packages',
+    include: ['test/packages/**/*.packages.test.ts'],
+    globalSetup: ['test/support/require-root.ts'],
+    fileParallelism: false,
+    ...TIMEOUTS,
+    testTimeout: 900_000,
+    sequence: { groupOrder: ORDER.packages },
   }
   return [{ test }]
 }

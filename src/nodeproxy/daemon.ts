@@ -13,6 +13,7 @@ import { systemRandom } from '../lib/random.ts'
 import type { ModeDriver } from '../modes/definition/mode-driver.ts'
 import type { ExitCode } from '../settings/answers.ts'
 import { Conditions } from '../telemetry/health/conditions.ts'
+import { notifyServiceManager } from '../telemetry/health/sd-notify.ts'
 import { createMetrics, type Metrics } from '../telemetry/metrics/metrics.ts'
 import type { Launch } from './config/load.ts'
 import { nodeNameOf } from './engine/this-node.ts'
@@ -128,7 +129,10 @@ async function serve(launch: Launch, runtime: DaemonRuntime, signals: Signals): 
     const shared = { client, metrics, conditions, nodeName: nodeName(config) }
     const node = await runNode({ ...runtime, ...shared, launch })
     signals.onHangup(() => node.reread())
-    log.info({ signal: await signals.stop }, 'node-proxy stops; its rules stay in the kernel')
+    notifyServiceManager(['READY=1', `STATUS=follows ${client.server}`], { log })
+    const signal = await signals.stop
+    notifyServiceManager(['STOPPING=1', 'STATUS=stops; its rules stay in the kernel'], { log })
+    log.info({ signal }, 'node-proxy stops; its rules stay in the kernel')
     await node.close()
     // This process writes no rules any more, so the next node-proxy may begin while connections drain.
     runtime.ownership.release()

@@ -10,6 +10,7 @@ import { type Clock, systemClock } from '../lib/clock.ts'
 import { familyOf, type IpAddress, parseIp } from '../lib/ip.ts'
 import { openFilesLimit } from '../lib/process.ts'
 import type { NodeStreams } from '../streams/node-streams.ts'
+import { notifyServiceManager } from '../telemetry/health/sd-notify.ts'
 import type { Logger } from '../telemetry/logger.ts'
 import { createComponentTokens } from './access/component-tokens.ts'
 import { kubeconfigPath } from './access/kubeconfig.ts'
@@ -107,8 +108,9 @@ export async function runServer(
     await startBackgroundServices({ ...shared, clock, log, identity: contents }),
   )
   texts.push(() => background.metricsText())
-  log.info({ url: front.url, kubeconfig }, 'orch-server is ready')
+  reportReady({ url: front.url, kubeconfig }, log)
   const end = await Promise.race([stop, broken])
+  notifyServiceManager(['STOPPING=1'], { log })
   server.drain()
   if (end instanceof Error) throw end
   log.info({ signal: end }, 'orch-server stops')
@@ -135,6 +137,11 @@ async function openNodeAccess(
     nodeCredentials: proxies.current,
     kubelets: { credentials: kubelets.current, addressTypes },
   }
+}
+
+function reportReady(where: { readonly url: string; readonly kubeconfig: string }, log: Logger) {
+  log.info(where, 'orch-server is ready')
+  notifyServiceManager(['READY=1', `STATUS=serves ${where.url}`], { log })
 }
 
 async function openServerStore(config: OrchServerConfiguration, log: Logger) {

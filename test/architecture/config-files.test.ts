@@ -1,3 +1,4 @@
+import { spawnSync } from 'node:child_process'
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
@@ -71,6 +72,20 @@ test.each(units)('config/%s starts a program and names a page that exist', (file
   const missing = [...installed].filter(([, path = '']) => !existsSync(join(root, path)))
   expect(missing).toEqual([])
 })
+
+/** Of ten times the number that systemd-analyze prints: what a daemon with CAP_NET_ADMIN can reach. */
+const MAX_EXPOSURE = 35
+const hasAnalyze = spawnSync('systemd-analyze', ['--version']).status === 0
+
+test.runIf(hasAnalyze).each(units.filter((file) => file.endsWith('.service')))(
+  'config/%s is sandboxed',
+  (file) => {
+    const limit = ['--offline=true', `--threshold=${MAX_EXPOSURE}`]
+    const words = ['security', ...limit, join(root, 'config', file)]
+    const { status, stdout } = spawnSync('systemd-analyze', words, { encoding: 'utf8' })
+    expect({ status, exposure: stdout.split('\n').at(-2) }).toMatchObject({ status: 0 })
+  },
+)
 
 test.each(units)('docs/operate says what config/%s is for', (file) => {
   const pages = ['install.md', 'orch-server.md'].map((page) => textOf(`docs/operate/${page}`))

@@ -20,7 +20,7 @@ const PAGES = [
   'docs/operate/README.md',
   ...readdirSync(join(root, 'docs/operate')).filter((page) => page !== 'README.md'),
 ]
-const TESTS = globSync('{kernel,server,docker,upstream,charts}/**/*.test.ts', {
+const TESTS = globSync('{kernel,server,docker,packages,upstream,charts}/**/*.test.ts', {
   cwd: join(root, 'test'),
 })
 /** What a test that takes commands of pages replaces, and does in another way. */

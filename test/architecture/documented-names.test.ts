@@ -19,7 +19,7 @@ interface Page {
   readonly text: string
 }
 
-const folders = ['docs', 'src', 'config', 'docker', 'examples'].flatMap((folder) =>
+const folders = ['docs', 'src', 'config', 'docker', 'packaging', 'examples'].flatMap((folder) =>
   readdirSync(join(root, folder), { recursive: true, encoding: 'utf8' }).map(
     (entry) => `${folder}/${entry}`,
   ),

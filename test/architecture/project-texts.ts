@@ -12,6 +12,7 @@ const PLACES = [
   'config',
   'charts',
   'docker',
+  'packaging',
   'examples',
   'docs',
 ]

@@ -41,7 +41,11 @@ export interface DebianBase {
 
 /** The base that a Dockerfile can be built on without fetching anything. */
 export function debianBase(dockerfile: string): DebianBase {
-  const packages = packagesOf(readFileSync(join(root, dockerfile), 'utf8'))
+  return debianWith(packagesOf(readFileSync(join(root, dockerfile), 'utf8')))
+}
+
+/** A Debian with these packages. */
+export function debianWith(packages: readonly string[]): DebianBase {
   const id = createHash('sha256')
     .update([SUITE, ...packages].join(' '))
     .digest('hex')

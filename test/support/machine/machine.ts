@@ -30,11 +30,22 @@ export function hasSystemd(): boolean {
   return has
 }
 
-/** Starts a machine; resolves when systemd answers. */
-export async function startMachine(): Promise<Machine> {
+/** The first process of a machine: a script of sh that ends with `exec …/systemd`. */
+export interface FirstProcess {
+  readonly script: string
+  readonly args: readonly string[]
+  /** How long a script of `sh` may take, in milliseconds. */
+  readonly commandMs?: number
+}
+
+/** Starts a machine, with the files of this one unless `first` gives it others; resolves when systemd answers. */
+export async function startMachine(
+  first: FirstProcess = { script: BOOT, args: [root] },
+): Promise<Machine> {
   const group = makeCgroup()
   const enter = 'echo $$ >"$0/cgroup.procs" && exec unshare "$@"'
-  const words = [...APART, '--fork', '--kill-child', '--mount-proc', 'sh', BOOT, root]
+  const script = ['sh', first.script, ...first.args]
+  const words = [...APART, '--fork', '--kill-child', '--mount-proc', ...script]
   const child = spawn('sh', ['-c', enter, group, ...words], { stdio: ['ignore', 'pipe', 'pipe'] })
   tieToUs(child)
   let said = ''
@@ -48,7 +59,10 @@ export async function startMachine(): Promise<Machine> {
     await removeCgroup(group)
   }
   const sh = (script: string, input = ''): Promise<string> =>
-    inside(firstProcess(child), ['bash', '--norc', '-euo', 'pipefail', '-c', script], input)
+    inside(firstProcess(child), ['bash', '--norc', '-euo', 'pipefail', '-c', script], {
+      input,
+      timeout: first.commandMs ?? COMMAND_MS,
+    })
   try {
     await untilServing(child, sh)
   } catch (error) {
@@ -77,7 +91,11 @@ function firstProcess({ pid }: ChildProcess): string {
   return readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8').trim()
 }
 
-function inside(pid: string, words: readonly string[], input: string): Promise<string> {
+function inside(
+  pid: string,
+  words: readonly string[],
+  { input, timeout }: { readonly input: string; readonly timeout: number },
+): Promise<string> {
   const { promise, resolve, reject } = Promise.withResolvers<string>()
   const env = {
     PATH: `${PATH}:${process.env['PATH']}`,
@@ -88,7 +106,7 @@ function inside(pid: string, words: readonly string[], input: string): Promise<s
   const child = execFile(
     'nsenter',
     ['--target', pid, '--all', '--wd=/root', ...words],
-    { env, timeout: COMMAND_MS },
+    { env, timeout },
     (failure, out, err) =>
       failure === null ? resolve(out) : reject(new Error(`${out}${err}`, { cause: failure })),
   )

@@ -44,6 +44,14 @@ export const UNEXECUTED: ReadonlyMap<string, readonly Unexecuted[]> = new Map([
     ],
   ],
   [
+    'test/packages/main.ts starts what it starts',
+    [
+      { page: './README.md', commands: ['npm run packages'] },
+      { page: 'install.md', commands: ['npm run packages'] },
+      { page: 'orchctl.md', commands: ['npm run packages -- npm'] },
+    ],
+  ],
+  [
     'needs a terminal and ends by Ctrl-C; src/sandbox has tests of its own',
     [
       {
@@ -210,7 +218,7 @@ export const UNEXECUTED: ReadonlyMap<string, readonly Unexecuted[]> = new Map([
   [
     'names a command of another program, what it does or does not do',
     [
-      { page: 'install.md', commands: ['iptables -F'] },
+      { page: 'install.md', commands: ['iptables -F', 'systemctl status', 'systemctl edit'] },
       { page: 'nftables.md', commands: ['nft flush ruleset', 'nft -j list ruleset'] },
       { page: 'upgrade.md', commands: ['iptables-restore --test'] },
       { page: 'security.md', commands: ['kubectl version'] },
