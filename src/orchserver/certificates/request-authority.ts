@@ -1,23 +1,15 @@
-import type { User } from '../../auth/user.ts'
 import type { ApiClient } from '../../client/http/api-client.ts'
 import type { RequestAuthority } from '../../controllers/certificates-controller.ts'
 import type { Clock } from '../../lib/clock.ts'
 import { isJsonObject, valueAt } from '../../lib/json.ts'
 import { CERTIFICATES_GROUP } from '../../resources/api-groups.ts'
 import { openAuthority } from './authority.ts'
-import type { CertificateNames } from './certificate-names.ts'
+import type { ApprovalFacts } from './signing-request.ts'
 
-/** What a user may have approved, beside the shape of its request: the subresources of Kubernetes for that. */
-type NodeClientPermission = 'nodeclient' | 'selfnodeclient'
-
-export interface RequestAuthorityOptions {
+export interface RequestAuthorityOptions extends Pick<ApprovalFacts, 'permits' | 'reserved'> {
   /** The folder of the authority. */
   readonly folder: string
   readonly clock: Pick<Clock, 'now'>
-  /** The names and addresses of servers of the API, which no kubelet gets. */
-  readonly reserved: CertificateNames
-  /** Whether a user may have a request for the client certificate of a node approved. */
-  readonly permits: (user: User, permission: NodeClientPermission) => Promise<boolean>
 }
 
 /** Answers by a SubjectAccessReview of the server; a review that fails permits nothing. */

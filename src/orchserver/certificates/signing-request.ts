@@ -1,12 +1,13 @@
 import 'reflect-metadata'
 import { Pkcs10CertificateRequest, SubjectAlternativeNameExtension } from '@peculiar/x509'
 import { NODES, nodeOfUser, nodeUserName } from '../../auth/node/node-authorizer.ts'
+import type { User } from '../../auth/user.ts'
 import { KUBELET_SIGNERS } from '../../controllers/certificates-controller.ts'
 import type { SigningRequest } from '../../controllers/objects/plain-objects.ts'
 import { parseIp } from '../../lib/ip.ts'
 import type { InstalledAuthority } from './authority.ts'
+import type { CertificateNames } from './certificate-names.ts'
 import { issueForKey } from './issue.ts'
-import type { RequestAuthorityOptions } from './request-authority.ts'
 
 const YEAR = 365 * 86_400_000
 const NODE = nodeUserName('')
@@ -18,8 +19,15 @@ const USAGES: Readonly<Record<string, { readonly must: readonly string[] }>> = {
 }
 const OPTIONAL = 'key encipherment'
 
+/** What a user may have approved, beside the shape of its request: the subresources of Kubernetes for that. */
+type NodeClientPermission = 'nodeclient' | 'selfnodeclient'
+
 /** What decides on an approval beside the request. */
-interface ApprovalFacts extends Pick<RequestAuthorityOptions, 'permits' | 'reserved'> {
+export interface ApprovalFacts {
+  /** Whether a user may have a request for the client certificate of a node approved. */
+  readonly permits: (user: User, permission: NodeClientPermission) => Promise<boolean>
+  /** The names and addresses of servers of the API, which no kubelet gets. */
+  readonly reserved: CertificateNames
   /** The addresses that the Node of the user alone has. */
   readonly addresses: readonly string[]
 }
