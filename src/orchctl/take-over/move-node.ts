@@ -130,7 +130,10 @@ class NodeMove {
     const { memory } = seen
     switch (step.kind) {
       case 'label': {
-        this.#say(`label ${step.label}`)
+        const isCleaned = step.label === seen.state.label && step.pending === ''
+        this.#say(
+          isCleaned ? `the rules of ${seen.state.pending} are removed` : `label ${step.label}`,
+        )
         memory.isWatched = false
         memory.watchingSince = undefined
         memory.wellSince = undefined

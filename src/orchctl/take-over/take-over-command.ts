@@ -1,6 +1,6 @@
 import { fileURLToPath } from 'node:url'
 import type { Command } from 'commander'
-import { systemClock } from '../../lib/clock.ts'
+import type { Clock } from '../../lib/clock.ts'
 import { parseDuration } from '../../lib/duration.ts'
 import { NodeProxyError } from '../../lib/error.ts'
 import { type JsonObject, stringAt, stringsAt } from '../../lib/json.ts'
@@ -38,6 +38,15 @@ const MANIFESTS = fileURLToPath(new URL('../../../config/kubernetes/node-proxy',
 const FELIX = '/apis/crd.projectcalico.org/v1/felixconfigurations/default'
 const POLL_MS = 1_000
 const MAX_AT_ONCE = 100
+
+/** The machine's clock, whose timers keep the program running: between two looks nothing else may. */
+const WAITING_CLOCK: Clock = {
+  now: () => Date.now(),
+  after(ms, task) {
+    const timer = setTimeout(task, ms)
+    return () => clearTimeout(timer)
+  },
+}
 
 const ABOUT = `
 Without --yes nothing is changed: the plan is printed, and what speaks against it. The move can be
@@ -135,7 +144,7 @@ async function environmentOf(
   }
   return {
     api,
-    clock: systemClock,
+    clock: WAITING_CLOCK,
     notice: (line) => context.notice(line),
     signal: context.host.signal,
     pollMs: POLL_MS,
