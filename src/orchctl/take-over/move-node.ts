@@ -18,7 +18,7 @@ export interface NodeResult {
   readonly reason?: string
 }
 
-export interface MoveOptions {
+interface MoveOptions {
   readonly goal: Proxy
   readonly sets: ProxySets
   /** Milliseconds for which a node has to be well. */

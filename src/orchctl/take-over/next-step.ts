@@ -13,7 +13,7 @@ export type NodeStep =
   | { readonly kind: 'watch' }
 
 /** What the state of the objects does not say. */
-export interface Known {
+interface Known {
   /** node-proxy has written its rules. */
   readonly isWritten: boolean
   /** The node has been watched in this state, and was well. */
@@ -58,7 +58,7 @@ export function otherThan(proxy: Proxy): Proxy {
   return proxy === 'kube-proxy' ? 'node-proxy' : 'kube-proxy'
 }
 
-export function podsOf(state: NodeState, proxy: Proxy): readonly PodState[] {
+function podsOf(state: NodeState, proxy: Proxy): readonly PodState[] {
   return proxy === 'kube-proxy' ? state.kubeProxy : state.nodeProxy
 }
 

@@ -43,7 +43,7 @@ export interface Surveyed {
 }
 
 /** What kube-proxy's settings say. */
-export interface KubeProxySettings {
+interface KubeProxySettings {
   readonly mode: string
   readonly clusterCidr: string
 }
