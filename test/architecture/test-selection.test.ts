@@ -18,6 +18,7 @@ async function listed(selection: Selection): Promise<readonly string[]> {
       NP_CHART_PROGRAMS: undefined,
       NP_UPSTREAM_PROGRAMS: undefined,
       NP_DASHBOARDS: undefined,
+      NP_PACKAGES: undefined,
       VITEST: undefined,
     },
   })
@@ -52,6 +53,7 @@ test('every test file of the repository belongs to a project', () => {
   const onRequest = [
     'test/upstream/**',
     'test/charts/**/*.charts.test.ts',
+    'test/packages/**/*.packages.test.ts',
     'test/dashboards/live/**',
   ]
   const paths = globSync('{src,test,bench}/**/*.test.ts', { cwd: root, exclude: onRequest })

@@ -123,6 +123,10 @@ export const UNEXECUTED: ReadonlyMap<string, readonly Unexecuted[]> = new Map([
           'kubectl -n kube-system rollout status daemonset/kube-proxy',
           'kubectl -n kube-system rollout status daemonset/clean-up-node-proxy',
           'kubeadm upgrade',
+          'orchctl take-over node-7 --yes',
+          'orchctl take-over --yes',
+          'orchctl take-over --back --yes',
+          'orchctl take-over --help',
         ],
       },
       {
