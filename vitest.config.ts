@@ -114,7 +114,8 @@ export default defineConfig({
           include: ['src/**/*.test.ts', 'test/**/*.test.ts', 'bench/**/*.test.ts'],
           exclude: [
             'test/{architecture,kernel,server,e2e}/**',
-            '**/*.{docker,upstream,packages}.test.ts',
+            '**/*.{charts,docker,packages,upstream}.test.ts',
+            'test/dashboards/live/**',
           ],
           // No module keeps state, so files share what was loaded once, and leave all else as found.
           isolate: false,
@@ -222,7 +223,9 @@ export default defineConfig({
           sequence: { groupOrder: ORDER.docker },
         },
       },
+      ...charts(),
       ...upstream(),
+      ...dashboards(),
       ...packages(),
     ]),
   },
@@ -239,6 +242,20 @@ function pureModules(): string[] {
   return modules.map((module) => `src/${module}/**/*.ts`)
 }
 
+/** Helm charts and overlays: only where `npm run test:charts` says where helm is. */
+function charts() {
+  if (process.env['NP_CHART_PROGRAMS'] === undefined) return []
+  const test = {
+    name: 'charts',
+    include: ['test/charts/**/*.charts.test.ts'],
+    env: { NODE_COMPILE_CACHE: compileCache },
+    maxWorkers: AT_ONCE,
+    ...TIMEOUTS,
+    sequence: { groupOrder: ORDER.packets },
+  }
+  return [{ test }]
+}
+
 /** Programs of Kubernetes with ours: only where `npm run test:upstream` says where those are. */
 function upstream() {
   if (process.env['NP_UPSTREAM_PROGRAMS'] === undefined) return []
@@ -251,6 +268,20 @@ function upstream() {
     ...TIMEOUTS,
     testTimeout: 300_000,
     sequence: { groupOrder: ORDER.upstream },
+  }
+  return [{ test }]
+}
+
+/** Queries of dashboards against a Prometheus that scrapes the sandbox: on request, by `npm run test:dashboards`. */
+function dashboards() {
+  if (process.env['NP_DASHBOARDS'] === undefined) return []
+  const test = {
+    name: 'dashboards',
+    include: ['test/dashboards/live/*.test.ts'],
+    env: { NODE_COMPILE_CACHE: compileCache },
+    globalSetup: ['test/support/require-root.ts'],
+    ...TIMEOUTS,
+    sequence: { groupOrder: ORDER.packets },
   }
   return [{ test }]
 }

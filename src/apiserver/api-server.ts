@@ -2,6 +2,7 @@ import type { NodePods } from '../auth/node/node-permits.ts'
 import { systemClock } from '../lib/clock.ts'
 import { timestamp } from '../lib/duration.ts'
 import { parseIp } from '../lib/ip.ts'
+import { stringAt } from '../lib/json.ts'
 import type { PortRange } from '../lib/port-range.ts'
 import { systemRandom } from '../lib/random.ts'
 import { EMPTIED, NAMESPACE_NAME } from '../resources/label-names.ts'
@@ -32,6 +33,7 @@ import { catalogue } from './kinds/catalogue.ts'
 import { LASTING_NAMESPACES, namespaces } from './kinds/namespace.ts'
 import { pods } from './kinds/pod/resource.ts'
 import { ServiceAllocator } from './kinds/service/service-allocator.ts'
+import { volumeAttachments } from './kinds/storage.ts'
 import { storedAccounts } from './kinds/token-objects.ts'
 import { createServerMetrics, type ServerMetrics } from './metrics/server-metrics.ts'
 import type { FileHandler } from './request/api-request.ts'
@@ -46,6 +48,7 @@ type GivenOptions = Pick<
   | 'audit'
   | 'clock'
   | 'connectNode'
+  | 'kubelets'
   | 'limits'
   | 'nodeCredentials'
   | 'nodeStreams'
@@ -199,12 +202,14 @@ async function startUpkeep({ context, metrics, onError }: UpkeepParts): Promise<
 
 const NO_LOG: OperatorLog = { info: () => undefined, warn: () => undefined }
 
-/** The Pods in the caches, from which the permissions of node agents are derived. */
+/** The objects in the caches, from which the permissions of node agents are derived. */
 function storedNodePods(caches: CacheReader): NodePods {
   const objects = objectReader(caches)
   return {
     pod: (namespace, name) => objects.get(pods, namespace, name),
     podsIn: (namespace) => objects.list(pods, namespace),
+    nodeOfAttachment: (name) =>
+      stringAt(objects.get(volumeAttachments, '', name), 'spec', 'nodeName') || undefined,
   }
 }
 

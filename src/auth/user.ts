@@ -4,6 +4,12 @@ export const NODE_CLIENT = 'system:orch-server-node-client'
 /** The built-in role that permits `NODE_CLIENT` to do so. */
 export const NODE_READER_ROLE = 'system:node-inspection-reader'
 
+/** The user that orch-server acts as when it connects to kubelets for its clients; never that of a person. */
+export const KUBELET_CLIENT = 'system:orch-server-kubelet-client'
+
+/** The built-in role that permits a user everything that kubelets serve, under the name of Kubernetes. */
+export const KUBELET_CLIENT_ROLE = 'system:kubelet-api-admin'
+
 /** Who sends a request, as authentication found it. Names are exact: case and bytes count. */
 export interface User {
   readonly name: string
@@ -24,6 +30,9 @@ export const UNAUTHENTICATED = 'system:unauthenticated'
 
 /** Administrators of the cluster; a built-in binding gives them every permission. */
 export const MASTERS = 'system:masters'
+
+/** The user of the server itself, which may write everything. */
+export const SERVER_USER: User = { name: 'system:apiserver', groups: [MASTERS] }
 
 /** The sender of every request, on a server without users. */
 export const UNSECURED = 'system:unsecured'

@@ -1,5 +1,7 @@
 import { parseAddressPool } from './address-pool.ts'
+import { createCertificatesController, type RequestAuthority } from './certificates-controller.ts'
 import { clusterRoleAggregationController } from './clusterroleaggregation-controller.ts'
+import { disruptionController } from './disruption-controller.ts'
 import { endpointsController } from './endpoints/endpoints-controller.ts'
 import { endpointSlicesController } from './endpoints/endpointslices-controller.ts'
 import { mirroringController } from './endpoints/mirroring-controller.ts'
@@ -20,12 +22,12 @@ import {
 export const READER_ACCOUNT = 'controllers-reader'
 
 /** The tokens and certificates that some controllers provide. A controller whose part is absent does nothing. */
-export type IdentityContents = Partial<TokenContents>
+export type IdentityContents = Partial<TokenContents & { readonly requests: RequestAuthority }>
 
 /** All controllers, in the order in which the help lists them. */
 export function knownControllers(
   loadBalancerPools: readonly string[],
-  { ca, sign }: IdentityContents = {},
+  { ca, sign, requests }: IdentityContents = {},
 ): readonly Controller[] {
   return [
     endpointsController,
@@ -44,5 +46,7 @@ export function knownControllers(
     ),
     createRootCaController(ca),
     clusterRoleAggregationController,
+    createCertificatesController(requests),
+    disruptionController,
   ]
 }

@@ -1,13 +1,23 @@
 import { type Cidr, hostPort, type IpAddress, parseIp } from '../lib/ip.ts'
 import { isSubdomain } from '../resources/names.ts'
 import type { FieldsOf, PathsUnder } from '../settings/field.ts'
-import { cidrList, parseSocketAddress, type SocketAddress } from '../settings/network-types.ts'
+import {
+  cidrList,
+  IP_PATTERN,
+  parseSocketAddress,
+  SOCKET_PATTERN,
+  type SocketAddress,
+} from '../settings/network-types.ts'
 import { integer, listOf, text } from '../settings/scalar-types.ts'
 import { accept, type ValueType } from '../settings/value-type.ts'
 import { parseUpstream, type Upstream, upstreamName } from './forward/upstream/upstream.ts'
 
 const DNS_PORT = 53
 const MEBIBYTE = 1_048_576
+/** An address with a zone or without, and perhaps a port. */
+const UPSTREAM = /^\[?[0-9A-Fa-f.:]+(%[\w.-]+)?(\](:[0-9]+)?)?$/
+/** Two labels or more. */
+const DOMAIN = /^[a-z0-9]([a-z0-9-]*[a-z0-9])?(\.[a-z0-9]([a-z0-9-]*[a-z0-9])?)+$/
 
 /** Loopback, private, shared and link-local networks, which nearly all Pods and nodes are in. */
 const PRIVATE_NETWORKS = [
@@ -34,57 +44,52 @@ export const DNS_FIELDS: FieldsOf<WithDns, PathsUnder<WithDns, 'dns'>> = {
     type: addressList(),
     fallback: [],
     doc: 'Where questions about names of Services are answered, over UDP and TCP: addresses with a port, or without one for port 53. Empty: nowhere.',
-    reload: 'restart',
   },
   'dns.domain': {
     flag: 'cluster-domain',
     type: domainType(),
     fallback: 'cluster.local',
     doc: 'The domain that names of Services end with.',
-    reload: 'restart',
   },
   'dns.serverAddresses': {
     flag: 'dns-server-address',
     type: ipList(),
     fallback: [],
     doc: 'Addresses under which clients know this server, usually those of its Service; they are answered for the name ns.dns in the cluster domain.',
-    reload: 'restart',
   },
   'dns.clientNetworks': {
     flag: 'dns-client-networks',
     type: cidrList,
     fallback: PRIVATE_NETWORKS,
     doc: 'Networks whose clients are answered; others are refused.',
-    reload: 'restart',
   },
   'dns.amplifiedBytesPerSecond': {
     flag: 'dns-amplified-bytes-per-second',
     type: integer(MEBIBYTE / 256, 1_024 * MEBIBYTE),
     fallback: MEBIBYTE,
     doc: 'How many bytes a client gets each second in datagrams more than twice as long as its questions; beyond that its responses are truncated, so that it repeats its questions over TCP, where its address cannot be forged.',
-    reload: 'restart',
   },
   'dns.forward.upstreams': {
     flag: 'dns-upstream',
     type: upstreamList(),
     fallback: [],
     doc: 'Servers that are queried for names outside of the cluster domain: addresses with a port, or without one for port 53. None here and none in resolvConf: such questions are refused.',
-    reload: 'restart',
   },
   'dns.forward.resolvConf': {
     flag: 'dns-resolv-conf',
     type: text(),
     fallback: '',
     doc: 'File of the resolver, such as /etc/resolv.conf, whose name servers are queried for names outside of the cluster domain. Empty: none.',
-    reload: 'restart',
   },
 }
 
 function domainType(): ValueType<string> {
-  const plain = text((value) =>
-    isSubdomain(value) && value.includes('.')
-      ? undefined
-      : 'write a domain of two labels or more in lower case, such as cluster.local',
+  const plain = text(
+    (value) =>
+      isSubdomain(value) && value.includes('.')
+        ? undefined
+        : 'write a domain of two labels or more in lower case, such as cluster.local',
+    DOMAIN,
   )
   return plain
 }
@@ -94,6 +99,7 @@ function addressList(): ValueType<readonly SocketAddress[]> {
   return parsedList('list of IP addresses with ports', {
     parse: toSocketAddress,
     remedy,
+    pattern: SOCKET_PATTERN,
     format: ({ ip, port }) => hostPort(ip, port),
   })
 }
@@ -101,25 +107,34 @@ function addressList(): ValueType<readonly SocketAddress[]> {
 function upstreamList(): ValueType<readonly Upstream[]> {
   const remedy =
     'write addresses such as 192.0.2.53, 192.0.2.53:5353, [2001:db8::53]:53 or fe80::1%eth0'
-  return parsedList('list of DNS servers', { parse: parseUpstream, remedy, format: upstreamName })
+  return parsedList('list of DNS servers', {
+    parse: parseUpstream,
+    remedy,
+    pattern: UPSTREAM,
+    format: upstreamName,
+  })
 }
 
 interface ItemFormat<T> {
   readonly parse: (text: string) => T | undefined
   /** The remedy for an item that cannot be parsed: what to write instead. */
   readonly remedy: string
+  /** Matches every item that can be parsed. */
+  readonly pattern: RegExp
   readonly format: (item: T) => string
 }
 
 function parsedList<T>(
   name: string,
-  { parse, remedy, format }: ItemFormat<T>,
+  { parse, remedy, pattern, format }: ItemFormat<T>,
 ): ValueType<readonly T[]> {
-  const texts = listOf(name, (item) => (parse(item) === undefined ? remedy : undefined))
+  const check = (item: string) => (parse(item) === undefined ? remedy : undefined)
+  const texts = listOf(name, check, pattern)
   const parsed = (decoded: ReturnType<typeof texts.decode>) =>
     decoded.ok ? accept(decoded.value.map((item) => parse(item)!)) : decoded
   return {
     name,
+    schema: texts.schema,
     isList: true,
     decode: (raw) => parsed(texts.decode(raw)),
     fromFlag: (value) => parsed(texts.fromFlag(value)),
@@ -133,8 +148,10 @@ function toSocketAddress(item: string): SocketAddress | undefined {
 }
 
 function ipList(): ValueType<readonly IpAddress[]> {
-  return listOf('list of IP addresses', (item) =>
-    parseIp(item) === undefined ? 'write IP addresses, such as 10.96.0.10' : undefined,
+  return listOf(
+    'list of IP addresses',
+    (item) => (parseIp(item) === undefined ? 'write IP addresses, such as 10.96.0.10' : undefined),
+    IP_PATTERN,
   ) as ValueType<readonly IpAddress[]>
 }
 

@@ -275,6 +275,9 @@ describe('targets', () => {
     ['DNAT --to-destination 10.180.0.1-10.180.0.2:81', ['10.180.0.1 81', '10.180.0.2 81']],
     ['DNAT --to-destination 10.180.0.1:70-90', ['10.180.0.1 80']],
     ['DNAT --to-destination 10.180.0.1:70-79', ['uncertain']],
+    ['DNAT --to-destination 10.180.0.1:8000-8100/70', ['10.180.0.1 8010']],
+    ['DNAT --to-destination 10.180.0.1:8000-8003/75', ['10.180.0.1 8001']],
+    ['DNAT --to-destination 10.180.0.1:8000-8006/81', ['10.180.0.1 8001']],
     ['REDIRECT --to-ports 8080', ['192.168.0.2 8080']],
     ['NETMAP --to 10.180.0.0/16', ['uncertain']],
   ])('%s', async (target, expected) => {

@@ -34,10 +34,14 @@ export type EntryStatus = 'Granted' | 'Conflict' | 'Refused'
 export class ForwardingTable {
   #drainSeconds: Readonly<Record<Protocol, number>>
   readonly #claims = new Claims()
+  /** The claims of each Service, from its last `replace`. */
   readonly #requested = new Map<ServiceKey, ServiceClaims>()
   /** Entries as compiled. */
   readonly #wanted = new Map<EntryId, ForwardingEntry>()
-  /** Entries with granted frontends; the same object as in `#wanted` when that entry got them all. */
+  /**
+   * Entries with the frontends that they were granted, and with their draining backends. A new entry is the same object
+   * as in `#wanted` if it got all frontends and no backend drains.
+   */
   readonly #published = new Map<EntryId, ForwardingEntry>()
   readonly #problems = new Map<EntryId, readonly FrontendProblem[]>()
   /** For each entry with draining backends, the earliest deadline of them, in milliseconds since the epoch. */
@@ -48,8 +52,8 @@ export class ForwardingTable {
   }
 
   /**
-   * Sets how long a backend drains that is removed from now on. Existing deadlines stay; but if the new time is 0, an
-   * entry loses its draining backends when it is next changed.
+   * Sets for how many seconds, by protocol, a backend drains if it is removed from now on. Existing deadlines stay; but
+   * if the new time is 0, an entry loses its draining backends when it is next changed.
    */
   setDrainSeconds(drainSeconds: NodeContext['drainSeconds']): void {
     this.#drainSeconds = drainSeconds
@@ -132,7 +136,10 @@ export class ForwardingTable {
     return ids.flatMap((id) => this.#problems.get(id) ?? [])
   }
 
-  /** The entries, each replaced by the equal one of the table if there is one; so identity shows which ones changed. */
+  /**
+   * The entries, each replaced by the equal entry of the table if there is one. An entry is therefore unchanged exactly
+   * if it is the same object as before.
+   */
   #reuse(entries: readonly ForwardingEntry[]): readonly ForwardingEntry[] {
     return entries.map((entry) => {
       const known = this.#wanted.get(entry.id)
@@ -140,7 +147,7 @@ export class ForwardingTable {
     })
   }
 
-  /** Publishes these entries as they are granted now, and returns what changed. */
+  /** Determines anew what these entries are granted, stores the result in `#published`, and returns what changed. */
   #update(ids: Iterable<EntryId>, now: number): TableDelta {
     const upserts: ForwardingEntry[] = []
     const removals: EntryId[] = []
@@ -179,9 +186,12 @@ export class ForwardingTable {
     return before !== undefined && isSameForwarding(before, after) ? before : after
   }
 
+  /** The entry with only those frontends that it is granted; undefined if it is granted none. */
   #withGrantedFrontends(wanted: ForwardingEntry): ForwardingEntry | undefined {
     const { frontends } = wanted
-    const granted = frontends.filter((one) => this.#claims.denial(wanted, one) === undefined)
+    const granted = frontends.filter(
+      (frontend) => this.#claims.denial(wanted, frontend) === undefined,
+    )
     if (granted.length === 0) return undefined
     return granted.length === frontends.length ? wanted : { ...wanted, frontends: granted }
   }
@@ -192,17 +202,18 @@ export class ForwardingTable {
   }
 }
 
+/** The claims of a Service: its entries, and its ClusterIPs from `clusterIPs` and from the frontends. */
 function claimsOf(
   entries: readonly ForwardingEntry[],
   clusterIPs: readonly IpAddress[],
 ): ServiceClaims {
-  const owned = new Set(clusterIPs)
+  const all = new Set(clusterIPs)
   for (const { frontends } of entries) {
     for (const { kind, ip } of frontends) {
-      if (kind === 'clusterIP' && ip !== 'node') owned.add(ip)
+      if (kind === 'clusterIP' && ip !== 'node') all.add(ip)
     }
   }
-  return { entries, clusterIPs: [...owned].sort(compareText) }
+  return { entries, clusterIPs: [...all].sort(compareText) }
 }
 
 function areSameClaims(a: ServiceClaims, b: ServiceClaims): boolean {
@@ -213,7 +224,7 @@ function isEmpty({ entries, clusterIPs }: ServiceClaims): boolean {
   return entries.length === 0 && clusterIPs.length === 0
 }
 
-/** No backend drains; one frozen list that all entries share. */
+/** The list if no backend drains. All entries share it, so it is frozen. */
 const NO_DRAINING: readonly DrainingBackend[] = Object.freeze([])
 
 /** The present time, and the time for which a backend drains. */
@@ -225,22 +236,22 @@ interface DrainTimes {
 }
 
 /**
- * The draining backends of an entry that changes from `before` to `wanted`, sorted. A backend that is no longer in
- * `wanted` drains for `seconds` from now. A backend that was already draining continues until its deadline, unless it
- * is in `wanted` again. If `seconds` is 0, none drains.
+ * The draining backends of an entry that changes from `before` to `after`, sorted. A backend that is no longer in the
+ * pools of `after` drains for `seconds` from now. A backend that was already draining continues until its deadline,
+ * unless it is in these pools again. If `seconds` is 0, none drains.
  */
 function drainingAfter(
   before: ForwardingEntry | undefined,
-  wanted: ForwardingEntry,
+  after: ForwardingEntry,
   { now, seconds }: DrainTimes,
 ): readonly DrainingBackend[] {
   if (before === undefined || seconds === 0) return NO_DRAINING
-  if (before.pools === wanted.pools && before.draining.length === 0) return NO_DRAINING
-  const active = activeBackends(wanted)
+  if (before.pools === after.pools && before.draining.length === 0) return NO_DRAINING
+  const active = activeBackends(after)
   const draining = before.draining.filter(
     ({ ip, port, until }) => until > now && !active.has(hostPort(ip, port)),
   )
-  if (before.pools !== wanted.pools) {
+  if (before.pools !== after.pools) {
     for (const [key, backend] of activeBackends(before)) {
       if (!active.has(key)) draining.push({ ...backend, until: now + seconds * 1000 })
     }
@@ -248,13 +259,13 @@ function drainingAfter(
   return draining.length === 0 ? NO_DRAINING : draining.sort(compareBackends)
 }
 
-/** One entry of the table before and after a change. */
+/** One entry of the table before and after a change; undefined where the table does not have it. */
 interface Transition {
   readonly before: ForwardingEntry | undefined
   readonly after: ForwardingEntry | undefined
 }
 
-/** The entries that hold a frontend before and after the change. */
+/** The entries that hold a frontend before and after the change; undefined if none does. */
 interface Holders {
   readonly frontend: Frontend
   before: ForwardingEntry | undefined
@@ -287,15 +298,15 @@ function staleFlowsOf(transitions: readonly Transition[]): readonly StaleFlows[]
 /** The holders of each frontend of the transitions. */
 function holdersOf(transitions: readonly Transition[]): ReadonlyMap<ClaimKey, Holders> {
   const holders = new Map<ClaimKey, Holders>()
-  const at = (entry: ForwardingEntry, frontend: Frontend): Holders => {
+  const holdersAt = (entry: ForwardingEntry, frontend: Frontend): Holders => {
     const key = claimKey(entry, frontend)
     const found = holders.get(key) ?? { frontend, before: undefined, after: undefined }
     holders.set(key, found)
     return found
   }
   for (const { before, after } of transitions) {
-    for (const frontend of before?.frontends ?? []) at(before!, frontend).before = before
-    for (const frontend of after?.frontends ?? []) at(after!, frontend).after = after
+    for (const frontend of before?.frontends ?? []) holdersAt(before!, frontend).before = before
+    for (const frontend of after?.frontends ?? []) holdersAt(after!, frontend).after = after
   }
   return holders
 }
@@ -311,7 +322,7 @@ function isStale(before: ForwardingEntry | undefined, after: ForwardingEntry | u
   return old.keys().some((key) => !current.has(key))
 }
 
-/** The backends of both pools of an entry, each once, by their `ip:port`; none for undefined. */
+/** The backends of both pools of an entry, each once, by `ip:port` (IPv6 in brackets); empty if there is no entry. */
 export function activeBackends(entry: ForwardingEntry | undefined): ReadonlyMap<string, Backend> {
   const active = new Map<string, Backend>()
   if (entry === undefined) return active

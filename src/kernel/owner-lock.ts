@@ -59,7 +59,7 @@ export interface OwnerLocks {
 /** The longest time for an answer, on both sides. */
 const ANSWER_MS = 2_000
 /** UTF-16 code units. A longer answer is not read further. */
-const MAX_ANSWER_LENGTH = 4_096
+const MAX_ANSWER_LENGTH = 16_384
 /** Processes that are answered at the same time; further ones are not answered. */
 const MAX_CLIENTS = 16
 
@@ -142,8 +142,8 @@ const PROGRAM = 'node-proxy'
 const MAX_COMMAND = 1_024
 
 /**
- * The line with which an owner answers. A long command is cut. If the command contains no unusual characters, the line
- * is then shorter than `MAX_ANSWER_LENGTH`.
+ * The line with which an owner answers. A long command is cut, so that the line is shorter than `MAX_ANSWER_LENGTH`,
+ * even if JSON writes each of its characters as six.
  */
 export function writeOwner(owner: LockOwner): string {
   return `${JSON.stringify({ program: PROGRAM, ...owner, command: owner.command.slice(0, MAX_COMMAND) })}\n`

@@ -31,6 +31,9 @@ test('a chain is found by its full name only', async () => {
   table.text = 'ERROR\0KUBE-SERVICES-2\0'
   table.entries = 4
   expect(await chains.has(PLACE)).toBe(false)
+  table.text = 'ERROR\0MY-KUBE-SERVICES\0'
+  table.entries = 5
+  expect(await chains.has(PLACE)).toBe(false)
 })
 
 test('a table that has not changed is not read again', async () => {

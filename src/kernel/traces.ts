@@ -24,7 +24,7 @@ export interface ChainId {
 
 /** A process of this network namespace. */
 export interface FoundProcess {
-  /** At most 15 characters, as in /proc/PID/comm. */
+  /** At most 15 characters: the kernel cuts off the rest in /proc/PID/comm. */
   readonly name: string
   readonly pid: number
 }
@@ -36,15 +36,15 @@ export interface FoundProcess {
  */
 export interface Traces {
   /**
-   * The iptables variants that hold a chain. For the legacy variant the table is copied (a millisecond for some
-   * thousands of rules) if it changed since the last query.
+   * The iptables variants that hold a user-defined chain. For the legacy variant the table is copied (a millisecond for
+   * some thousands of rules) if it changed since the last query.
    */
-  variantsWith(place: ChainId): Promise<readonly IptablesVariant[]>
+  variantsWith(id: ChainId): Promise<readonly IptablesVariant[]>
   /** Whether nftables has a table of this name in the family `ip` or `ip6`. */
   hasNftTable(family: Family, name: string): Promise<boolean>
   /** All network devices; linear in their number. */
   devices(): Promise<ReadonlySet<string>>
-  /** Processes with one of these names; linear in the number of processes. */
+  /** Processes with one of these names; linear in the number of processes. No name over 15 characters is found. */
   processes(names: readonly string[]): Promise<readonly FoundProcess[]>
   close(): void
 }
@@ -73,15 +73,15 @@ export class KernelTraces implements Traces {
     this.#clock = clock
   }
 
-  async variantsWith(place: ChainId): Promise<readonly IptablesVariant[]> {
-    const nft = await this.#isThere(encodeGetChain(place))
+  async variantsWith(id: ChainId): Promise<readonly IptablesVariant[]> {
+    const nft = await this.#exists(encodeGetChain(id))
     this.#legacy ??= openLegacyChains()
-    const legacy = (await (await this.#legacy)?.has(place)) ?? false
+    const legacy = (await (await this.#legacy)?.has(id)) ?? false
     return [...(nft ? ['nft' as const] : []), ...(legacy ? ['legacy' as const] : [])]
   }
 
   hasNftTable(family: Family, name: string): Promise<boolean> {
-    return this.#isThere(encodeGetTable(family, name))
+    return this.#exists(encodeGetTable(family, name))
   }
 
   async devices(): Promise<ReadonlySet<string>> {
@@ -103,7 +103,7 @@ export class KernelTraces implements Traces {
   /**
    * Whether an object exists. A kernel that has no nf_tables or refuses the request counts as having no such object.
    */
-  async #isThere(message: OutgoingMessage): Promise<boolean> {
+  async #exists(message: OutgoingMessage): Promise<boolean> {
     this.#session ??= new NetlinkSession(this.#open, this.#clock)
     return (await this.#session.request(message, () => undefined)) === undefined
   }
@@ -111,17 +111,14 @@ export class KernelTraces implements Traces {
 
 /**
  * The processes of this network namespace that have one of these names. The kernel keeps the first 15 characters of a
- * name. A process whose network namespace this process may not read is included. In a container with its own PID
- * namespace only the processes of the container are visible.
+ * name, so a longer one in `names` matches nothing. A process whose network namespace this process may not read is
+ * included. In a container with its own PID namespace only the processes of the container are visible.
  */
-async function processesNamed(
-  names: readonly string[],
-  proc = '/proc',
-): Promise<readonly FoundProcess[]> {
-  const ours = await namespaceOf(join(proc, 'self'))
+async function processesNamed(names: readonly string[]): Promise<readonly FoundProcess[]> {
+  const ours = await namespaceOf('/proc/self')
   const found: FoundProcess[] = []
-  for (const pid of await pids(proc)) {
-    const folder = join(proc, pid)
+  for (const pid of await pids()) {
+    const folder = join('/proc', pid)
     const name = (await readFile(join(folder, 'comm'), 'latin1').catch(() => '')).trimEnd()
     if (!names.includes(name)) continue
     const theirs = await namespaceOf(folder)
@@ -130,11 +127,12 @@ async function processesNamed(
   return found
 }
 
-async function pids(proc: string): Promise<readonly string[]> {
-  const entries = await readdir(proc).catch(() => [])
+async function pids(): Promise<readonly string[]> {
+  const entries = await readdir('/proc').catch(() => [])
   return entries.filter((entry) => /^\d+$/.test(entry))
 }
 
+/** The network namespace of the process with this folder in /proc; undefined if this process may not read it. */
 function namespaceOf(folder: string): Promise<string | undefined> {
   return readlink(join(folder, 'ns/net')).catch(() => undefined)
 }
@@ -154,8 +152,9 @@ type Reader = Pick<TableReader, 'info' | 'entries' | 'close'>
 type TableNames = (family: Family) => Promise<readonly string[]>
 
 /**
- * Searches for chains of the legacy iptables. It has no request for a single chain, so a whole table is copied. A table
- * whose number of entries and size are the same as at the last query counts as unchanged.
+ * Searches for user-defined chains of the legacy iptables. Its kernel interface has no request for a single chain, so a
+ * whole table is copied. A table whose number of entries and size are the same as at the last query counts as
+ * unchanged.
  */
 export class LegacyChains {
   readonly #reader: Reader
@@ -167,9 +166,11 @@ export class LegacyChains {
     this.#names = names
   }
 
-  /** Whether the chain exists. The last result counts if the table changes while it is copied. */
-  async has(place: ChainId): Promise<boolean> {
-    const { family, table, chain } = place
+  /**
+   * Whether the chain exists. If the table changes while it is copied, the result is that of the last query, or false
+   * if there was none.
+   */
+  async has({ family, table, chain }: ChainId): Promise<boolean> {
     const key = `${family}/${table}/${chain}`
     const info = (await this.#names(family)).includes(table) && this.#reader.info(family, table)
     if (!info) return this.#forget(key)
@@ -179,8 +180,9 @@ export class LegacyChains {
     }
     const entries = this.#reader.entries(family, table)
     if (entries === undefined) return before?.found ?? false
-    // An entry of a user-defined chain contains the name of the chain, and a NUL.
-    const found = entries.includes(`${chain}\0`, 0, 'latin1')
+    // A user-defined chain begins with an entry whose target contains a revision, which is 0, the name of the chain, and
+    // a NUL (struct xt_error_target).
+    const found = entries.includes(`\0${chain}\0`, 0, 'latin1')
     this.#seen.set(key, { info, found })
     return found
   }
@@ -195,7 +197,7 @@ export class LegacyChains {
   }
 }
 
-/** Undefined if this Node.js has no foreign function interface (node:ffi), or libc.so.6 cannot be loaded. */
+/** Returns undefined if this Node.js has no foreign function interface (node:ffi), or libc.so.6 cannot be loaded. */
 async function openLegacyChains(): Promise<LegacyChains | undefined> {
   try {
     const { default: ffi } = await import('node:ffi')
@@ -206,7 +208,7 @@ async function openLegacyChains(): Promise<LegacyChains | undefined> {
   }
 }
 
-/** The names in /proc/net/ip_tables_names and ip6_tables_names; none if the file does not exist. */
+/** The names in /proc/net/ip_tables_names or ip6_tables_names; none if the file cannot be read. */
 async function tablesOf(family: Family): Promise<readonly string[]> {
   const file = `/proc/self/net/ip${family === 4 ? '' : '6'}_tables_names`
   return readFile(file, 'utf8').then(

@@ -89,6 +89,11 @@ export const COMMANDS: readonly CommandEntry[] = [
     load: () => import('./resolve/resolve-command.ts'),
   },
   {
+    name: 'take-over',
+    summary: 'move nodes from kube-proxy to node-proxy, or back',
+    load: () => import('./take-over/take-over-command.ts'),
+  },
+  {
     name: 'api-resources',
     summary: 'list the resources of the server',
     load: async () => (await import('./server-commands.ts')).apiResources,

@@ -1,7 +1,8 @@
 import type { Readable } from 'node:stream'
 import type { Command } from 'commander'
 import { NodeProxyError } from '../lib/error.ts'
-import { COMMAND_V5, type CommandResult } from '../streams/remote-command/channels.ts'
+import type { CommandResult } from '../streams/node-streams.ts'
+import { COMMAND_V5 } from '../streams/remote-command/channels.ts'
 import {
   createRemoteCommand,
   type RemoteCommand,

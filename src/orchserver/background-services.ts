@@ -1,4 +1,5 @@
 import { networkInterfaces } from 'node:os'
+import { join } from 'node:path'
 import type { User } from '../auth/user.ts'
 import type { ApiClient } from '../client/http/api-client.ts'
 import { type IdentityContents, knownControllers } from '../controllers/known-controllers.ts'
@@ -9,11 +10,16 @@ import type { NodeStreams } from '../streams/node-streams.ts'
 import type { Logger } from '../telemetry/logger.ts'
 import { controllerUser } from './access/component-tokens.ts'
 import type { OwnSocket } from './access/own-socket.ts'
+import type { CertificateNames } from './certificates/certificate-names.ts'
+import { createRequestAuthority, permissionsOf } from './certificates/request-authority.ts'
 import type { OrchServerConfiguration } from './config/configuration.ts'
 import { isSelected } from './config/rules.ts'
 import { runControllers } from './run-controllers.ts'
 import { startDns } from './start-dns.ts'
 import type { ProcessMetrics } from './system/process-metrics.ts'
+
+/** The account of the controller that signs for kubelets. */
+const CERTIFIER = 'certificate-controller'
 
 export interface BackgroundServicesOptions {
   readonly config: OrchServerConfiguration
@@ -26,8 +32,10 @@ export interface BackgroundServicesOptions {
   readonly nodes: Map<string, NodeStreams>
   readonly clock: Clock
   readonly log: Logger
+  /** The names and addresses of this server, for which no node gets a certificate. */
+  readonly reservedNames: CertificateNames
   /** The tokens in Secrets and the certificates that controllers provide to accounts; absent: they provide none. */
-  readonly identity?: IdentityContents
+  readonly identity?: Omit<IdentityContents, 'requests'>
 }
 
 /** The running services; disposing ends all of them. */
@@ -43,7 +51,8 @@ export interface BackgroundServices extends AsyncDisposable {
 export async function startBackgroundServices(
   options: BackgroundServicesOptions,
 ): Promise<BackgroundServices> {
-  const { config, socket, version, processMetrics, identity, nodes, ...shared } = options
+  const { config, socket, version, processMetrics, identity, nodes, reservedNames, ...shared } =
+    options
   await using held = new AsyncDisposableStack()
   const clients = new Map<string, ApiClient>()
   const clientOf = (component: string, user: User): ApiClient =>
@@ -53,10 +62,17 @@ export async function startBackgroundServices(
       return client
     })
   const { addressPools } = config.loadBalancer
+  const clientOfAccount = (account: string): ApiClient => clientOf(account, controllerUser(account))
+  const requests = createRequestAuthority({
+    clock: shared.clock,
+    folder: join(config.dataDir, 'pki'),
+    reserved: reservedNames,
+    permits: permissionsOf(clientOfAccount(CERTIFIER)),
+  })
   const running = runControllers({
     ...shared,
-    clientOf: (account) => clientOf(account, controllerUser(account)),
-    controllers: knownControllers(addressPools, identity).filter(({ name }) =>
+    clientOf: clientOfAccount,
+    controllers: knownControllers(addressPools, { ...identity, requests }).filter(({ name }) =>
       isSelected(name, config.controllers),
     ),
   })

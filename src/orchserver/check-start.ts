@@ -9,6 +9,7 @@ import type { OrchServerConfiguration } from './config/configuration.ts'
 import { missingKeyFile, readKeyFile } from './encryption/key-file.ts'
 import { checkKeyFiles } from './identity/account-keys.ts'
 import { readGivenAuthorities } from './identity/client-authorities.ts'
+import { readGivenKubeletFiles } from './identity/kubelet-credentials.ts'
 import { readOidcAuthorities } from './identity/oidc-provider.ts'
 import { readTokenFile } from './identity/token-file.ts'
 import type { AuditSettings } from './open-audit.ts'
@@ -22,13 +23,14 @@ import { readEtcdTls } from './storage/open-store.ts'
 export async function checkStart(
   config: OrchServerConfiguration,
 ): Promise<NodeProxyError | undefined> {
-  const { dataDir, encryption, etcd, tls, authentication } = config
+  const { dataDir, encryption, etcd, tls, authentication, kubelet } = config
   try {
     socketPathIn(dataDir)
     if (tls.certFile !== '') await givenCertificate(tls.certFile, tls.keyFile).current()
     if (etcd.servers.length > 0) await readEtcdTls(etcd)
     await checkAudit(config.audit)
     await readGivenAuthorities(authentication)
+    await readGivenKubeletFiles(kubelet)
     await checkKeyFiles(config)
     if (authentication.tokenFile !== '') await readTokenFile(authentication.tokenFile)
     await readOidcAuthorities(authentication.oidc)

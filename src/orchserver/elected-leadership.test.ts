@@ -1,17 +1,17 @@
 import { expect, it } from 'vitest'
 import { FakeClock } from '../lib/testing/fake-clock.ts'
-import type { Election, Office } from '../storage/election.ts'
+import type { Election, LeaderTerm } from '../storage/election.ts'
 import { createElectedLeadership } from './run-controllers.ts'
 
 /** An election whose outcome the test decides. */
 function scene() {
   const clock = new FakeClock()
   const recorded: string[] = []
-  const campaigns: PromiseWithResolvers<Office>[] = []
+  const campaigns: PromiseWithResolvers<LeaderTerm>[] = []
   const election: Election = {
     campaign(candidate, signal) {
       recorded.push(`campaign ${candidate}`)
-      const campaign = Promise.withResolvers<Office>()
+      const campaign = Promise.withResolvers<LeaderTerm>()
       signal?.addEventListener('abort', () => campaign.reject(signal.reason))
       campaigns.push(campaign)
       return campaign.promise
@@ -34,7 +34,7 @@ function scene() {
 function term(serial: number, recorded: string[]) {
   const over = new AbortController()
   const resign = async () => void recorded.push(`resigned ${serial}`)
-  return { over, office: { term: serial, lost: over.signal, resign } }
+  return { over, leading: { term: serial, lost: over.signal, resign } }
 }
 
 const turns = () => new Promise((resolve) => setImmediate(resolve))
@@ -43,11 +43,11 @@ it('leads for a term, stands again when it is lost, and resigns at the end', asy
   const { recorded, campaigns, leadership, stop, ran } = scene()
   expect(leadership.isLeader()).toBe(false)
   const [first, second] = [term(1, recorded), term(2, recorded)]
-  campaigns[0]?.resolve(first.office)
+  campaigns[0]?.resolve(first.leading)
   await turns()
   first.over.abort()
   await turns()
-  campaigns[1]?.resolve(second.office)
+  campaigns[1]?.resolve(second.leading)
   await turns()
   stop.abort()
   await ran

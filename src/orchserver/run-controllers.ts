@@ -128,13 +128,13 @@ export function createElectedLeadership(options: ElectedLeadershipOptions): Elec
   }
 
   async function serveTerm(signal: AbortSignal): Promise<void> {
-    const office = await election.campaign(candidate, signal)
-    onElected(office.term)
+    const leading = await election.campaign(candidate, signal)
+    onElected(leading.term)
     lead(true)
-    await aborted(AbortSignal.any([office.lost, signal]))
+    await aborted(AbortSignal.any([leading.lost, signal]))
     lead(false)
-    if (office.lost.aborted) onLost()
-    else await office.resign()
+    if (leading.lost.aborted) onLost()
+    else await leading.resign()
   }
 
   return {

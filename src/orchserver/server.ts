@@ -17,7 +17,7 @@ import { kubeconfigPath } from './access/kubeconfig.ts'
 import { openOwnSocket } from './access/own-socket.ts'
 import { openSecureFront } from './access/secure-front.ts'
 import { startBackgroundServices } from './background-services.ts'
-import { certificateNames } from './certificates/certificate-names.ts'
+import { type CertificateNames, certificateNames } from './certificates/certificate-names.ts'
 import {
   adminCertificate,
   type ClientCertificateOptions,
@@ -34,6 +34,7 @@ import type { OrchServerConfiguration } from './config/configuration.ts'
 import { rangeWarnings } from './config/range-warnings.ts'
 import { type EncryptionParts, openEncryption } from './encryption/open-encryption.ts'
 import { type Followed, followFiles } from './identity/followed-files.ts'
+import { followKubeletCredentials } from './identity/kubelet-credentials.ts'
 import { openIdentity } from './identity/open-identity.ts'
 import { openServerAudit } from './open-audit.ts'
 import { servePage } from './serve-page.ts'
@@ -72,8 +73,7 @@ export async function runServer(
   const [metrics, processMetrics] = [createRunnerMetrics(), createProcessMetrics()]
   const audit = await openServerAudit(config.audit, { clock, log, version, processMetrics })
   held.defer(() => audit.close())
-  const nodeCredentials = await followNodeCredentials(config, { clock, log })
-  held.defer(() => nodeCredentials.stop())
+  const nodeAccess = await openNodeAccess(config, { clock, log, held })
   const nodes = new Map<string, NodeStreams>()
   const texts = [() => metrics.text(), () => processMetrics.text()]
   const server = createApiServer({
@@ -82,7 +82,7 @@ export async function runServer(
     identity: identity.options,
     ownAddresses,
     nodeStreams: (node) => nodes.get(node),
-    nodeCredentials: nodeCredentials.current,
+    ...nodeAccess,
     moreMetrics: () => joined(texts),
     ...serverOptions(config, log),
   })
@@ -99,8 +99,10 @@ export async function runServer(
     admin: adminCertificate({ folder: join(config.dataDir, 'pki'), clock }),
   })
   held.defer(() => waitBriefly(clock, front.close()))
-  const socket = await openOwnSocket({ server, dataDir: config.dataDir, tokens: own, clock })
-  const shared = { config, socket, version, election, metrics, processMetrics, nodes }
+  const { dataDir } = config
+  const socket = await openOwnSocket({ server, dataDir, tokens: own, clock })
+  const parts = { config, socket, version, election, metrics, processMetrics, nodes }
+  const shared = { ...parts, reservedNames: ownNames(config) }
   const contents = { sign: identity.sign, ...(front.authority && { ca: front.authority }) }
   const background = held.use(
     await startBackgroundServices({ ...shared, clock, log, identity: contents }),
@@ -112,6 +114,29 @@ export async function runServer(
   server.drain()
   if (end instanceof Error) throw end
   log.info({ signal: end }, 'orch-server stops')
+}
+
+interface NodeAccessParts {
+  readonly clock: Clock
+  readonly log: Pick<Logger, 'info' | 'error'>
+  /** What is followed ends with this. */
+  readonly held: AsyncDisposableStack
+}
+
+/** How the server reaches the node-proxies and kubelets of its nodes. */
+async function openNodeAccess(
+  config: OrchServerConfiguration,
+  { held, ...parts }: NodeAccessParts,
+): Promise<Required<Pick<ApiServerOptions, 'nodeCredentials' | 'kubelets'>>> {
+  const proxies = await followNodeCredentials(config, parts)
+  held.defer(() => proxies.stop())
+  const kubelets = await followKubeletCredentials(config, parts)
+  held.defer(() => kubelets.stop())
+  const addressTypes = config.kubelet.preferredAddressTypes
+  return {
+    nodeCredentials: proxies.current,
+    kubelets: { credentials: kubelets.current, addressTypes },
+  }
 }
 
 function reportReady(where: { readonly url: string; readonly kubeconfig: string }, log: Logger) {
@@ -146,12 +171,19 @@ function addressesOf(config: OrchServerConfiguration) {
 }
 
 function certificateSource(config: OrchServerConfiguration, log: Logger): CertificateSource {
-  const { tls, dataDir, services } = config
+  const { tls, dataDir } = config
   if (tls.certFile !== '') {
     const given = givenCertificate(tls.certFile, tls.keyFile)
     return warningOfValidity(given, { clock: systemClock, log })
   }
-  const names = certificateNames({
+  const names = ownNames(config)
+  return madeCertificate({ folder: join(dataDir, 'pki'), names, clock: systemClock })
+}
+
+/** The names and addresses by which clients know this server. */
+function ownNames(config: OrchServerConfiguration): CertificateNames {
+  const { tls, services } = config
+  return certificateNames({
     hostname: hostname(),
     address: reachableAddress(config),
     serviceAddresses: services.clusterIPRange.flatMap((cidr) =>
@@ -159,7 +191,6 @@ function certificateSource(config: OrchServerConfiguration, log: Logger): Certif
     ),
     extraNames: tls.extraNames,
   })
-  return madeCertificate({ folder: join(dataDir, 'pki'), names, clock: systemClock })
 }
 
 function serverOptions(

@@ -3,13 +3,20 @@
  * storing and comparing.
  */
 const CANONICAL: ReadonlyMap<string, string> = new Map(
-  ['rbac.authorization', 'networking', 'coordination', 'discovery', 'events'].map((group) => [
-    `${group}.orch.io`,
-    `${group}.k8s.io`,
-  ]),
+  [
+    'certificates',
+    'coordination',
+    'discovery',
+    'events',
+    'networking',
+    'node',
+    'rbac.authorization',
+    'storage',
+  ].map((group) => [`${group}.orch.io`, `${group}.k8s.io`]),
 )
 
 export const RBAC_GROUP = 'rbac.authorization.k8s.io'
+export const CERTIFICATES_GROUP = 'certificates.k8s.io'
 
 /** The canonical name of a group that has two names; any other group unchanged. */
 export function canonicalGroup(group: string): string {

@@ -1,21 +1,22 @@
 import type { Json } from '../lib/json.ts'
 import { Reader } from './reader.ts'
 
-/** Whether an object with these labels is selected; the selector must be valid. */
+/** Whether a `LabelSelector` selects an object with these labels. The selector must be valid. */
 export function selects(selector: Reader, labels: Reader): boolean {
   const wanted = selector.object('matchLabels')
   return (
     wanted.keys().every((key) => labels.value(key) === wanted.value(key)) &&
-    selector.objects('matchExpressions').every((expression) => holds(expression, labels))
+    selector.objects('matchExpressions').every((expression) => matches(expression, labels))
   )
 }
 
-/** The same for an object as it is stored; `labels` may be absent. */
+/** Like `selects`, for a selector and labels as they are stored. If `labels` is undefined, the object has none. */
 export function selectsLabels(selector: Json, labels: Json | undefined): boolean {
   return selects(Reader.of(selector, 'decode'), Reader.of(labels ?? {}, 'decode'))
 }
 
-function holds(expression: Reader, labels: Reader): boolean {
+/** Whether labels match one of `matchExpressions`. NotIn also matches labels without the key, as in Kubernetes. */
+function matches(expression: Reader, labels: Reader): boolean {
   const key = expression.value('key')
   const value = typeof key === 'string' ? labels.value(key) : undefined
   const isListed = expression.list('values').includes(value)
@@ -26,7 +27,7 @@ function holds(expression: Reader, labels: Reader): boolean {
       return !isListed
     case 'Exists':
       return value !== undefined
-    default:
+    default: // DoesNotExist
       return value === undefined
   }
 }

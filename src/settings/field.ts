@@ -14,8 +14,8 @@ export interface Field<T> {
   readonly fallback: T
   /** One or two sentences without a line break. */
   readonly doc: string
-  /** Whether a running server takes a new value, or must be restarted, which is the default. */
-  readonly reload?: 'live' | 'restart'
+  /** `live`: a running server takes a new value. Otherwise it must be restarted. */
+  readonly reload?: 'live'
   /**
    * In a file of another tool's kind an empty, zero or missing value of this
    * field means "the default", because that is how such files are generated.

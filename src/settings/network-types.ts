@@ -8,7 +8,15 @@ import {
   splitHostPort,
 } from '../lib/ip.ts'
 import { formatPortRange, type PortRange, parsePortRange } from '../lib/port-range.ts'
-import { accept, type Decoded, type Raw, refuse, type ValueType } from './value-type.ts'
+import {
+  accept,
+  type Decoded,
+  MAX_ITEMS,
+  type Raw,
+  refuse,
+  type ValueSchema,
+  type ValueType,
+} from './value-type.ts'
 
 /** An IP address and a port. */
 export interface SocketAddress {
@@ -16,11 +24,31 @@ export interface SocketAddress {
   readonly port: number
 }
 
+const OCTET = '(25[0-5]|2[0-4][0-9]|1[0-9]{2}|[1-9]?[0-9])'
+const IPV4 = `${OCTET}(\\.${OCTET}){3}`
+/** Every IPv6 address, and more: a regular expression for these alone would be no help to a reader. */
+const IPV6 = '[0-9A-Fa-f]*:[0-9A-Fa-f.]*:[0-9A-Fa-f:.]*'
+const PORT = '[1-9][0-9]{0,4}'
+const CIDR = `(${IPV4}/(3[0-2]|[12]?[0-9])|${IPV6}/(12[0-8]|1[01][0-9]|[1-9]?[0-9]))`
+
+/** Matches every IP address. */
+export const IP_PATTERN = new RegExp(`^(${IPV4}|${IPV6})$`)
+
+/** Matches every IP address, with a port or without. */
+export const SOCKET_PATTERN = new RegExp(`^(${IPV4}(:${PORT})?|\\[${IPV6}\\]:${PORT}|${IPV6})$`)
+
+/** A list of networks, in which these words may stand, too. */
+export function cidrListSchema(...words: readonly string[]): ValueSchema {
+  const pattern = `^(${[CIDR, ...words].join('|')})$`
+  return { type: 'array', items: { type: 'string', pattern }, maxItems: MAX_ITEMS }
+}
+
 const CIDR_REMEDY = 'write networks with a prefix length, such as 10.0.0.0/8 or fd00::/64'
 
 /** An IP address without leading zeros. */
 export const ipAddress: ValueType<IpAddress> = {
   name: 'IP address',
+  schema: { type: 'string', pattern: IP_PATTERN.source },
   decode(raw) {
     const ip = typeof raw === 'string' ? parseIp(raw) : undefined
     return ip === undefined ? refuse('write an IP address without leading zeros') : accept(ip)
@@ -41,6 +69,7 @@ export function socketAddress(port: number): ValueType<SocketAddress | undefined
   }
   return {
     name: 'IP:port',
+    schema: { type: 'string', pattern: `^$|${SOCKET_PATTERN.source}` },
     decode,
     fromFlag: decode,
     encode: (value) => (value === undefined ? '' : hostPort(value.ip, value.port)),
@@ -50,6 +79,7 @@ export function socketAddress(port: number): ValueType<SocketAddress | undefined
 /** Several networks: a list in the file; commas, or the flag again and again, in flags. */
 export const cidrList: ValueType<readonly Cidr[]> = {
   name: 'list of CIDRs',
+  schema: cidrListSchema(),
   isList: true,
   decode: (raw) => (Array.isArray(raw) ? decodeCidrs(raw) : refuse(`write a list: ${CIDR_REMEDY}`)),
   fromFlag: (text) => decodeCidrs(splitCommas(text)),
@@ -59,6 +89,7 @@ export const cidrList: ValueType<readonly Cidr[]> = {
 /** No network, one, or one of each family, as one text with a comma. */
 export const cidrPair: ValueType<readonly Cidr[]> = {
   name: 'CIDR, or an IPv4 and an IPv6 CIDR with a comma between',
+  schema: { type: 'string', pattern: `^\\s*(${CIDR}\\s*(,\\s*${CIDR}\\s*)*)?$` },
   decode(raw) {
     if (typeof raw !== 'string') return refuse('write one text: networks with a comma between')
     const cidrs = decodeCidrs(splitCommas(raw))
@@ -75,6 +106,7 @@ export const cidrPair: ValueType<readonly Cidr[]> = {
 /** What `parsePortRange` reads; empty or 0-0: any. */
 export const portRange: ValueType<PortRange | undefined> = {
   name: 'port range',
+  schema: { type: 'string', pattern: '^(0-0|[0-9]{1,5}([-+][0-9]{1,5})?)?$' },
   decode(raw) {
     if (raw === '' || raw === '0-0') return accept(undefined)
     const range = typeof raw === 'string' ? parsePortRange(raw) : undefined

@@ -1,6 +1,7 @@
 import type { LocatedValue } from '../lib/yaml.ts'
 
-const MAX_ITEMS = 1_000
+/** The longest list in a file. */
+export const MAX_ITEMS = 1_000
 
 /** A value of one field in YAML and JSON; a map is never a value. */
 export type Raw = string | number | boolean | null | readonly Raw[]
@@ -16,10 +17,31 @@ export type Decoded<T> =
   /** What to write instead, as the end of a sentence: `write a duration such as 30s`. */
   | { readonly ok: false; readonly remedy: string }
 
+/** The keywords of JSON Schema that describe single values. */
+export interface ValueSchema {
+  readonly type?:
+    | 'boolean'
+    | 'integer'
+    | 'number'
+    | 'string'
+    | 'array'
+    | readonly ['string', 'integer']
+  readonly enum?: readonly string[]
+  readonly minimum?: number
+  readonly maximum?: number
+  readonly exclusiveMinimum?: number
+  /** Without groups that look ahead or behind, which validators written in Go do not have. */
+  readonly pattern?: string
+  readonly items?: ValueSchema
+  readonly maxItems?: number
+}
+
 /** How one type of value is read from a file or a flag, written back, and named in documents. */
 export interface ValueType<T> {
   /** For documents and help. */
   readonly name: string
+  /** For other programs that check a file: it refuses no value of a file that `decode` accepts. */
+  readonly schema: ValueSchema
   /** A flag of this type may be given several times; the values add up. */
   readonly isList?: true
   /** Decodes a value of a file. */

@@ -5,11 +5,11 @@ export interface Election {
    * @param candidate a name for operators, such as the host name
    * @throws the reason of `signal` if it is aborted first; the errors of the store
    */
-  campaign(candidate: string, signal?: AbortSignal): Promise<Office>
+  campaign(candidate: string, signal?: AbortSignal): Promise<LeaderTerm>
 }
 
 /** One term of a leader. */
-export interface Office {
+export interface LeaderTerm {
   /** Larger than the number of every earlier term. */
   readonly term: number
   /** Aborted as soon as another candidate may lead: the leader must stop its work then. */

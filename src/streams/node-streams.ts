@@ -24,12 +24,15 @@ export interface LogOptions {
   readonly since: number | undefined
 }
 
-export interface CommandOptions {
-  readonly command: readonly string[]
+export interface AttachOptions {
   /** Whether the command gets a terminal. */
   readonly tty: boolean
   /** Whether it gets input; without, its input is at its end. */
   readonly stdin: boolean
+}
+
+export interface CommandOptions extends AttachOptions {
+  readonly command: readonly string[]
 }
 
 /** The size of a terminal in characters. */
@@ -37,6 +40,9 @@ export interface TerminalSize {
   readonly width: number
   readonly height: number
 }
+
+/** How a command ended, or why it could not be run. */
+export type CommandResult = { readonly exitCode: number } | { readonly problem: string }
 
 /** A command that runs in a container. */
 export interface RunningCommand {
@@ -46,7 +52,7 @@ export interface RunningCommand {
   readonly stderr: Readable | undefined
   resize(size: TerminalSize): void
   /** Resolves when the command has ended; its output may still have to be read. */
-  readonly ended: Promise<{ readonly exitCode: number }>
+  readonly ended: Promise<CommandResult>
   /** Kills the command and the processes that it started. */
   kill(): void
 }
@@ -63,8 +69,11 @@ export interface PodDialer {
 
 /** Why a stream cannot be had. */
 export class StreamRefusal {
-  /** `absent`: the Pod is not on this node; `invalid`: the request cannot succeed. */
-  readonly kind: 'absent' | 'invalid' | 'failed'
+  /**
+   * `absent`: the Pod is not on this node; `invalid`: the request cannot succeed; `unreachable`: the node cannot
+   * be reached.
+   */
+  readonly kind: 'absent' | 'invalid' | 'failed' | 'unreachable'
   /** One sentence for the client. */
   readonly why: string
 
@@ -83,5 +92,7 @@ export interface NodeStreams {
     signal: AbortSignal,
   ): Promise<AsyncIterable<Buffer> | StreamRefusal>
   run(target: ContainerTarget, options: CommandOptions): Promise<RunningCommand | StreamRefusal>
+  /** Connects to the process of a container; absent: its containers have no input. */
+  attach?(target: ContainerTarget, options: AttachOptions): Promise<RunningCommand | StreamRefusal>
   dialer(target: PodTarget): Promise<PodDialer | StreamRefusal>
 }

@@ -63,7 +63,7 @@ export interface UpgradeOptions {
   /** Options of Node's HTTP client, such as credentials, authorities or a socket path. */
   readonly connection?: Pick<
     RequestOptions,
-    'ca' | 'cert' | 'key' | 'servername' | 'rejectUnauthorized' | 'socketPath'
+    'ca' | 'cert' | 'key' | 'servername' | 'rejectUnauthorized' | 'socketPath' | 'createConnection'
   >
   /** Ends the attempt. */
   readonly signal?: AbortSignal
@@ -97,7 +97,8 @@ export function openUpgraded(
     const request = send(url, {
       ...connection,
       method,
-      agent: false,
+      // With an agent, Node would ignore `createConnection`.
+      ...(connection?.createConnection === undefined && { agent: false }),
       headers: headers as OutgoingHttpHeaders,
       ...(signal && { signal }),
     })

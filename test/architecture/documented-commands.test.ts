@@ -20,7 +20,9 @@ const PAGES = [
   'docs/operate/README.md',
   ...readdirSync(join(root, 'docs/operate')).filter((page) => page !== 'README.md'),
 ]
-const TESTS = globSync('{kernel,server,docker,packages,upstream}/**/*.test.ts', { cwd: join(root, 'test') })
+const TESTS = globSync('{kernel,server,docker,packages,upstream,charts}/**/*.test.ts', {
+  cwd: join(root, 'test'),
+})
 /** What a test that takes commands of pages replaces, and does in another way. */
 const REPLACED = /^systemctl (?:re)?st(?:art|op) orch-server$|^systemctl .*(?:kube|node)-proxy$/
 const OF_THE_TEST = /^git clone|^npm ci|rollout status|^kubectl -n kube-system logs|^debootstrap/

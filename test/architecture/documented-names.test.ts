@@ -49,7 +49,9 @@ test('commands of the documentation have flags that exist', async () => {
     [orchServer.program, flagsOf(helpText(orchServer) + helpText(KUBECONFIG_TABLE))],
     [NODE_CERTIFICATE_TABLE.program, flagsOf(helpText(NODE_CERTIFICATE_TABLE))],
   ])
-  const command = /\b(node-proxy|orch-server|orch-dns)((?: (?:[^\s`|#…&;\\]|\\\n +)+)+)/g
+  // The charts have the names of the programs.
+  const command =
+    /(?<!\bhelm \S+ |\bcharts\/)\b(node-proxy|orch-server|orch-dns)((?: (?:[^\s`|#…&;\\]|\\\n +)+)+)/g
   const isKnown = ([, program = '', words = '']: RegExpMatchArray): boolean => {
     const [first = ''] = words.trim().split(/\s/)
     const flags = known.get(`${program} ${first}`) ?? known.get(program)

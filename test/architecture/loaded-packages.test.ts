@@ -45,3 +45,24 @@ test('the daemon starts with these packages alone', async () => {
     'yaml',
   ])
 })
+
+/** Those of the client of etcd are not among them: the embedded store needs none. */
+test('orch-server starts with these packages alone', async () => {
+  expect(await packagesOf('src/orchserver/server.ts')).toEqual([
+    '@bufbuild/protobuf',
+    '@opentelemetry/api',
+    'bintrees',
+    'csv-parse',
+    'fast-decode-uri-component',
+    'fast-deep-equal',
+    'fast-querystring',
+    'find-my-way',
+    'jose',
+    'prom-client',
+    'ret',
+    'safe-regex2',
+    'tdigest',
+    'undici',
+    'yaml',
+  ])
+})

@@ -35,7 +35,7 @@ function manifestsOf(path: string): readonly Manifest[] {
 }
 
 function objectsIn(folder: string): readonly string[] {
-  const files = readdirSync(join(root, 'config', folder))
+  const files = readdirSync(join(root, 'config', folder)).filter((file) => file.endsWith('.yaml'))
   return files
     .flatMap((file) => manifestsOf(`${folder}/${file}`))
     .map(({ kind, metadata }) => `${kind} ${metadata.name}`)
@@ -51,9 +51,12 @@ test('applying the folder of node-proxy makes what install.md says, and nothing 
     'ServiceAccount node-proxy',
   ])
   expect(readdirSync(join(root, 'config/kubernetes')).toSorted()).toEqual([
+    'components',
     'dns',
     'inspection',
     'node-proxy',
+    'orch-server',
+    'overlays',
   ])
 })
 

@@ -3,7 +3,19 @@ import { join, relative } from 'node:path'
 import { root } from './source-file.ts'
 
 /** What the project writes itself. */
-const PLACES = ['src', 'test', 'bench', 'scripts', 'bin', 'config', 'docker', 'packaging', 'examples', 'docs']
+const PLACES = [
+  'src',
+  'test',
+  'bench',
+  'scripts',
+  'bin',
+  'config',
+  'charts',
+  'docker',
+  'packaging',
+  'examples',
+  'docs',
+]
 const PAGES = ['README.md', 'CONTRIBUTING.md', 'vitest.config.ts']
 const READABLE = /\.(?:ts|md|ya?ml|sh|service|timer)$|(?:^|\/)[\w-]+$/
 

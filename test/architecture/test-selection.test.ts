@@ -15,7 +15,10 @@ async function listed(selection: Selection): Promise<readonly string[]> {
     cwd: root,
     env: {
       NP_TESTS: selection === 'all' ? '' : selection,
+      NP_CHART_PROGRAMS: undefined,
       NP_UPSTREAM_PROGRAMS: undefined,
+      NP_DASHBOARDS: undefined,
+      NP_PACKAGES: undefined,
       VITEST: undefined,
     },
   })
@@ -47,8 +50,13 @@ test('npm test, npm run test:long, test:modes and test:ipvs together run every f
 })
 
 test('every test file of the repository belongs to a project', () => {
-  const onRequest = 'test/upstream/**'
-  const paths = globSync('{src,test,bench}/**/*.test.ts', { cwd: root, exclude: [onRequest] })
+  const onRequest = [
+    'test/upstream/**',
+    'test/charts/**/*.charts.test.ts',
+    'test/packages/**/*.packages.test.ts',
+    'test/dashboards/live/**',
+  ]
+  const paths = globSync('{src,test,bench}/**/*.test.ts', { cwd: root, exclude: onRequest })
   const covered = new Set(files.all.map((line) => line.split(' ')[1]))
   expect(paths.filter((path) => !covered.has(path))).toEqual([])
 })

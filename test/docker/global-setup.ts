@@ -1,3 +1,6 @@
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import type { TestProject } from 'vitest/node'
 import { findEngine } from './engine/reachable-engine.ts'
 import type { Images } from './images/images.ts'
@@ -15,6 +18,8 @@ export type DockerContext =
       readonly skipped?: undefined
       readonly uri: string
       readonly images: Images
+      /** The folder with the archives of the images that clusters run. */
+      readonly archives: string
       /** Part of the name of every container and network of this run. */
       readonly run: string
     }
@@ -36,6 +41,11 @@ export async function setup(project: TestProject): Promise<() => Promise<void>> 
   const { removeRun } = await import('./containers/remove-run.ts')
   const client = await getContainerRuntimeClient()
   const run = `np-test-${process.pid}`
-  project.provide('docker', { uri: reach.uri, images: await buildImages(client), run })
-  return () => removeRun(client, run)
+  const archives = mkdtempSync(join(tmpdir(), 'np-archives-'))
+  const images = await buildImages(client, archives)
+  project.provide('docker', { uri: reach.uri, images, archives, run })
+  return async () => {
+    rmSync(archives, { recursive: true })
+    await removeRun(client, run)
+  }
 }

@@ -4,8 +4,8 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { execa } from 'execa'
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { stringify } from 'yaml'
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
+import { parse, stringify } from 'yaml'
 import { kubeconfigText } from '../support/lab/kubeconfig.ts'
 import { root } from '../support/on-demand/root.ts'
 import { linesOf } from '../support/pages/page-commands.ts'
@@ -15,7 +15,7 @@ import { debianBase, packagesOf } from './images/debian-base.ts'
 import { DOCKERFILES } from './images/dockerfiles.ts'
 import { describeWithEngine } from './with-engine.ts'
 
-/** What the Dockerfiles are built on unless a build names another base. */
+/** What a Dockerfile is built on unless a build names another base. */
 const DEFAULT_BASE = 'debian:bookworm-slim'
 const BUILD_MS = 15 * 60_000
 /** The commands change the network of the engine, and names of its images. */
@@ -34,34 +34,58 @@ describeWithEngine('the pages', ({ uri }) => {
     })
     return stdout
   }
-  const build = async (command: string, dockerfile: string): Promise<void> => {
-    await run(`docker tag ${debianBase(dockerfile).image} ${DEFAULT_BASE}`)
-    await run(command, BUILD_MS)
-  }
 
   describe.skipIf(!isOwn)(`of docker${WHY}`, () => {
-    test('build both images', { timeout: 2 * BUILD_MS }, async () => {
-      const [daemon = '', kernelTest = ''] = linesOf(blockOf('docker/README.md', 'docker', 0))
-      await build(daemon, DOCKERFILES.daemon)
+    test('build all images', { timeout: 2 * BUILD_MS }, async () => {
+      const [ours = '', load = '', loadServer = '', kernelTest = ''] = linesOf(
+        blockOf('docker/README.md', 'docker', 0),
+      )
+      await run([ours, load, loadServer].join('\n'), BUILD_MS)
       expect(await run('docker run --rm node-proxy:0.1.0 --version')).toBe('node-proxy 0.1.0')
-      await build(kernelTest, DOCKERFILES.kernelTest)
+      expect(await run('docker run --rm orch-server:0.1.0 --version')).toBe('orch-server 0.1.0')
+      await run(`docker tag ${debianBase(DOCKERFILES.kernelTest).image} ${DEFAULT_BASE}`)
+      await run(kernelTest, BUILD_MS)
       expect(await run('docker run --rm node-proxy-kernel-test node --version')).toMatch(/^v26\./)
     })
 
+    test('load the image into containerd', async () => {
+      await run(
+        spanOf('docker/README.md', 'ctr --namespace k8s.io image import dist/node-proxy.tar'),
+      )
+      const names = await run('ctr --namespace k8s.io image list --quiet')
+      expect(names.split('\n')).toContain('docker.io/library/node-proxy:0.1.0')
+    })
+
     test('build without a registry', { timeout: BUILD_MS }, async () => {
-      const base = debianBase(DOCKERFILES.daemon)
+      const base = debianBase(DOCKERFILES.kernelTest)
       const folder = mkdtempSync(join(tmpdir(), 'np-my-debian-'))
       await run(`tar -C ${folder} -xf ${base.archive}`)
       const [make = '', ...others] = linesOf(
         blockOf('docker/README.md', 'Without a registry', 0).replaceAll('../my-debian', folder),
       )
       expect(make).toContain(
-        `--include=${packagesOf(readFileSync(join(root, DOCKERFILES.daemon), 'utf8')).join(',')} `,
+        `--include=${packagesOf(readFileSync(join(root, DOCKERFILES.kernelTest), 'utf8')).join(',')} `,
       )
       await run(others.join('\n'), BUILD_MS)
       rmSync(folder, { recursive: true })
-      expect(await run('docker run --rm node-proxy:0.1.0 --version')).toBe('node-proxy 0.1.0')
+      expect(await run('docker run --rm node-proxy-kernel-test node --version')).toMatch(/^v26\./)
     })
+  })
+
+  test.skipIf(!isOwn)(`run orch-server${WHY}`, async () => {
+    const [start = '', copy = ''] = linesOf(blockOf('image.md', 'orch-server', 0))
+    const folder = mkdtempSync(join(tmpdir(), 'np-control-plane-'))
+    onTestFinished(async () => {
+      rmSync(folder, { recursive: true })
+      await run('docker rm --force --volumes control-plane')
+    })
+    await run(start)
+    const copied = () => run(`cd ${folder}; ${copy}`).then(() => 'copied', String)
+    await expect.poll(copied).toBe('copied')
+    const authority = parse(readFileSync(join(folder, 'admin.kubeconfig'), 'utf8')) as unknown
+    expect(authority).toMatchObject({ kind: 'Config' })
+    const ready = () => run('curl -sk https://127.0.0.1:6443/readyz').catch(String)
+    await expect.poll(ready).toBe('ok')
   })
 
   describe.skipIf(!isOwn)(`of the image on a single machine${WHY}`, () => {

@@ -4,7 +4,12 @@ import type { DockerContext } from './global-setup.ts'
 type Engine = Exclude<DockerContext, { readonly skipped: string }>
 
 /** Names tests that never run. */
-const NOTHING: Engine = { images: { daemon: '', kernelTest: '' }, run: '', uri: '' }
+const NOTHING: Engine = {
+  images: { daemon: '', server: '', kernelTest: '' },
+  archives: '',
+  run: '',
+  uri: '',
+}
 
 /** Tests that need a Docker engine; where there is none they are skipped, and their name says why. */
 export function describeWithEngine(name: string, define: (engine: Engine) => void): void {

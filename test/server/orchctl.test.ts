@@ -301,6 +301,10 @@ describe('changes', () => {
     const wrong = await shell.run(['create', 'secret', 'generic', 't', '--from-literal=hush', ...n])
     expect(wrong).toMatchObject({ code: 2, stdout: '' })
     expect(wrong.stderr).not.toContain('hush')
+    for (const key of ['.', '..data']) {
+      const create = ['create', 'configmap', 't', `--from-literal=${key}=1`, ...n]
+      expect(await shell.run(create)).toMatchObject({ code: 2, stdout: '' })
+    }
     expect(await shell.ok(['describe', 'secret', 's', ...n])).toMatch(/^ {2}key: +11 bytes$/m)
     await shell.ok(['create', 'service', 'clusterip', 'web', '--tcp=80:8080', ...n])
     await shell.ok(['create', 'service', 'clusterip', 'bare', '--clusterip=None', ...n])

@@ -56,6 +56,8 @@ const STARTS: Readonly<Record<string, Served>> = {
   'pki/server.key': ALL,
   'pki/admin.crt': ALL,
   'pki/admin.key': ALL,
+  'pki/kubelet-client.crt': ALL,
+  'pki/kubelet-client.key': ALL,
   'pki/node-client.crt': ALL,
   'pki/node-client.key': ALL,
   'admin.kubeconfig': ALL,

@@ -40,6 +40,7 @@ export async function completeObject(
   const namespace = await namespaceCondition(context, request, false)
   if (namespace instanceof StatusError) return namespace
   const input = {
+    user: request.user,
     objects: objectReader(context),
     namespace: request.namespace,
     random: context.random,

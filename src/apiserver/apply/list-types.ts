@@ -41,7 +41,14 @@ const lists: ReadonlyMap<string, ListType> = new Map([
   ...containerLists('core.v1.Container'),
   ...containerLists('core.v1.EphemeralContainer'),
   ['core.v1.ServiceAccount.secrets', by('name')],
+  ['apps.v1.DaemonSetStatus.conditions', by('type')],
   ['apps.v1.DeploymentStatus.conditions', by('type')],
+  ['apps.v1.StatefulSetStatus.conditions', by('type')],
+  ['core.v1.PersistentVolumeClaimStatus.conditions', by('type')],
+  ['policy.v1.PodDisruptionBudgetStatus.conditions', by('type')],
+  ['certificates.v1.CertificateSigningRequestStatus.conditions', by('type')],
+  ['storage.v1.CSIDriverSpec.volumeLifecycleModes', set],
+  ['storage.v1.CSINodeSpec.drivers', by('name')],
 ])
 
 /** Messages and maps (`Message.field`) that are owned as one value. */
@@ -61,6 +68,7 @@ const atomic: ReadonlySet<string> = new Set([
   'rbac.v1.RoleRef',
   'core.v1.ServiceSpec.selector',
   'core.v1.PodSpec.nodeSelector',
+  'node.v1.Scheduling.nodeSelector',
 ])
 
 /** Lists whose elements have keys, but are each owned as one value. */

@@ -3,7 +3,8 @@ import type { JsonObject } from '../../lib/json.ts'
 import { regularly } from '../../lib/regularly.ts'
 import type { ServerContext } from '../context/server-context.ts'
 import { catalogue } from '../kinds/catalogue.ts'
-import type { ExpiryRules, Resource } from '../resource/resource.ts'
+import type { ExpiryRules } from '../resource/lifecycle-rules.ts'
+import type { Resource } from '../resource/resource.ts'
 import { deleteUnchanged } from '../verbs/persist.ts'
 
 /** Milliseconds from the end of one sweep to the beginning of the next. */

@@ -1,4 +1,4 @@
-import { MASTERS } from '../../auth/user.ts'
+import { SERVER_USER } from '../../auth/user.ts'
 import type { JsonObject } from '../../lib/json.ts'
 import type { ServerContext } from '../context/server-context.ts'
 import type { Written } from '../encoding/codec.ts'
@@ -19,9 +19,6 @@ interface SystemRequest {
   readonly name: string
 }
 
-/** The user of the server itself, which may write everything. */
-const SERVER = { name: 'system:apiserver', groups: [MASTERS] }
-
 /** Milliseconds. Shorter than the timeout of clients, because a server that stops waits for its own requests. */
 const TIMEOUT_MS = 5000
 
@@ -36,7 +33,7 @@ export function systemRequest(
     namespace,
     name,
     served: served!,
-    user: SERVER,
+    user: SERVER_USER,
     subresource: '',
     query: new URLSearchParams(),
     accept: 'application/json',

@@ -2,7 +2,9 @@ import type { Readable, Writable } from 'node:stream'
 import { finished } from 'node:stream/promises'
 import { type JsonObject, stringAt } from '../../lib/json.ts'
 import {
-  type CommandOptions,
+  type AttachOptions,
+  type ContainerTarget,
+  type NodeStreams,
   type RunningCommand,
   StreamRefusal,
 } from '../../streams/node-streams.ts'
@@ -24,11 +26,49 @@ import { offerStream } from './open-stream.ts'
 
 const PROTOCOLS = { webSocket: [COMMAND_V5, COMMAND_V4], spdy: COMMAND_V4 }
 
+const NO_ATTACH =
+  'attach is not supported: containers of this node agent have no input; read their output by the subresource log, and run commands by exec'
+
 /** `pods/exec`: runs a command in a container. */
-export async function exec(context: ServerContext, request: StreamRequest): Promise<HandlerResult> {
+export function exec(context: ServerContext, request: StreamRequest): Promise<HandlerResult> {
+  const query = readCommandQuery(request.query)
+  if (query instanceof StatusError) return serveStreams(context, request, query)
+  const { command, streams } = query
+  const startOn = (node: NodeStreams): Start => {
+    return (container, options) => node.run(container, { ...options, command })
+  }
+  return serveStreams(context, request, { streams, startOn })
+}
+
+/** `pods/attach`: the input and output of the process of a container. */
+export function attach(context: ServerContext, request: StreamRequest): Promise<HandlerResult> {
+  const streams = readStreams(request.query)
+  if (streams instanceof StatusError) return serveStreams(context, request, streams)
+  const startOn = (node: NodeStreams): Start | StatusError =>
+    node.attach?.bind(node) ?? badRequest(NO_ATTACH)
+  return serveStreams(context, request, { streams, startOn })
+}
+
+/** Starts a command, or connects to one. */
+type Start = (
+  container: ContainerTarget,
+  options: AttachOptions,
+) => Promise<RunningCommand | StreamRefusal>
+
+/** What a client requests. */
+interface Wanted {
+  readonly streams: WantedStreams
+  readonly startOn: (node: NodeStreams) => Start | StatusError
+}
+
+/** Serves the streams of a command to a client. */
+async function serveStreams(
+  context: ServerContext,
+  request: StreamRequest,
+  wanted: Wanted | StatusError,
+): Promise<HandlerResult> {
   const offer = offerStream(context, request, PROTOCOLS)
   if (offer instanceof StatusError) return offer
-  const wanted = readCommandQuery(request.query)
   if (wanted instanceof StatusError) return wanted
   const found = await findPod(context, request)
   if (found instanceof StatusError) return found
@@ -36,6 +76,8 @@ export async function exec(context: ServerContext, request: StreamRequest): Prom
   if (container instanceof StatusError) return container
   const over = isOver(found.pod)
   if (over !== undefined) return over
+  const start = wanted.startOn(found.node)
+  if (start instanceof StatusError) return start
   const channel = offer.open()
   const serve = async (): Promise<void> => {
     const client =
@@ -43,9 +85,7 @@ export async function exec(context: ServerContext, request: StreamRequest): Prom
         ? serveCommandOverWebSocket(channel, wanted.streams)
         : await serveCommandOverSpdy(channel, wanted.streams, context.clock)
     if (client === undefined) return
-    await runFor(client, wanted.streams, (options) =>
-      found.node.run(container, { ...options, command: wanted.command }),
-    )
+    await runFor(client, wanted.streams, (options) => start(container, options))
   }
   void serve().catch(() => channel.destroy())
   return STREAMING
@@ -55,7 +95,7 @@ export async function exec(context: ServerContext, request: StreamRequest): Prom
 async function runFor(
   client: CommandConnection,
   { tty, stdin }: WantedStreams,
-  run: (options: Omit<CommandOptions, 'command'>) => Promise<RunningCommand | StreamRefusal>,
+  run: (options: AttachOptions) => Promise<RunningCommand | StreamRefusal>,
 ): Promise<void> {
   const command = await run({ tty, stdin })
   if (command instanceof StreamRefusal) {
@@ -70,9 +110,9 @@ async function runFor(
     copied(command.stdout, client.stdout),
     copied(command.stderr, client.stderr),
   ])
-  const { exitCode } = await command.ended
+  const result = await command.ended
   await outputs
-  await client.finish({ exitCode })
+  await client.finish(result)
 }
 
 /** Copies until the end or until copying fails. Output that the client does not want is read and dropped. */
@@ -83,7 +123,8 @@ async function copied(from: Readable | undefined, to: Writable | undefined): Pro
     to.once('close', () => from.resume())
     from.pipe(to)
   }
-  await finished(from).catch(() => undefined)
+  // A pipe does not pass on that its source broke off.
+  await finished(from).catch(() => to?.end())
   if (to !== undefined && !to.destroyed)
     await finished(to, { readable: false }).catch(() => undefined)
 }
@@ -108,6 +149,12 @@ function readCommandQuery(query: URLSearchParams): CommandQuery | StatusError {
   if (command.some((word) => word.includes('\0'))) {
     return badRequest('a command must not contain the character NUL')
   }
+  const streams = readStreams(query)
+  return streams instanceof StatusError ? streams : { command, streams }
+}
+
+/** Reads what `PodExecOptions` and `PodAttachOptions` have in common. */
+function readStreams(query: URLSearchParams): WantedStreams | StatusError {
   const tty = parseFlag(query, 'tty')
   const streams = {
     tty,
@@ -117,5 +164,5 @@ function readCommandQuery(query: URLSearchParams): CommandQuery | StatusError {
   }
   const isAny = streams.stdin || streams.stdout || streams.stderr
   if (!isAny) return badRequest('you must specify at least 1 of stdin, stdout, stderr')
-  return { command, streams }
+  return streams
 }

@@ -1,21 +1,20 @@
-import { hostPort, type IpAddress, parseIp } from '../../lib/ip.ts'
-import { arrayAt, type JsonObject, stringAt } from '../../lib/json.ts'
+import type { JsonObject } from '../../lib/json.ts'
 import { quote } from '../../lib/quote.ts'
-import { isSpecialAddress } from '../../lib/special-address.ts'
-import { MAX_ADDRESSES } from '../../lib/tls/first-connection.ts'
 import type { ServerContext } from '../context/server-context.ts'
 import { decodeStored } from '../encoding/codec.ts'
 import { type StreamRequest, subjectOf } from '../request/api-request.ts'
-import { badRequest, notFound, StatusError } from '../status/status.ts'
+import { badRequest, methodNotAllowed, notFound, StatusError } from '../status/status.ts'
 import { readNewest } from '../verbs/read-newest.ts'
+import { kubeletOf } from './kubelet.ts'
+import { nodeAddresses } from './node-addresses.ts'
+import type { NodeTarget } from './node-client.ts'
+import { NODE_PROXY } from './node-faults.ts'
 
 /** The destination of a request to a node. */
 export interface NodeEndpoint {
-  /** The name of the Node object. */
-  readonly node: string
-  /** The addresses to try, in this order; at least one. */
-  readonly addresses: readonly IpAddress[]
-  readonly port: number
+  readonly target: NodeTarget
+  /** Whether it is the kubelet; otherwise it is node-proxy. */
+  readonly isKubelet: boolean
   /** Path and query, encoded. */
   readonly path: string
 }
@@ -25,11 +24,11 @@ const DEFAULT_PORT = 10_246
 
 const PORT = /^[1-9]\d{0,4}$/
 
-/**
- * Only paths with this prefix are forwarded, so that permission to read node-proxy does not give access to
- * other servers on a node.
- */
+/** What node-proxy serves; everything else is for the kubelet. */
 const PREFIX = 'inspection/v1/'
+
+/** node-proxies are reached at these addresses. */
+const ADDRESS_TYPES = ['InternalIP']
 
 /** A query string of printable ASCII. */
 const SEARCH = /^[!-~]*$/
@@ -39,103 +38,83 @@ export async function findEndpoint(
   context: ServerContext,
   request: StreamRequest,
 ): Promise<NodeEndpoint | StatusError> {
-  const path = pathOf(request)
-  if (path instanceof StatusError) return path
-  const port = portOf(request)
-  if (port instanceof StatusError) return port
+  const fault = schemeFault(request)
+  if (fault !== undefined) return fault
   const found = await readNewest(context, request)
   if (found === undefined) return notFound(subjectOf(request))
   if (found instanceof StatusError) return found
-  const addresses = nodeAddresses(decodeStored(found), port, {
-    addresses: context.ownAddresses(),
-    ports: context.ownPorts(),
-  })
+  const node = decodeStored(found)
+  return (request.forwarded?.path ?? '').startsWith(PREFIX)
+    ? nodeProxyEndpoint(context, request, node)
+    : kubeletEndpoint(context, request, node)
+}
+
+function nodeProxyEndpoint(
+  context: ServerContext,
+  request: StreamRequest,
+  node: JsonObject,
+): NodeEndpoint | StatusError {
+  const { method, name, forwarded } = request
+  if (method !== 'GET' && method !== 'HEAD') return methodNotAllowed()
+  const port = portOf(forwarded?.port ?? '', DEFAULT_PORT)
+  if (port instanceof StatusError) return port
+  const addresses = nodeAddresses(context, node, { port, types: ADDRESS_TYPES })
   if (addresses instanceof StatusError) return addresses
-  return { node: request.name, addresses, port, path }
+  const credentials = context.nodeCredentials()
+  const target = { server: NODE_PROXY, node: name, addresses, port, credentials }
+  return { target, isKubelet: false, path: pathOf(request) }
 }
 
-function pathOf({ name, forwarded, search }: StreamRequest): string | StatusError {
-  const path = forwarded?.path ?? ''
-  if (!path.startsWith(PREFIX)) {
-    const below = `/api/v1/nodes/${encodeURIComponent(name)}/proxy`
-    return new StatusError({
-      code: 404,
-      reason: 'NotFound',
-      message: `path ${quote(path)} of a node is not forwarded; use ${below}/${PREFIX}status, or another path below ${below}/${PREFIX}`,
-      details: {},
-    })
+/** Only the port that the Node names is dialled, so that the permission gives access to no other server of the node. */
+function kubeletEndpoint(
+  context: ServerContext,
+  request: StreamRequest,
+  node: JsonObject,
+): NodeEndpoint | StatusError {
+  const target = kubeletOf(context, request, node)
+  if (target instanceof StatusError) return target
+  if (target === undefined) return noKubelet(request)
+  const port = portOf(request.forwarded?.port ?? '', target.port)
+  if (port instanceof StatusError) return port
+  if (port !== target.port) {
+    return badRequest(
+      `port ${port} of node ${quote(request.name)} is not that of its kubelet; write ${target.port}, or leave it out`,
+    )
   }
-  if (!SEARCH.test(search)) return badRequest('the query contains a character that must be encoded')
-  const encoded = path.split('/').map(encodeURIComponent).join('/')
-  return `/${encoded}${search === '' ? '' : `?${search}`}`
+  return { target, isKubelet: true, path: pathOf(request) }
 }
 
-function portOf({ name, forwarded }: StreamRequest): number | StatusError {
+function noKubelet({ name, forwarded }: StreamRequest): StatusError {
+  const below = `/api/v1/nodes/${encodeURIComponent(name)}/proxy`
+  const path = forwarded?.path ?? ''
+  return new StatusError({
+    code: 404,
+    reason: 'NotFound',
+    message: `path ${quote(path)} of a node without a kubelet is not forwarded; use ${below}/${PREFIX}status, or another path below ${below}/${PREFIX}`,
+    details: {},
+  })
+}
+
+function schemeFault({ name, forwarded, search }: StreamRequest): StatusError | undefined {
   const { scheme = '', port = '' } = forwarded ?? {}
   if (scheme !== '' && scheme !== 'https') {
     return badRequest(
       `scheme ${quote(scheme)} is not served by nodes; write https:${name}:${port || DEFAULT_PORT}, or the name alone`,
     )
   }
-  if (port === '') return DEFAULT_PORT
+  if (SEARCH.test(search)) return undefined
+  return badRequest('the query contains a character that must be encoded')
+}
+
+function portOf(port: string, fallback: number): number | StatusError {
+  if (port === '') return fallback
   if (PORT.test(port) && Number(port) <= 65_535) return Number(port)
   return badRequest(
-    `port ${quote(port)} of the node is invalid; write a number from 1 to 65535, or leave it out for ${DEFAULT_PORT}`,
+    `port ${quote(port)} of the node is invalid; write a number from 1 to 65535, or leave it out for ${fallback}`,
   )
 }
 
-/** The addresses and ports at which this server itself listens. */
-interface OwnEndpoints {
-  readonly addresses: readonly IpAddress[]
-  readonly ports: readonly number[]
-}
-
-/**
- * The InternalIPs of a Node to which requests may be sent, in their order; at least one. Because a node writes
- * its addresses itself, loopback, link-local and multicast addresses and those of this server are left out. If
- * none is left, the status names the reason of the first.
- */
-export function nodeAddresses(
-  node: JsonObject,
-  port: number,
-  own: OwnEndpoints,
-): readonly IpAddress[] | StatusError {
-  const name = stringAt(node, 'metadata', 'name')
-  const found = arrayAt(node, 'status', 'addresses')
-    .filter((one) => stringAt(one, 'type') === 'InternalIP')
-    .map((one) => usableAddress(stringAt(one, 'address'), { name, port, own }))
-  const usable = found.flatMap((one) => (one instanceof StatusError ? [] : [one]))
-  if (usable.length > 0) return [...new Set(usable)].slice(0, MAX_ADDRESSES)
-  return found.find((one) => one instanceof StatusError) ?? withoutAddress(name, '')
-}
-
-function usableAddress(
-  text: string,
-  { name, port, own }: { readonly name: string; readonly port: number; readonly own: OwnEndpoints },
-): IpAddress | StatusError {
-  const ip = parseIp(text)
-  if (ip === undefined) return withoutAddress(name, text)
-  if (isSpecialAddress(ip)) {
-    return badRequest(
-      `node ${quote(name)} is not reached at its InternalIP ${ip}: it is loopback, link-local, multicast or unspecified; register the node with an address of its network`,
-    )
-  }
-  if (own.addresses.includes(ip) && own.ports.includes(port)) {
-    const where = hostPort(ip, port)
-    return badRequest(
-      `node ${quote(name)} is not reached at ${where}: this server listens there itself; name the port of its node-proxy`,
-    )
-  }
-  return ip
-}
-
-function withoutAddress(name: string, text: string): StatusError {
-  const what =
-    text === '' ? 'no InternalIP' : `the InternalIP ${quote(text)}, which is not an address`
-  return new StatusError({
-    code: 503,
-    reason: 'ServiceUnavailable',
-    message: `node ${quote(name)} has ${what}: see its status.addresses, which the program that registers the node writes`,
-    details: { name },
-  })
+function pathOf({ forwarded, search }: StreamRequest): string {
+  const encoded = (forwarded?.path ?? '').split('/').map(encodeURIComponent).join('/')
+  return `/${encoded}${search === '' ? '' : `?${search}`}`
 }

@@ -16,12 +16,16 @@ import {
   serviceUnavailable,
 } from '../status/status.ts'
 import { readNewest } from '../verbs/read-newest.ts'
+import { findKubelet } from './kubelet.ts'
+import { kubeletStreams } from './kubelet-streams.ts'
 
 /** A Pod, and the agent of its node. */
 export interface FoundPod {
   readonly pod: JsonObject
   readonly target: PodTarget
   readonly node: NodeStreams
+  /** Whether the agent of this process runs it, which opens connections to its addresses itself. */
+  readonly isLocal: boolean
 }
 
 /** The Pod of a request, if its node can be reached from here. */
@@ -29,19 +33,26 @@ export async function findPod(
   context: ServerContext,
   request: StreamRequest,
 ): Promise<FoundPod | StatusError> {
-  const found = await readNewest(context, request)
-  if (found === undefined) return notFound(subjectOf(request))
-  if (found instanceof StatusError) return found
-  const pod = decodeStored(found)
+  const stored = await readNewest(context, request)
+  if (stored === undefined) return notFound(subjectOf(request))
+  if (stored instanceof StatusError) return stored
+  const pod = decodeStored(stored)
   const { namespace, name } = request
   const nodeName = stringAt(pod, 'spec', 'nodeName')
   if (nodeName === '') return badRequest(`pod ${JSON.stringify(name)} is not on a node yet`)
+  const found = { pod, target: { namespace, name, uid: stringAt(pod, 'metadata', 'uid') } }
   const node = context.nodeStreams(nodeName)
-  if (node === undefined) {
-    const where = `node ${JSON.stringify(nodeName)}`
-    return serviceUnavailable(`this server has no connection to the agent of ${where}`)
-  }
-  return { pod, target: { namespace, name, uid: stringAt(pod, 'metadata', 'uid') }, node }
+  if (node !== undefined) return { ...found, node, isLocal: true }
+  const { runsOn } = request.served.resource
+  const kubelet =
+    runsOn && (await findKubelet(context, request, { resource: runsOn, name: nodeName }))
+  if (kubelet instanceof StatusError) return kubelet
+  if (kubelet !== undefined)
+    return { ...found, node: kubeletStreams(context, kubelet), isLocal: false }
+  const where = `node ${JSON.stringify(nodeName)}`
+  return serviceUnavailable(
+    `this server has no connection to the agent of ${where}, and its Node names no kubelet`,
+  )
 }
 
 /** The container that a query names; the name may be left out if the Pod has only one container. */
@@ -63,5 +74,6 @@ export function containerOf(
 
 /** The answer for a stream that a node refused. */
 export function refusalStatus({ kind, why }: StreamRefusal): StatusError {
+  if (kind === 'unreachable') return serviceUnavailable(why)
   return kind === 'failed' ? internalError(why) : badRequest(why)
 }

@@ -168,7 +168,7 @@ test('discovery has the subresource, and the metrics count it without its path',
     singularName: '',
     namespaced: false,
     kind: 'NodeProxyOptions',
-    verbs: ['get'],
+    verbs: ['create', 'delete', 'get', 'patch', 'update'],
   })
   const metrics = (await get('/metrics')).text
   expect(metrics).toMatch(

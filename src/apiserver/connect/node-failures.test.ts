@@ -7,7 +7,7 @@ import type { IpAddress } from '../../lib/ip.ts'
 import { FakeClock } from '../../lib/testing/fake-clock.ts'
 import { issueServer } from '../../orchserver/certificates/issue.ts'
 import { newKey } from '../../orchserver/certificates/pem.ts'
-import { nodeAddresses } from './find-endpoint.ts'
+import { nodeAddresses } from './node-addresses.ts'
 import { NODE, nodeObject, STATUS, startNodes } from './testing/nodes.ts'
 
 const authority = await newTestAuthority('cluster')
@@ -23,7 +23,11 @@ const unavailable = (text: string, code = 503) => ({
 test.each(['2130706433', 'localhost', '192.0.2.7:1', '192.0.2.7/metrics'])(
   'a stored InternalIP %j is no address',
   (address) => {
-    const refused = nodeAddresses(nodeObject('n1', address), 1, { addresses: [], ports: [] })
+    const refused = nodeAddresses(
+      { ownAddresses: () => [], ownPorts: () => [] },
+      nodeObject('n1', address),
+      { port: 1, types: ['InternalIP'] },
+    )
     expect(refused).toMatchObject({
       status: {
         code: 503,

@@ -41,14 +41,10 @@ export function offerStream(
   request: StreamRequest,
   protocols: StreamProtocols,
 ): StreamOffer | StatusError {
-  const { upgrade, method, user } = request
+  const { upgrade } = request
   if (upgrade === undefined) return badRequest('Upgrade request required')
-  const action = resourceAction({ ...request, method: 'POST', isWatch: false })
-  const refused = method === 'GET' ? refusalOf(context.authorizer, user, action) : undefined
+  const refused = streamRefusal(context, request)
   if (refused !== undefined) return refused
-  const { streams } = context
-  if (streams.isClosed) return serviceUnavailable('the server is stopping')
-  if (streams.isFull) return tooManyRequests('too many streams at one time', 5)
   const isWebSocket = (request.headers.upgrade ?? '').toLowerCase() === 'websocket'
   const offer = isWebSocket ? webSocketHeaders(request, protocols) : spdyHeaders(request, protocols)
   if (typeof offer === 'string') return badRequest(`unable to upgrade: ${offer}`)
@@ -60,12 +56,26 @@ export function offerStream(
   }
 }
 
+/** Why no stream is opened: without the permission to create, or when there are too many. */
+export function streamRefusal(
+  { authorizer, streams }: ServerContext,
+  request: StreamRequest,
+): StatusError | undefined {
+  const { method, user } = request
+  const action = resourceAction({ ...request, method: 'POST', isWatch: false })
+  const refused = method === 'GET' ? refusalOf(authorizer, user, action) : undefined
+  if (refused !== undefined) return refused
+  if (streams.isClosed) return serviceUnavailable('the server is stopping')
+  return streams.isFull ? tooManyRequests('too many streams at one time', 5) : undefined
+}
+
 interface Opening {
   readonly upgrade: Upgrade
   readonly headers: Readonly<Record<string, string>>
 }
 
-function openConnection(
+/** Answers 101; the connection, which ends when the server stops. */
+export function openConnection(
   { streams, limits }: ServerContext,
   { response }: StreamRequest,
   opening: Opening,

@@ -14,7 +14,7 @@ import { sendChunks } from '../request/end-response.ts'
 import { parseFlag } from '../request/list-options.ts'
 import type { StreamedSubresource } from '../resource/resource.ts'
 import { badRequest, StatusError, tooManyRequests } from '../status/status.ts'
-import { exec } from './exec.ts'
+import { attach, exec } from './exec.ts'
 import { containerOf, findPod, refusalStatus } from './find-pod.ts'
 import { offerStream } from './open-stream.ts'
 
@@ -29,11 +29,8 @@ export const podStreamVerbs: Readonly<Record<StreamedSubresource['name'], Verb>>
   log,
   exec,
   portforward: portForward,
-  attach: () => Promise.resolve(badRequest(NO_ATTACH)),
+  attach,
 }
-
-const NO_ATTACH =
-  'attach is not supported: containers of this node agent have no input; read their output by the subresource log, and run commands by exec'
 
 /** `pods/portforward`: connections to ports of a Pod, as many as the client opens. */
 async function portForward(context: ServerContext, request: StreamRequest): Promise<HandlerResult> {
@@ -41,7 +38,7 @@ async function portForward(context: ServerContext, request: StreamRequest): Prom
   if (offer instanceof StatusError) return offer
   const found = await findPod(context, request)
   if (found instanceof StatusError) return found
-  const refused = undialable(found.pod, context.ownAddresses())
+  const refused = found.isLocal ? undialable(found.pod, context.ownAddresses()) : undefined
   if (refused !== undefined) return refused
   const dialer = await found.node.dialer(found.target)
   if (dialer instanceof StreamRefusal) return refusalStatus(dialer)
@@ -52,7 +49,7 @@ async function portForward(context: ServerContext, request: StreamRequest): Prom
     connect: async (port) => {
       const pod = objectReader(context).get(resource, request.namespace, request.name)
       if (pod === undefined) return new StreamRefusal('absent', 'the pod is gone')
-      const late = undialable(pod, context.ownAddresses())
+      const late = found.isLocal ? undialable(pod, context.ownAddresses()) : undefined
       if (late !== undefined) return new StreamRefusal('invalid', late.status.message)
       return dialer.connect(port)
     },

@@ -258,7 +258,7 @@ test('a Pod of a node that is not here is 503', async () => {
   const { status, body } = await api.as('root', 'GET', `${PODS}/web/log`)
   expect([status, body['message']]).toEqual([
     503,
-    'this server has no connection to the agent of node "n2"',
+    'this server has no connection to the agent of node "n2", and its Node names no kubelet',
   ])
 })
 

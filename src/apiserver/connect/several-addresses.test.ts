@@ -3,7 +3,7 @@ import { type AddressInfo, connect, createServer, type Socket } from 'node:net'
 import { expect, onTestFinished, test } from 'vitest'
 import { newTestAuthority } from '../../../test/support/certificates/test-authority.ts'
 import { FakeClock } from '../../lib/testing/fake-clock.ts'
-import { nodeAddresses } from './find-endpoint.ts'
+import { nodeAddresses } from './node-addresses.ts'
 import { ADDRESS, NODE, type NodesOptions, nodeObject, startNodes } from './testing/nodes.ts'
 
 const authority = await newTestAuthority('cluster')
@@ -142,9 +142,10 @@ test('a refusal by the node names the addresses before, too', async () => {
 })
 
 test('addresses that are not usable are left out, and four are enough', () => {
-  const own = { addresses: [], ports: [] }
+  const own = { ownAddresses: () => [], ownPorts: () => [] }
+  const wanted = { port: 1, types: ['InternalIP'] }
   const node = nodeObject('n1', '127.0.0.1', 'x', 'fd00::7', 'FD00:0::7', ADDRESS)
-  expect(nodeAddresses(node, 1, own)).toEqual(['fd00::7', ADDRESS])
+  expect(nodeAddresses(own, node, wanted)).toEqual(['fd00::7', ADDRESS])
   const many = Array.from({ length: 9 }, (_, at) => `192.0.2.${at}`)
-  expect(nodeAddresses(nodeObject('n1', ...many), 1, own)).toEqual(many.slice(0, 4))
+  expect(nodeAddresses(own, nodeObject('n1', ...many), wanted)).toEqual(many.slice(0, 4))
 })

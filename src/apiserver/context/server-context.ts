@@ -44,6 +44,8 @@ export interface ServerContext {
   readonly nodeStreams: (node: string) => NodeStreams | undefined
   /** The current credentials for requests to nodes; undefined: nodes cannot be reached. */
   readonly nodeCredentials: () => NodeCredentials | undefined
+  /** How kubelets are reached. */
+  readonly kubelets: KubeletAccess
   /** Opens a connection to a node. */
   readonly connectNode: (address: IpAddress, port: number) => Socket
   /** The addresses of this server; connections to a Pod with such an address are refused. */
@@ -57,8 +59,24 @@ export interface ServerContext {
   readonly conditions: Conditions
 }
 
+/** How a server reaches the kubelets of its nodes. */
+export interface KubeletAccess {
+  /** The current credentials; undefined: kubelets cannot be reached. */
+  readonly credentials: () => KubeletCredentials | undefined
+  /** The types of the addresses of a Node at which its kubelet is reached, the preferred one first. */
+  readonly addressTypes: readonly string[]
+}
+
+export interface KubeletCredentials extends NodeCredentials {
+  /**
+   * Whether a kubelet whose certificate no authority signed is accepted, too: with the certificate of the first
+   * connection, which is pinned to its Node.
+   */
+  readonly isPinning: boolean
+}
+
 /** The certificates by which this server and nodes verify each other, for requests to nodes. All PEM. */
-interface NodeCredentials {
+export interface NodeCredentials {
   /** The client certificate of this server. */
   readonly cert: string
   readonly key: string

@@ -19,6 +19,7 @@ export interface DiscoveredResource {
 }
 
 const SUBRESOURCE_VERBS = ['get', 'patch', 'update']
+const PROXY_VERBS = ['create', 'delete', 'get', 'patch', 'update']
 const READ_ONLY_VERBS = ['get', 'list', 'watch']
 const VERBS = ['create', 'delete', 'deletecollection', 'get', 'list', 'patch', 'update', 'watch']
 
@@ -50,6 +51,8 @@ function subresourcesOf({
   status,
   reserved,
   derived = [],
+  actions = [],
+  evicted,
   answered = [],
   streamed = [],
   proxied,
@@ -73,7 +76,8 @@ function subresourcesOf({
       : [{ name: reserved.subresource, kind, verbs: ['patch', 'update'] }]),
   ]
   const read = derived.map((one) => ({ name: one.name, kind: one.kind, verbs: ['get'] }))
-  const requested = answered.map(({ name, type: { kind: posted, ...groupVersion } }) => ({
+  const posted = [...answered, ...actions, ...(evicted === undefined ? [] : [evicted])]
+  const requested = posted.map(({ name, type: { kind: posted, ...groupVersion } }) => ({
     name,
     kind: posted,
     groupVersion,
@@ -84,6 +88,6 @@ function subresourcesOf({
     kind: options,
     verbs: methods.map((method) => (method === 'GET' ? 'get' : 'create')).toSorted(),
   }))
-  const proxies = proxied === undefined ? [] : [{ ...proxied, verbs: ['get'] }]
+  const proxies = proxied === undefined ? [] : [{ ...proxied, verbs: PROXY_VERBS }]
   return [...written, ...read, ...requested, ...streams, ...proxies]
 }

@@ -83,6 +83,8 @@ export interface HttpContextOptions {
   readonly nodeStreams?: ServerContext['nodeStreams']
   /** The credentials for requests to nodes; absent: no requests are sent to nodes. */
   readonly nodeCredentials?: ServerContext['nodeCredentials']
+  /** How kubelets are reached; absent: they are not. */
+  readonly kubelets?: ServerContext['kubelets']
   /** Opens a connection to a node. Default: over the network. */
   readonly connectNode?: ServerContext['connectNode']
   /** Absent: none is known. */
@@ -134,6 +136,7 @@ export function createHttpContext<A extends FollowingAllocator>(
     streams: new WatchRegistry(limits.streams),
     nodeStreams: options.nodeStreams ?? (() => undefined),
     nodeCredentials: options.nodeCredentials ?? (() => undefined),
+    kubelets: options.kubelets ?? { credentials: () => undefined, addressTypes: [] },
     connectNode: options.connectNode ?? ((host, port) => connect({ host, port })),
     ownAddresses: options.ownAddresses ?? (() => []),
     ownPorts: options.ownPorts ?? (() => []),

@@ -205,6 +205,7 @@ function isUpgrade({ route }: Pick<HandlerOptions, 'route'>, request: IncomingMe
   if (target instanceof StatusError) return false
   const found = route(target.path)?.route
   if (found?.kind !== 'resource') return false
+  if (found.isProxied) return true
   const { streamed = [] } = found.served.resource
   return streamed.some(({ name }) => name === found.subresource && name !== 'log')
 }

@@ -8,6 +8,8 @@ const NODES = '/api/v1/nodes'
 const CORE = '/api/v1/namespaces/default'
 const ACCOUNTS = `${CORE}/serviceaccounts`
 const LEASES = '/apis/coordination.k8s.io/v1/namespaces'
+const CSI_NODES = '/apis/storage.k8s.io/v1/csinodes'
+const REQUESTS = '/apis/certificates.k8s.io/v1/certificatesigningrequests'
 const AGENT = 'system:node:n1'
 const WIDE = 'system:node:wide'
 const MERGE = { 'content-type': 'application/merge-patch+json' }
@@ -143,8 +145,13 @@ function attemptsOf({ n1, n2, waiting }: Uids): readonly Attempt[] {
     [AGENT, 'POST', `${CORE}/services`, { metadata: { name: 'x' } }],
     [AGENT, 'POST', `${CORE}/endpoints`, { metadata: { name: 'x' } }],
     [AGENT, 'PATCH', `${CORE}/configmaps/x`, {}, MERGE],
-    [AGENT, 'POST', '/apis/authentication.k8s.io/v1/tokenreviews', { spec: { token: 'x' } }],
-    [AGENT, 'POST', '/apis/authorization.k8s.io/v1/subjectaccessreviews', {}],
+    [AGENT, 'POST', CSI_NODES, { metadata: { name: 'n2' }, spec: { drivers: [] } }],
+    [WIDE, 'POST', CSI_NODES, { metadata: { name: 'n2' }, spec: { drivers: [] } }],
+    [AGENT, 'GET', CSI_NODES],
+    [AGENT, 'GET', '/apis/storage.k8s.io/v1/volumeattachments'],
+    [AGENT, 'POST', `${CORE}/pods`, { ...mirror, spec: { ...POD, nodeName: 'n1' } }],
+    [AGENT, 'PATCH', `${REQUESTS}/r/approval`, {}, MERGE],
+    [AGENT, 'PATCH', `${REQUESTS}/r/status`, {}, MERGE],
   ]
 }
 
@@ -167,6 +174,44 @@ test('an agent of a node does nothing to other nodes and their Pods, whatever it
   expect(attempts.length).toBeGreaterThanOrEqual(50)
   for (const path of [`${NODES}/n2`, `${CORE}/pods/pod-n2`, `${CORE}/pods/waiting`]) {
     expect([path, (await api.as('root', 'GET', path)).status]).toEqual([path, 200])
+  }
+})
+
+test('an agent may do what kubelets do', async () => {
+  const { api } = await startNodes()
+  const { body: own } = await api.as(AGENT, 'GET', `${NODES}/n1`)
+  const uid = stringAt(own, 'metadata', 'uid')
+  const ownerReferences = [{ ...owner, uid, controller: true }]
+  const csiNode = { metadata: { name: 'n1', ownerReferences }, spec: { drivers: null } }
+  const metadata = { ...mirror.metadata, ownerReferences }
+  const pem = '-----BEGIN CERTIFICATE REQUEST-----\nMAA=\n-----END CERTIFICATE REQUEST-----'
+  const request = {
+    request: Buffer.from(pem).toString('base64'),
+    signerName: 'kubernetes.io/kubelet-serving',
+    usages: ['server auth'],
+  }
+  const attributes = { verb: 'get', resource: 'nodes', subresource: 'proxy' }
+  const review = { user: 'ann', resourceAttributes: attributes }
+  const AUTHORIZATION = '/apis/authorization.k8s.io/v1/subjectaccessreviews'
+  const attempts: readonly (readonly [string, string, JsonObject?])[] = [
+    ['POST', CSI_NODES, csiNode],
+    ['GET', `${CSI_NODES}/n1`],
+    ['GET', '/apis/storage.k8s.io/v1/csidrivers'],
+    ['GET', '/apis/node.k8s.io/v1/runtimeclasses'],
+    ['POST', `${CORE}/pods`, { metadata, spec: { ...POD, nodeName: 'n1' } }],
+    ['POST', REQUESTS, { metadata: { name: 'r' }, spec: request }],
+    ['GET', `${REQUESTS}/r`],
+    ['POST', '/apis/authentication.k8s.io/v1/tokenreviews', { spec: { token: 'x' } }],
+    ['POST', AUTHORIZATION, { spec: review }],
+  ]
+  for (const [method, path, body] of attempts) {
+    const { status, text } = await api.as(AGENT, method, path, body && { body })
+    expect([method, path, status, text]).toEqual([
+      method,
+      path,
+      method === 'POST' ? 201 : 200,
+      text,
+    ])
   }
 })
 

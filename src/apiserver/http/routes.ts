@@ -23,9 +23,10 @@ import {
   servedVersionsOf,
 } from '../resource/resource.ts'
 import { groupVersionPath, resourcePaths } from '../resource/resource-paths.ts'
-import { postAnswered, review } from '../verbs/answers.ts'
+import { postAction, postAnswered, review } from '../verbs/answers.ts'
 import { create } from '../verbs/create.ts'
 import { remove, removeCollection } from '../verbs/delete.ts'
+import { evict } from '../verbs/evict.ts'
 import { get, getDerived } from '../verbs/get.ts'
 import { list } from '../verbs/list.ts'
 import { patch } from '../verbs/patch.ts'
@@ -164,9 +165,11 @@ type Paths = ReadonlyMap<string, ResourceRoute>
 function objectRoutes(served: ServedVersion): Paths {
   const { resource } = served
   const {
+    actions = [],
     answered = [],
     deletedOneByOne,
     derived = [],
+    evicted,
     isReadOnly,
     proxied,
     reserved,
@@ -192,6 +195,14 @@ function objectRoutes(served: ServedVersion): Paths {
   for (const each of answered) {
     const verbs = { POST: postAnswered.bind(undefined, each) }
     paths.set(`${one}/${each.name}`, routeOf(served, verbs, each.name))
+  }
+  for (const each of actions) {
+    const verbs = { POST: postAction.bind(undefined, each) }
+    paths.set(`${one}/${each.name}`, routeOf(served, verbs, each.name))
+  }
+  if (evicted !== undefined) {
+    const verbs = { POST: evict.bind(undefined, evicted) }
+    paths.set(`${one}/${evicted.name}`, routeOf(served, verbs, evicted.name))
   }
   for (const { name, methods } of streamed) {
     const verbs = Object.fromEntries(methods.map((method) => [method, podStreamVerbs[name]]))
@@ -227,7 +238,9 @@ function parameter(name: string): string {
 const growingVerbs: Verbs = { GET: listOrWatch, POST: create }
 const collectionVerbs: Verbs = { ...growingVerbs, DELETE: removeCollection }
 const objectVerbs: Verbs = { GET: get, PUT: update, PATCH: patch, DELETE: remove }
-const proxyVerbs: Verbs = { GET: forwardToNode, HEAD: forwardToNode }
+const proxyVerbs: Verbs = Object.fromEntries(
+  ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE'].map((method) => [method, forwardToNode]),
+)
 const statusVerbs: Verbs = { GET: get, PUT: update, PATCH: patch }
 
 function scaleVerbs(scaled: ScaledResource): Verbs {

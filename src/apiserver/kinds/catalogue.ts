@@ -1,5 +1,7 @@
 import type { Resource } from '../resource/resource.ts'
+import { certificateSigningRequests } from './certificate-signing-request.ts'
 import { configMaps } from './config-map.ts'
+import { daemonSets } from './daemon-set.ts'
 import { deployments } from './deployment.ts'
 import { endpointSlices } from './endpoint-slice.ts'
 import { endpoints } from './endpoints.ts'
@@ -9,6 +11,7 @@ import { namespaces } from './namespace.ts'
 import { networkPolicies } from './network-policy.ts'
 import { nodes } from './node/resource.ts'
 import { pods } from './pod/resource.ts'
+import { podDisruptionBudgets } from './pod-disruption-budget/resource.ts'
 import {
   localSubjectAccessReviews,
   selfSubjectAccessReviews,
@@ -19,10 +22,13 @@ import {
 } from './reviews.ts'
 import { clusterRoles, roles } from './role.ts'
 import { clusterRoleBindings, roleBindings } from './role-binding.ts'
+import { runtimeClasses } from './runtime-class.ts'
 import { secrets } from './secret.ts'
 import { services } from './service/resource.ts'
 import { serviceAccounts } from './service-account/resource.ts'
 import { serviceCidrs } from './service-cidr.ts'
+import { statefulSets } from './stateful-set.ts'
+import { csiDrivers, csiNodes, volumeAttachments } from './storage.ts'
 
 /**
  * Every resource of this server, in the order of discovery and in which a namespace is emptied: NetworkPolicies
@@ -38,15 +44,23 @@ export const catalogue: readonly Resource[] = [
   secrets,
   serviceAccounts,
   services,
+  daemonSets,
   deployments,
+  statefulSets,
+  certificateSigningRequests,
   leases,
   endpointSlices,
   networkPolicies,
   serviceCidrs,
+  runtimeClasses,
+  podDisruptionBudgets,
   clusterRoleBindings,
   clusterRoles,
   roleBindings,
   roles,
+  csiDrivers,
+  csiNodes,
+  volumeAttachments,
   selfSubjectReviews,
   tokenReviews,
   localSubjectAccessReviews,

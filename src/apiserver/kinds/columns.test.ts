@@ -1,14 +1,20 @@
 import { expect, test } from 'vitest'
 import type { JsonObject } from '../../lib/json.ts'
 import type { Resource } from '../resource/resource.ts'
+import { certificateSigningRequests } from './certificate-signing-request.ts'
 import { configMaps } from './config-map.ts'
+import { daemonSets } from './daemon-set.ts'
 import { deployments } from './deployment.ts'
 import { leases } from './lease.ts'
 import { networkPolicies } from './network-policy.ts'
+import { podDisruptionBudgets } from './pod-disruption-budget/resource.ts'
 import { clusterRoles } from './role.ts'
 import { roleBindings } from './role-binding.ts'
+import { runtimeClasses } from './runtime-class.ts'
 import { secrets } from './secret.ts'
 import { serviceAccounts } from './service-account/resource.ts'
+import { statefulSets } from './stateful-set.ts'
+import { csiDrivers, csiNodes, volumeAttachments } from './storage.ts'
 
 const NOW = Date.UTC(2026, 0, 1, 1)
 const CREATED = '2026-01-01T00:00:00Z'
@@ -30,23 +36,35 @@ const MATCHES = {
   ],
 }
 
-const DEPLOYMENT = {
-  spec: {
-    replicas: 3,
-    selector: { matchLabels: { app: 'web' } },
-    template: {
-      spec: {
-        containers: [
-          { name: 'a', image: 'i:1' },
-          { name: 'b', image: 'j' },
-        ],
-      },
+const WORKLOAD = {
+  selector: { matchLabels: { app: 'web' } },
+  template: {
+    spec: {
+      nodeSelector: { os: 'linux', zone: 'a' },
+      containers: [
+        { name: 'a', image: 'i:1' },
+        { name: 'b', image: 'j' },
+      ],
     },
   },
+}
+
+const DEPLOYMENT = {
+  spec: { replicas: 3, ...WORKLOAD },
   status: { readyReplicas: 2, updatedReplicas: 1 },
 }
 
-test.each<[string, Resource, JsonObject, readonly string[]]>([
+const DAEMON_SET = {
+  spec: WORKLOAD,
+  status: {
+    desiredNumberScheduled: 5,
+    currentNumberScheduled: 4,
+    numberReady: 3,
+    updatedNumberScheduled: 2,
+  },
+}
+
+test.each<[string, Resource, JsonObject, readonly (string | number)[]]>([
   ['ConfigMap', configMaps, { data: { a: '' }, binaryData: { b: '' } }, ['2', '60m']],
   ['Secret', secrets, { type: 'Opaque', data: { a: '' } }, ['Opaque', '1', '60m']],
   ['ServiceAccount', serviceAccounts, { secrets: [{ name: 'a' }] }, ['1', '60m']],
@@ -64,8 +82,75 @@ test.each<[string, Resource, JsonObject, readonly string[]]>([
     { spec: { podSelector: MATCHES } },
     ['app=web,a in (x,y),b notin (z),c,!d', '60m'],
   ],
+  ['RuntimeClass', runtimeClasses, { handler: 'gvisor' }, ['gvisor', '60m']],
+  ['CSINode', csiNodes, { spec: { drivers: [{ name: 'a' }, { name: 'b' }] } }, [2, '60m']],
+  [
+    'CSIDriver',
+    csiDrivers,
+    {
+      spec: {
+        attachRequired: true,
+        podInfoOnMount: false,
+        storageCapacity: false,
+        requiresRepublish: false,
+        tokenRequests: [{ audience: 'vault' }, { audience: '' }],
+        volumeLifecycleModes: ['Persistent', 'Ephemeral'],
+      },
+    },
+    ['true', 'false', 'false', 'vault,', 'false', 'Persistent,Ephemeral', '60m'],
+  ],
+  [
+    'VolumeAttachment',
+    volumeAttachments,
+    {
+      spec: { attacher: 'csi.io', source: { persistentVolumeName: 'pv' }, nodeName: 'n1' },
+      status: { attached: true },
+    },
+    ['csi.io', 'pv', 'n1', 'true', '60m'],
+  ],
+  [
+    'CertificateSigningRequest',
+    certificateSigningRequests,
+    { spec: { signerName: 'a.b/c', username: 'ann', expirationSeconds: 7200 } },
+    ['60m', 'a.b/c', 'ann', '120m', 'Pending'],
+  ],
+  [
+    'CertificateSigningRequest',
+    certificateSigningRequests,
+    {
+      spec: { signerName: 'a.b/c', username: 'ann' },
+      status: { conditions: [{ type: 'Approved' }], certificate: 'eA==' },
+    },
+    ['60m', 'a.b/c', 'ann', '<none>', 'Approved,Issued'],
+  ],
+  [
+    'CertificateSigningRequest',
+    certificateSigningRequests,
+    { status: { conditions: [{ type: 'Failed' }, { type: 'Denied' }] } },
+    ['60m', '', '', '<none>', 'Denied,Failed'],
+  ],
+  [
+    'PodDisruptionBudget',
+    podDisruptionBudgets,
+    { spec: { minAvailable: '50%' }, status: { disruptionsAllowed: 2 } },
+    ['50%', 'N/A', 2, '60m'],
+  ],
   ['Lease', leases, { spec: { holderIdentity: 'n1' } }, ['n1', '60m']],
   ['Deployment', deployments, DEPLOYMENT, ['2/3', '1', '0', '60m', 'a,b', 'i:1,j', 'app=web']],
+  [
+    'DaemonSet',
+    daemonSets,
+    DAEMON_SET,
+    ['5', '4', '3', '2', '0', 'os=linux,zone=a', '60m', 'a,b', 'i:1,j', 'app=web'],
+  ],
+  ['DaemonSet', daemonSets, {}, ['0', '0', '0', '0', '0', '<none>', '60m', '', '', '<none>']],
+  ['StatefulSet', statefulSets, DEPLOYMENT, ['2/3', '60m', 'a,b', 'i:1,j']],
+  [
+    'PodDisruptionBudget',
+    podDisruptionBudgets,
+    { spec: { maxUnavailable: 1 } },
+    ['N/A', '1', 0, '60m'],
+  ],
 ])('a %s shows its columns', (_, resource, parts, expected) => {
   const object = { metadata: { name: 'x', creationTimestamp: CREATED }, ...parts }
   const cells = resource.columns.map((column) => column.cell(object, NOW))

@@ -127,6 +127,8 @@ test('what has its defaults gets no others', () => {
     'RoleBinding',
     'NetworkPolicy',
     'Deployment',
+    'DaemonSet',
+    'StatefulSet',
   )
   const key = fc.constantFrom(
     'type',
@@ -145,6 +147,8 @@ test('what has its defaults gets no others', () => {
     'egress',
     'template',
     'strategy',
+    'updateStrategy',
+    'volumeClaimTemplates',
   )
   const leaf = fc.constantFrom('', 'ClientIP', 'None', 'NodePort', null, 0, 80)
   const object = fc.object({ key, values: [leaf], maxDepth: 4, maxKeys: 4 }) as fc.Arbitrary<Raw>

@@ -4,7 +4,8 @@ import { readMetadata } from '../../resources/metadata.ts'
 import type { Reader } from '../../resources/reader.ts'
 import { isTimestamp } from '../../resources/timestamp.ts'
 import { type Column, column, wideColumn } from '../resource/column.ts'
-import { aliasVersions, type ExpiryRules, type Resource } from '../resource/resource.ts'
+import type { ExpiryRules } from '../resource/lifecycle-rules.ts'
+import { aliasVersions, type Resource } from '../resource/resource.ts'
 import { checkField, checkInteger } from './shared/checks.ts'
 
 const TEXTS = ['reason', 'message', 'type', 'action', 'reportingComponent', 'reportingInstance']

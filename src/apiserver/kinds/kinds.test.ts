@@ -3,7 +3,8 @@ import { type JsonObject, objectAt, valueAt } from '../../lib/json.ts'
 import { POD, startApi } from '../testing/test-api.ts'
 
 const CORE = '/api/v1/namespaces/default'
-const DEPLOYMENTS = '/apis/apps/v1/namespaces/default/deployments'
+const APPS = '/apis/apps/v1/namespaces/default'
+const DEPLOYMENTS = `${APPS}/deployments`
 const MERGE = { headers: { 'content-type': 'application/merge-patch+json' } }
 
 const WEB = {
@@ -20,6 +21,9 @@ test.each<[string, JsonObject]>([
   [`${CORE}/serviceaccounts`, { imagePullSecrets: [{ name: 'a' }] }],
   ['/apis/rbac.authorization.k8s.io/v1/clusterroles', { rules: [] }],
   [DEPLOYMENTS, { spec: WEB.spec }],
+  [`${APPS}/daemonsets`, { spec: WEB.spec }],
+  [`${APPS}/statefulsets`, { spec: WEB.spec }],
+  ['/apis/policy/v1/namespaces/default/poddisruptionbudgets', { spec: { maxUnavailable: 1 } }],
 ])('%s are made, listed, labelled and deleted', async (path, parts) => {
   const api = await startApi()
   const made = await api.make(path, { metadata: { name: 'x' }, ...parts })
@@ -83,6 +87,26 @@ test('a Deployment keeps its selector, counts changes of its spec and has a stat
   })
   expect([moved.status, valueAt(moved.body, 'details', 'causes', '0')]).toEqual([422, undefined])
   expect(moved.body['message']).toContain('spec.selector: Invalid value: ')
+})
+
+test.each<[string, JsonObject]>([
+  ['daemonsets', { desiredNumberScheduled: 2, numberReady: 1 }],
+  ['statefulsets', { replicas: 2, readyReplicas: 1 }],
+])('%s count changes of their spec and have a status of their own', async (plural, status) => {
+  const api = await startApi()
+  const path = `${APPS}/${plural}`
+  const made = await api.make(path, WEB)
+  expect(made).toMatchObject({ metadata: { generation: 1 }, status: {} })
+  const patch = (suffix: string, body: JsonObject) =>
+    api.call('PATCH', `${path}/web${suffix}`, { body, ...MERGE })
+  const changed = await patch('', { spec: { minReadySeconds: 3 }, status })
+  expect(changed.body).toMatchObject({ metadata: { generation: 2 }, status: {} })
+  const reported = await patch('/status', { spec: { minReadySeconds: 4 }, status })
+  expect(reported.body).toMatchObject({
+    metadata: { generation: 2 },
+    spec: { minReadySeconds: 3 },
+    status,
+  })
 })
 
 test('a Lease is taken over with the version that was seen', async () => {

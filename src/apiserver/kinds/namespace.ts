@@ -3,12 +3,8 @@ import { EMPTIED, NAMESPACE_NAME } from '../../resources/label-names.ts'
 import { readMetadata } from '../../resources/metadata.ts'
 import { ownField, type Raw, type Reader } from '../../resources/reader.ts'
 import { ageColumn, type Column, column, nameColumn } from '../resource/column.ts'
-import type {
-  ContainerResource,
-  ContainerRules,
-  DeletionRules,
-  NewIdentity,
-} from '../resource/resource.ts'
+import type { ContainerRules, DeletionRules, NewIdentity } from '../resource/lifecycle-rules.ts'
+import type { ContainerResource } from '../resource/resource.ts'
 import { change, changePresent } from './shared/edit.ts'
 
 const columns: readonly Column[] = [

@@ -11,8 +11,9 @@ import { escalation, grantsSame } from './shared/escalation.ts'
 import { checkLabelSelector } from './shared/label-selector.ts'
 
 /**
- * Prevents privilege escalation, as Kubernetes RBAC does. The result is 403 for a user who creates a Role, or changes
- * more than its metadata, without holding all of its new rules in its namespace. Users with the verb `escalate` may.
+ * Prevents privilege escalation, as Kubernetes RBAC does. A user who creates a Role, or changes more than its metadata,
+ * must hold all of its new rules in its namespace, or have the verb `escalate` for it. The result is 403 for other
+ * users.
  */
 export const checkRoleWriter: WriterCheck = (writer, next, old) =>
   old !== undefined && grantsSame(next, old)
@@ -62,7 +63,10 @@ function labelsOf(role: JsonObject): JsonObject {
   return objectAt(role, 'metadata', 'labels')
 }
 
-/** The result is 403 if the writer neither holds all rules of `next` nor may `escalate` them. */
+/**
+ * Returns 403 if the writer neither holds all rules of `next` nor has the verb `escalate` for this role; otherwise
+ * undefined.
+ */
 function checkEscalation(
   plural: string,
   writer: Parameters<WriterCheck>[0],
@@ -74,7 +78,8 @@ function checkEscalation(
   const subject = { plural, group: RBAC_GROUP, name }
   const action = { group: RBAC_GROUP, resource: plural, subresource: '', namespace, name }
   if (writer.permits({ verb: 'escalate', ...action })) return undefined
-  // A controller determines the rules of an aggregated role later, so the role may get any rule.
+  // A controller determines the rules of an aggregated role later, so the role may get any rule. As in Kubernetes, this
+  // also limits who may remove the aggregationRule.
   const isAggregated = [next, old].some((role) => role?.['aggregationRule'] !== undefined)
   const rules = [...rulesOfRole(next), ...(isAggregated ? EVERYTHING : [])]
   return escalation(writer, subject, { rules, namespace })
@@ -103,13 +108,16 @@ function checkClusterRole(object: Reader): void {
 }
 
 /** The fields of a rule about resources, which a rule about URLs must not have. */
-const ABOUT_RESOURCES = ['apiGroups', 'resources', 'resourceNames'] as const
+const RESOURCE_FIELDS = ['apiGroups', 'resources', 'resourceNames'] as const
 
-/** Checks that a rule has verbs, and is about resources or about URLs, but not both. */
+/**
+ * Checks that a rule has verbs, and is about resources or about URLs, but not both. `resourceNames` alone may be absent
+ * in a rule about resources.
+ */
 function checkRule(rule: Reader): void {
   if (!checkTexts(rule, 'verbs')) rule.refuse('verbs', 'must have at least one verb')
   const isAboutUrls = checkTexts(rule, 'nonResourceURLs')
-  for (const key of ABOUT_RESOURCES) {
+  for (const key of RESOURCE_FIELDS) {
     const isGiven = checkTexts(rule, key)
     if (isAboutUrls && isGiven) {
       rule.refuse(key, 'must be absent in a rule about nonResourceURLs')

@@ -38,9 +38,9 @@ export async function metricsReply(metrics: ServerMetrics, state: MeasuredState)
     metrics.objects.set({ resource }, cache.size)
     metrics.unreadableObjects.set({ resource }, cache.unreadable.size)
   }
-  const shown = feed.revision
   const newest = await store.revision().catch(() => undefined)
-  if (newest !== undefined) metrics.feedLag.set(Math.max(0, newest - shown))
+  // The caches may have read on meanwhile, so their revision is read last.
+  if (newest !== undefined) metrics.feedLag.set(Math.max(0, newest - feed.revision))
   const body = [Buffer.from(await metrics.text())]
   return { code: 200, contentType: metrics.contentType, body }
 }

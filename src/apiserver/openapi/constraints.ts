@@ -1,7 +1,15 @@
 /** The fields that are required in a message even though the server fills in defaults. */
 export const REQUIRED: Readonly<Record<string, readonly string[]>> = {
+  'apps.v1.DaemonSetCondition': ['type', 'status'],
+  'apps.v1.DaemonSetSpec': ['selector', 'template'],
   'apps.v1.DeploymentCondition': ['type', 'status'],
   'apps.v1.DeploymentSpec': ['selector', 'template'],
+  'apps.v1.StatefulSetCondition': ['type', 'status'],
+  'apps.v1.StatefulSetSpec': ['selector', 'template'],
+  'certificates.v1.CertificateSigningRequest': ['spec'],
+  'certificates.v1.CertificateSigningRequestCondition': ['type', 'status'],
+  'certificates.v1.CertificateSigningRequestSpec': ['request', 'signerName'],
+  'core.v1.Binding': ['target'],
   'core.v1.ConfigMapKeySelector': ['key'],
   'core.v1.Container': ['name'],
   'core.v1.ContainerPort': ['containerPort'],
@@ -20,6 +28,7 @@ export const REQUIRED: Readonly<Record<string, readonly string[]>> = {
   'core.v1.NodeAddress': ['type', 'address'],
   'core.v1.NodeCondition': ['type', 'status'],
   'core.v1.ObjectFieldSelector': ['fieldPath'],
+  'core.v1.PersistentVolumeClaimCondition': ['type', 'status'],
   'core.v1.PodCondition': ['type', 'status'],
   'core.v1.PodIP': ['ip'],
   'core.v1.PodSpec': ['containers'],
@@ -41,11 +50,18 @@ export const REQUIRED: Readonly<Record<string, readonly string[]>> = {
   'meta.v1.LabelSelectorRequirement': ['key', 'operator'],
   'meta.v1.OwnerReference': ['apiVersion', 'kind', 'name', 'uid'],
   'networking.v1.IPBlock': ['cidr'],
+  'node.v1.RuntimeClass': ['handler'],
   'rbac.v1.ClusterRoleBinding': ['roleRef'],
   'rbac.v1.PolicyRule': ['verbs'],
   'rbac.v1.RoleBinding': ['roleRef'],
   'rbac.v1.RoleRef': ['kind', 'name'],
   'rbac.v1.Subject': ['kind', 'name'],
+  'storage.v1.CSIDriver': ['spec'],
+  'storage.v1.CSINode': ['spec'],
+  'storage.v1.CSINodeDriver': ['name', 'nodeID'],
+  'storage.v1.TokenRequest': ['audience'],
+  'storage.v1.VolumeAttachment': ['spec'],
+  'storage.v1.VolumeAttachmentSpec': ['attacher', 'source', 'nodeName'],
 }
 
 const PROTOCOLS = ['SCTP', 'TCP', 'UDP']

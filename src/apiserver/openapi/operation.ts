@@ -1,9 +1,9 @@
 import type { JsonObject } from '../../lib/json.ts'
 import { JSON_TYPE, YAML } from '../encoding/media-type.ts'
 import {
-  type AnsweredSubresource,
   apiVersionOf,
   type DerivedSubresource,
+  type PostedSubresource,
   type ReservedFields,
   type ServedVersion,
 } from '../resource/resource.ts'
@@ -82,7 +82,9 @@ export interface ApiPath {
 
 /** Every path of a served version, with its operations. */
 export function apiPaths(served: ServedVersion): readonly ApiPath[] {
-  const { namespaced, status, reserved, derived = [], answered = [], review } = served.resource
+  const { namespaced, status, reserved, derived = [], review } = served.resource
+  const { actions = [], answered = [], evicted } = served.resource
+  const acting = [...actions, ...(evicted === undefined ? [] : [evicted])]
   const paths = resourcePaths(served, groupVersionPath(served), (name) => `{${name}}`)
   const inside = namespaced ? ['namespace'] : []
   const at = (
@@ -101,7 +103,10 @@ export function apiPaths(served: ServedVersion): readonly ApiPath[] {
       ? []
       : [below(`/${reserved.subresource}`, reservedOperations(served, reserved))]),
     ...derived.map((each) => below(`/${each.name}`, [derivedOperation(served, each)])),
-    ...answered.map((each) => below(`/${each.name}`, [answeredOperation(served, each)])),
+    ...answered.map((each) => below(`/${each.name}`, [postedOperation(served, each)])),
+    ...acting.map((each) =>
+      below(`/${each.name}`, [{ ...postedOperation(served, each), answer: 'meta.v1.Status' }]),
+    ),
     ...(namespaced ? [at(paths.everywhere, [], [listOperation(served, 'AllNamespaces')])] : []),
   ]
 }
@@ -154,7 +159,7 @@ function derivedOperation(served: ServedVersion, { name, kind }: DerivedSubresou
   return { ...read, kind: { ...read.kind, kind }, types: [JSON_TYPE] }
 }
 
-function answeredOperation(served: ServedVersion, { name, type }: AnsweredSubresource): Operation {
+function postedOperation(served: ServedVersion, { name, type }: PostedSubresource): Operation {
   const message = messageOf(apiVersionOf(type), type.kind)
   const posted = operation(
     served,

@@ -19,14 +19,16 @@ export type ServedKinds = ReadonlyMap<string, readonly GroupVersionKind[]>
 export function servedKinds(resources: readonly Resource[]): ServedKinds {
   const servedVersions = resources.flatMap(servedVersionsOf)
   const kinds = servedVersions.flatMap((served) => {
-    const { answered = [], derived = [], kind, review } = served.resource
+    const { actions = [], answered = [], derived = [], evicted, kind, review } = served.resource
     if (review !== undefined) return [kindOf(served, kind)]
     return [
       kindOf(served, kind),
       kindOf(served, `${kind}List`),
       kindOf(served, 'DeleteOptions'),
       ...derived.map((one) => kindOf(served, one.kind)),
-      ...answered.map(({ type }) => type),
+      ...[...answered, ...actions, ...(evicted === undefined ? [] : [evicted])].map(
+        ({ type }) => type,
+      ),
     ]
   })
   const status = { group: '', version: 'v1', kind: 'Status' }

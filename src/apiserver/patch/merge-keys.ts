@@ -13,11 +13,14 @@ export interface ListRule {
 const rules: ReadonlyMap<string, ListRule> = new Map<string, ListRule>([
   ['meta.v1.ObjectMeta.finalizers', {}],
   ['meta.v1.ObjectMeta.ownerReferences', { key: 'uid' }],
+  ['apps.v1.DaemonSetStatus.conditions', { key: 'type' }],
   ['apps.v1.DeploymentStatus.conditions', { key: 'type' }],
+  ['apps.v1.StatefulSetStatus.conditions', { key: 'type' }],
   ['core.v1.NamespaceStatus.conditions', { key: 'type' }],
   ['core.v1.NodeSpec.podCIDRs', {}],
   ['core.v1.NodeStatus.addresses', { key: 'type' }],
   ['core.v1.NodeStatus.conditions', { key: 'type' }],
+  ['core.v1.PersistentVolumeClaimStatus.conditions', { key: 'type' }],
   ['core.v1.PodSpec.containers', { key: 'name' }],
   ['core.v1.PodSpec.ephemeralContainers', { key: 'name' }],
   ['core.v1.PodSpec.hostAliases', { key: 'ip' }],
@@ -31,6 +34,8 @@ const rules: ReadonlyMap<string, ListRule> = new Map<string, ListRule>([
   ['core.v1.ServiceAccount.secrets', { key: 'name' }],
   ['core.v1.ServiceSpec.ports', { key: 'port' }],
   ['core.v1.ServiceStatus.conditions', { key: 'type' }],
+  ['policy.v1.PodDisruptionBudgetStatus.conditions', { key: 'type' }],
+  ['storage.v1.CSINodeSpec.drivers', { key: 'name' }],
   ...containerRules('core.v1.Container'),
   ...containerRules('core.v1.EphemeralContainer'),
 ])

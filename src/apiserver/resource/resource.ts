@@ -8,6 +8,12 @@ import type { Reader } from '../../resources/reader.ts'
 import type { Compare, Operation, Store } from '../../storage/store.ts'
 import type { StatusCause, StatusError } from '../status/status.ts'
 import type { Column } from './column.ts'
+import type {
+  ContainerRules,
+  DeletionRules,
+  ExpiryRules,
+  SelectableFields,
+} from './lifecycle-rules.ts'
 import type { ObjectRules } from './object-rules.ts'
 
 /** The dependencies for answering a review. */
@@ -47,10 +53,16 @@ export interface Resource extends ObjectRules {
   readonly derived?: readonly DerivedSubresource[]
   /** Subresources that answer POST; absent: none. */
   readonly answered?: readonly AnsweredSubresource[]
+  /** Subresources that answer POST and change the object; absent: none. */
+  readonly actions?: readonly ActionSubresource[]
+  /** Present: its objects are deleted within budgets by a subresource that answers POST. */
+  readonly evicted?: EvictionRules
   /** Subresources that are streams of bytes; absent: none. */
   readonly streamed?: readonly StreamedSubresource[]
   /** Present: an object stands for a machine, and requests below this subresource are forwarded to it. */
   readonly proxied?: ProxiedSubresource
+  /** Present: its objects run on the machines that objects of this kind stand for. */
+  readonly runsOn?: Resource
   /** Present: its objects are answered and never stored. */
   readonly review?: Review
   /** Present: its number of replicas can be read and written through the subresource `scale`. */
@@ -113,6 +125,11 @@ export interface ReservedFields {
   readonly subresource: string
   /** The next state with these fields as in `old`; `old` undefined: as in a new object. */
   readonly keep: (next: JsonObject, old: JsonObject | undefined) => JsonObject
+  /**
+   * The next state after a request to the subresource, `now` in milliseconds since the epoch; absent: it is what was
+   * sent, with the status of `old`.
+   */
+  readonly take?: (sent: JsonObject, old: JsonObject, now: number) => JsonObject
 }
 
 /** Reads other objects from the caches, for the code of a kind. */
@@ -143,6 +160,8 @@ export type WriterCheck = (
 ) => StatusError | undefined
 /** The inputs for completing an object. */
 export interface CompletionInput {
+  /** The user who creates it. */
+  readonly user: User
   readonly objects: ObjectReader
   /** The namespace of the new object, which may not contain it. */
   readonly namespace: string
@@ -194,12 +213,48 @@ export interface AnswerContext {
   readonly issuance: TokenIssuance | undefined
 }
 
-/** A subresource that accepts POST of its own kind of document, which is answered and not stored. */
-export interface AnsweredSubresource {
+/** A subresource that accepts POST of its own kind of document. */
+export interface PostedSubresource {
   readonly name: string
   readonly type: { readonly group: string; readonly version: string; readonly kind: string }
   /** Reports to the reader why a document is invalid. */
   readonly validate: (document: Reader) => void
+}
+
+/** One whose document changes the object; the answer is a Status. */
+export interface ActionSubresource extends PostedSubresource {
+  /** The next state of the object, or why there is none. `now`: milliseconds since the epoch. */
+  readonly apply: (
+    object: JsonObject,
+    document: JsonObject,
+    now: number,
+  ) => JsonObject | StatusError
+}
+
+/** How the objects of a kind are evicted. */
+export interface EvictionRules extends PostedSubresource {
+  /** Versions of the document that old clients send, in addition to that of `type`. */
+  readonly olderVersions: readonly string[]
+  /** The kind of the budgets, which are in the namespace of the object. */
+  readonly budgets: Resource
+  readonly decide: (object: JsonObject, budgets: Iterable<JsonObject>) => EvictionDecision
+  /** The object with the reason of its deletion. `now`: milliseconds since the epoch. */
+  readonly announced: (object: JsonObject, now: number) => JsonObject
+}
+
+/** Whether an object may be evicted: without a budget, with one that is spent on it, or not. */
+export type EvictionDecision =
+  | 'permitted'
+  | {
+      /** The name of the budget. */
+      readonly budget: string
+      /** The next state of the budget, or why it permits no eviction. */
+      readonly spend: (budget: JsonObject, now: number) => JsonObject | StatusError
+    }
+  | StatusError
+
+/** One whose document is answered and not stored. */
+export interface AnsweredSubresource extends PostedSubresource {
   /** `spec` and `status` of the answer, or why there is none. */
   readonly answer: (
     context: AnswerContext,
@@ -297,54 +352,6 @@ interface AllocationRules {
   ) => Promise<readonly Operation[]>
   /** The keys of the allocations that name `owner`, for an unreadable object. */
   readonly keysOf: (store: Pick<Store, 'list'>, owner: string) => Promise<readonly string[]>
-}
-
-/** Fields by which objects of a resource can be selected, apart from metadata. */
-type SelectableFields = Readonly<Record<string, string>>
-
-/** The rules for deleting objects of a kind. */
-export interface DeletionRules {
-  /**
-   * Seconds between the deletion request and the removal, when the request names `requested`.
-   * Absent: none.
-   */
-  readonly graceSeconds?: (object: JsonObject, requested: number | undefined) => number
-  /** Present: the answer to a deletion shows the object as marked, not as it was before. */
-  readonly returnsMarked?: true
-  /** The object that is marked for deletion, as it is stored; absent: unchanged. */
-  readonly marked?: (object: JsonObject) => JsonObject
-  /** Further finalizers of a marked object, in addition to `metadata.finalizers`; absent: none. */
-  readonly finalizers?: (object: JsonObject) => readonly string[]
-  /** Names of objects that are never deleted; absent: none. */
-  readonly protectedNames?: readonly string[]
-  /** The object that replaces an unreadable one when that is deleted; absent: it is removed. */
-  readonly renewed?: (identity: NewIdentity) => JsonObject
-}
-
-/** The identity of an object that the server creates. */
-export interface NewIdentity {
-  readonly name: string
-  readonly uid: string
-  /** RFC 3339. */
-  readonly now: string
-}
-
-/** The rules of the one kind whose objects contain all namespaced objects. */
-export interface ContainerRules {
-  /** Whether the object with these fields no longer accepts new objects in it. */
-  readonly isClosed: (fields: SelectableFields) => boolean
-  /** Whether an object that is marked for deletion only waits for its content to be deleted. */
-  readonly waitsForContent: (object: JsonObject) => boolean
-  /** Whether an update reports that the object is empty. */
-  readonly reportsEmpty: (next: JsonObject, old: JsonObject) => boolean
-}
-
-/** Objects that the server removes when they are old. */
-export interface ExpiryRules {
-  /** Milliseconds from `lastSeen` to the removal. */
-  readonly lifetimeMs: number
-  /** Milliseconds since the epoch; infinite for an object without a readable time. */
-  readonly lastSeen: (object: JsonObject) => number
 }
 
 /**

@@ -99,9 +99,14 @@ const packages: ReadonlyMap<string, string> = new Map([
   ['events', 'events'],
   ['autoscaling', 'autoscaling'],
   ['networking', 'networking'],
+  ['policy', 'policy'],
   ['rbac.authorization', 'rbac'],
   ['authentication', 'authentication'],
   ['authorization', 'authorization'],
+  ['certificates', 'certificates'],
+  ['node', 'node'],
+  ['policy', 'policy'],
+  ['storage', 'storage'],
   ['meta', 'meta'],
 ])
 
@@ -141,6 +146,7 @@ const forms: ReadonlyMap<string, JsonForm> = new Map([
   ['meta.v1.FieldsV1', 'any'],
   ['authentication.v1.ExtraValue', 'strings'],
   ['authorization.v1.ExtraValue', 'strings'],
+  ['certificates.v1.ExtraValue', 'strings'],
 ])
 
 /** The special JSON form of a message; undefined for a scalar and for an ordinary message. */

@@ -10,13 +10,28 @@ import {
   type ApiRequest,
   type HandlerResult,
   invalidObject,
+  jsonReply,
   subjectOf,
 } from '../request/api-request.ts'
 import { validateObject } from '../resource/object-rules.ts'
-import { type AnsweredSubresource, apiVersionOf, type Review } from '../resource/resource.ts'
-import { badRequest, causeOf, invalid, notFound, StatusError } from '../status/status.ts'
+import {
+  type ActionSubresource,
+  type AnsweredSubresource,
+  apiVersionOf,
+  type PostedSubresource,
+  type Review,
+} from '../resource/resource.ts'
+import {
+  badRequest,
+  causeOf,
+  invalid,
+  notFound,
+  StatusError,
+  successDocument,
+} from '../status/status.ts'
 import { wrongNamespace } from './create.ts'
 import { awaitRevision, readNewest } from './read-newest.ts'
+import { updateObject } from './update.ts'
 import { parseDryRun } from './write-options.ts'
 
 /** POST of a review. The answer takes into account every write that was answered before; the review is not stored. */
@@ -72,9 +87,30 @@ export async function postAnswered(
   return plainAnswer(request, { ...head, ...answer })
 }
 
+/** POST to a subresource whose document changes the object. */
+export async function postAction(
+  action: ActionSubresource,
+  context: ServerContext,
+  request: ApiRequest,
+): Promise<HandlerResult> {
+  const dryRun = parseDryRun(request)
+  if (dryRun instanceof StatusError) return dryRun
+  const document = readPosted(action, context, request)
+  if (document instanceof StatusError) return document
+  const written = await updateObject(
+    context,
+    request,
+    (object) => action.apply(object, document, context.clock.now()),
+    { dryRun, isConditional: false },
+  )
+  if (written instanceof StatusError) return written
+  if (written === undefined) return notFound(subjectOf(request))
+  return jsonReply(201, Buffer.from(JSON.stringify(successDocument({}))))
+}
+
 /** The document of a request, if it is about the object of its path and valid. */
-function readPosted(
-  { type, validate: rules }: AnsweredSubresource,
+export function readPosted(
+  { type, validate: rules }: PostedSubresource,
   context: ServerContext,
   request: ApiRequest,
 ): JsonObject | StatusError {

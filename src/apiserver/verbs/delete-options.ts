@@ -36,7 +36,14 @@ export function readDeleteOptions(
   request: ApiRequest,
 ): DeleteOptions | StatusError {
   const document = readOptions(context, request)
-  if (document instanceof StatusError) return document
+  return document instanceof StatusError ? document : parseDeleteOptions(document, request)
+}
+
+/** Parses DeleteOptions; what they omit is in the query of the request. */
+export function parseDeleteOptions(
+  document: JsonObject,
+  request: ApiRequest,
+): DeleteOptions | StatusError {
   const given = (name: string): Json => document[name] ?? request.query.get(name) ?? ''
   const propagation = readPropagation(given(POLICY), given('orphanDependents'))
   if (propagation instanceof StatusError) return propagation

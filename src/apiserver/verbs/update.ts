@@ -92,7 +92,7 @@ async function nextState(
   if (next instanceof StatusError) return next
   const refused = checkIdentity(request, next) ?? checkVersion(request, next, old)
   if (refused !== undefined) return refused
-  const admitted = admitUpdate(request, next, old)
+  const admitted = admitUpdate(request, next, { old, now: context.clock.now() })
   if (admitted instanceof StatusError) return admitted
   const broken =
     checkPrivileges(context, request, admitted, old) ?? checkWrite(context, request, admitted, old)
@@ -145,14 +145,19 @@ function checkUnconditional(request: ApiRequest, next: JsonObject): StatusError 
 function admitUpdate(
   request: ApiRequest,
   next: JsonObject,
-  old: JsonObject,
+  { old, now }: { readonly old: JsonObject; readonly now: number },
 ): JsonObject | StatusError {
   const problem = checkFinalizers(request, next, old)
   if (problem !== undefined) return problem
   const metadata = keptMetadata(objectAt(next, 'metadata'), objectAt(old, 'metadata'))
-  const { status, reserved } = request.served.resource
+  const { status, reserved, actions = [] } = request.served.resource
   const sent = storedForm(request, { ...next, metadata })
   const isFree = reserved === undefined || request.subresource === reserved.subresource
+  if (actions.some(({ name }) => name === request.subresource)) {
+    return admitCounted(request, sent, old)
+  }
+  if (isFree && reserved?.take !== undefined)
+    return admit(request, reserved.take(sent, old, now), old)
   const stored = isFree ? sent : reserved.keep(sent, old)
   if (status === undefined) return admitCounted(request, stored, old)
   if (request.subresource === 'status') {

@@ -206,3 +206,16 @@ test.each<[string, object]>([
   const bearerToken = await sign(JSON.parse(JSON.stringify({ ...honest, ...change })), key)
   expect(await accounts.authenticate({ bearerToken })).toHaveProperty('rejected')
 })
+
+test('a token of a server with another key is rejected with the remedy', async () => {
+  const bearerToken = await issue()
+  const other = newSigningKey()
+  keys = [other]
+  expect(await authenticator().authenticate({ bearerToken })).toEqual({
+    rejected: `its key "${key.id}" is none of this server's; servers of one etcd need the same serviceAccounts.signingKeyFile`,
+  })
+  keys = [{ ...other, id: key.id }]
+  expect(await authenticator().authenticate({ bearerToken })).toEqual({
+    rejected: 'no key verifies its signature',
+  })
+})

@@ -2,6 +2,7 @@ import { createHash, hash, timingSafeEqual } from 'node:crypto'
 import { type CompactJWSHeaderParameters, compactVerify, decodeProtectedHeader } from 'jose'
 import type { Clock } from '../../lib/clock.ts'
 import { isJsonObject, type JsonObject, stringAt } from '../../lib/json.ts'
+import { quote } from '../../lib/quote.ts'
 import { accountGroups, accountUserName } from '../service-account-name.ts'
 import {
   type AccountClaims,
@@ -298,9 +299,15 @@ export async function verifyToken(
   const forbidden = FORBIDDEN_HEADERS.find((name) => header[name] !== undefined)
   if (forbidden !== undefined) return rejected(`its header has ${forbidden}`)
   const signed = await verifySignature(token, header, options.keys)
-  if (signed === undefined) return rejected('no key verifies its signature')
+  if (signed === undefined) return rejected(unverified(header, options.keys))
   const checked = checkClaims(signed.payload, options)
   return 'rejected' in checked ? checked : { ...signed, ...checked }
+}
+
+/** Why no key verified a token. Another server of the same etcd may have issued one whose key is not known here. */
+function unverified({ kid }: CompactJWSHeaderParameters, keys: readonly VerificationKey[]): string {
+  if (kid === undefined || keys.some(({ id }) => id === kid)) return 'no key verifies its signature'
+  return `its key ${quote(kid)} is none of this server's; servers of one etcd need the same serviceAccounts.signingKeyFile`
 }
 
 /** The payload, if the key named by the token's `kid` verifies it, or any key where the token has no `kid`. */

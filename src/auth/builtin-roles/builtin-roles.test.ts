@@ -83,6 +83,11 @@ test.each<[string, string, string, boolean]>([
   ['admin', 'delete', 'namespaces', false],
   ['admin', 'update', 'nodes', false],
   ['admin', 'delete', 'deployments apps', true],
+  ['edit', 'patch', 'daemonsets apps', true],
+  ['edit', 'update', 'statefulsets/scale apps', true],
+  ['edit', 'create', 'poddisruptionbudgets policy', true],
+  ['view', 'get', 'poddisruptionbudgets policy', true],
+  ['view', 'delete', 'daemonsets apps', false],
   ['admin', 'create', 'rolebindings rbac.authorization.k8s.io', true],
   ['admin', 'update', 'endpoints', false],
   ['admin', 'escalate', 'roles rbac.authorization.k8s.io', false],
@@ -176,7 +181,7 @@ test('Endpoints are written by their controllers alone, and Secrets are read by 
   for (const what of ['secrets', 'pods', 'serviceaccounts/token', 'nodes']) {
     expect([what, ...those('create', what)]).toEqual([what])
   }
-  expect(accounts.length).toBe(14)
+  expect(accounts.length).toBe(16)
 })
 
 test('every bound role exists', () => {

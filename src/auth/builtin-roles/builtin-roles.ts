@@ -1,5 +1,14 @@
 import type { JsonObject } from '../../lib/json.ts'
-import { AUTHENTICATED, MASTERS, NODE_CLIENT, NODE_READER_ROLE, UNAUTHENTICATED } from '../user.ts'
+import { NODES } from '../node/node-authorizer.ts'
+import {
+  AUTHENTICATED,
+  KUBELET_CLIENT,
+  KUBELET_CLIENT_ROLE,
+  MASTERS,
+  NODE_CLIENT,
+  NODE_READER_ROLE,
+  UNAUTHENTICATED,
+} from '../user.ts'
 import { componentRoles, controllerAccounts } from './component-roles.ts'
 import {
   type BuiltinBinding,
@@ -13,6 +22,9 @@ import {
 } from './role-object.ts'
 
 const EVERYTHING = [resourceRule(['*'], '*', '*'), { verbs: ['*'], nonResourceURLs: ['*'] }]
+
+/** Credentials with which kubelets request their first certificate. */
+const BOOTSTRAPPERS = 'system:bootstrappers'
 
 const AUTHENTICATION = 'authentication.k8s.io'
 const AUTHORIZATION = 'authorization.k8s.io'
@@ -36,9 +48,21 @@ const VIEWED = [
     'services',
     'services/status',
   ),
-  resourceRule(READ, 'apps', 'deployments', 'deployments/scale', 'deployments/status'),
+  resourceRule(
+    READ,
+    'apps',
+    'daemonsets',
+    'daemonsets/status',
+    'deployments',
+    'deployments/scale',
+    'deployments/status',
+    'statefulsets',
+    'statefulsets/scale',
+    'statefulsets/status',
+  ),
   resourceRule(READ, 'discovery.k8s.io', 'endpointslices'),
   resourceRule(READ, 'networking.k8s.io', 'networkpolicies'),
+  resourceRule(READ, 'policy', 'poddisruptionbudgets', 'poddisruptionbudgets/status'),
 ]
 
 /**
@@ -46,7 +70,15 @@ const VIEWED = [
  * the clients of a Service to an address of another namespace (CVE-2021-25740).
  */
 const EDITED = [
-  resourceRule(READ, '', 'pods/exec', 'pods/portforward', 'secrets', 'services/proxy'),
+  resourceRule(
+    READ,
+    '',
+    'pods/attach',
+    'pods/exec',
+    'pods/portforward',
+    'secrets',
+    'services/proxy',
+  ),
   resourceRule(['impersonate'], '', 'serviceaccounts'),
   resourceRule(['create'], '', 'serviceaccounts/token'),
   resourceRule(
@@ -55,6 +87,7 @@ const EDITED = [
     'configmaps',
     'events',
     'pods',
+    'pods/attach',
     'pods/exec',
     'pods/portforward',
     'secrets',
@@ -62,8 +95,18 @@ const EDITED = [
     'services',
     'services/proxy',
   ),
-  resourceRule(WRITE, 'apps', 'deployments', 'deployments/scale'),
+  resourceRule(
+    WRITE,
+    'apps',
+    'daemonsets',
+    'deployments',
+    'deployments/scale',
+    'statefulsets',
+    'statefulsets/scale',
+  ),
   resourceRule(WRITE, 'networking.k8s.io', 'networkpolicies'),
+  resourceRule(WRITE, 'policy', 'poddisruptionbudgets'),
+  resourceRule(['create'], '', 'pods/eviction'),
 ]
 
 const ADMINISTERED = [
@@ -147,6 +190,16 @@ const BINDINGS: readonly BuiltinBinding[] = [
   { name: 'system:node-proxier', users: ['system:kube-proxy'] },
   { name: 'system:cluster-dns', users: ['system:cluster-dns'] },
   { name: NODE_READER_ROLE, users: [NODE_CLIENT] },
+  { name: KUBELET_CLIENT_ROLE, users: [KUBELET_CLIENT] },
+  { name: 'system:node-bootstrapper', groups: [BOOTSTRAPPERS] },
+  {
+    name: 'system:certificates.k8s.io:certificatesigningrequests:nodeclient',
+    groups: [BOOTSTRAPPERS],
+  },
+  {
+    name: 'system:certificates.k8s.io:certificatesigningrequests:selfnodeclient',
+    groups: [NODES],
+  },
   { name: 'system:kube-controller-manager', users: ['system:kube-controller-manager'] },
   ...controllerAccounts.map((account) => ({
     name: `system:controller:${account}`,

@@ -1,4 +1,5 @@
-import { NODE_READER_ROLE } from '../user.ts'
+import { CERTIFICATES_GROUP } from '../../resources/api-groups.ts'
+import { KUBELET_CLIENT_ROLE, NODE_READER_ROLE } from '../user.ts'
 import { type BuiltinRole, READ, type RoleRule, resourceRule } from './role-object.ts'
 
 /** The rules for writing Events, in both API groups that serve them. */
@@ -40,6 +41,42 @@ const NODE_READER: BuiltinRole = {
   rules: [resourceRule(['get'], '', 'nodes/proxy')],
 }
 
+/** For the user `KUBELET_CLIENT`, as which orch-server connects to kubelets: everything that these serve. */
+const KUBELET_ADMIN: BuiltinRole = {
+  name: KUBELET_CLIENT_ROLE,
+  rules: [
+    resourceRule([...READ, 'proxy'], '', 'nodes'),
+    resourceRule(
+      ['*'],
+      '',
+      'nodes/configz',
+      'nodes/healthz',
+      'nodes/log',
+      'nodes/metrics',
+      'nodes/pods',
+      'nodes/proxy',
+      'nodes/stats',
+    ),
+  ],
+}
+
+const REQUESTS = 'certificatesigningrequests'
+
+/** For kubelets that have no certificate yet. */
+const BOOTSTRAPPER: BuiltinRole = {
+  name: 'system:node-bootstrapper',
+  rules: [resourceRule(['create', ...READ], CERTIFICATES_GROUP, REQUESTS)],
+}
+
+/**
+ * Users whose requests for the client certificate of a node are approved: of any node, and of the node that the user
+ * is already.
+ */
+const APPROVED: readonly BuiltinRole[] = ['nodeclient', 'selfnodeclient'].map((subresource) => ({
+  name: `system:certificates.k8s.io:${REQUESTS}:${subresource}`,
+  rules: [resourceRule(['create'], CERTIFICATES_GROUP, `${REQUESTS}/${subresource}`)],
+}))
+
 /**
  * The rules of the controllers. Each key is the name of a service account in kube-system; the role of the account is
  * named `system:controller:NAME`. A controller may `get` what it writes, to read it again after a conflict. It reads
@@ -60,10 +97,14 @@ const CONTROLLERS: Readonly<Record<string, readonly RoleRule[]>> = {
       'serviceaccounts',
       'services',
     ),
-    resourceRule(FOLLOW, 'apps', 'deployments'),
+    resourceRule(FOLLOW, 'apps', 'daemonsets', 'deployments', 'statefulsets'),
+    resourceRule(FOLLOW, CERTIFICATES_GROUP, 'certificatesigningrequests'),
     resourceRule(FOLLOW, 'coordination.k8s.io', 'leases'),
     resourceRule(FOLLOW, 'discovery.k8s.io', 'endpointslices'),
     resourceRule(FOLLOW, 'networking.k8s.io', 'networkpolicies'),
+    resourceRule(FOLLOW, 'node.k8s.io', 'runtimeclasses'),
+    resourceRule(FOLLOW, 'policy', 'poddisruptionbudgets'),
+    resourceRule(FOLLOW, 'storage.k8s.io', 'csidrivers', 'csinodes', 'volumeattachments'),
     resourceRule(
       FOLLOW,
       'rbac.authorization.k8s.io',
@@ -74,12 +115,36 @@ const CONTROLLERS: Readonly<Record<string, readonly RoleRule[]>> = {
     ),
   ],
   'pod-binder': [resourceRule(['patch'], '', 'pods')],
+  'certificate-controller': [
+    resourceRule(['delete', ...READ], CERTIFICATES_GROUP, 'certificatesigningrequests'),
+    resourceRule(
+      ['patch', 'update'],
+      CERTIFICATES_GROUP,
+      'certificatesigningrequests/approval',
+      'certificatesigningrequests/status',
+    ),
+    {
+      ...resourceRule(['approve', 'sign'], CERTIFICATES_GROUP, 'signers'),
+      resourceNames: [
+        'kubernetes.io/kube-apiserver-client-kubelet',
+        'kubernetes.io/kubelet-serving',
+      ],
+    },
+    resourceRule(['create'], 'authorization.k8s.io', 'subjectaccessreviews'),
+    ...RECORD,
+  ],
   'clusterrole-aggregation-controller': [
     resourceRule(
       ['escalate', ...READ, 'patch', 'update'],
       'rbac.authorization.k8s.io',
       'clusterroles',
     ),
+  ],
+  'disruption-controller': [
+    resourceRule(READ, '', 'pods'),
+    resourceRule(READ, 'policy', 'poddisruptionbudgets'),
+    resourceRule(['patch', 'update'], 'policy', 'poddisruptionbudgets/status'),
+    ...RECORD,
   ],
   'endpoint-controller': [
     resourceRule(READ, '', 'pods', 'services'),
@@ -162,6 +227,9 @@ export const componentRoles: readonly BuiltinRole[] = [
   PROXY,
   CLUSTER_DNS,
   NODE_READER,
+  KUBELET_ADMIN,
+  BOOTSTRAPPER,
+  ...APPROVED,
   CONTROLLER_MANAGER,
   ...Object.entries(CONTROLLERS).map(([name, rules]) => ({
     name: `system:controller:${name}`,

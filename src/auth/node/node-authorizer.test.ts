@@ -11,7 +11,7 @@ const OWN: Action = { ...about, verb: 'update', name: 'n1' }
 
 /** Whether a user may do something by being an agent, without any role. */
 function permits(user: User, action: Action): boolean {
-  const none = { pod: () => undefined, podsIn: () => [] }
+  const none = { pod: () => undefined, podsIn: () => [], nodeOfAttachment: () => undefined }
   return nodeAuthorizer(none, rbacAuthorizer(new Policy())).authorize(user, action).isAllowed
 }
 

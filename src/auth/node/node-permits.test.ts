@@ -20,6 +20,7 @@ const pods: NodePods = {
   pod: (namespace, name) =>
     PODS.find((one) => namespace === 'shop' && stringAt(one, 'metadata', 'name') === name),
   podsIn: (namespace) => (namespace === 'shop' ? PODS : []),
+  nodeOfAttachment: (name) => ({ mine: 'n1', other: 'n2' })[name],
 }
 
 const VERBS = [
@@ -60,10 +61,10 @@ test.each([
   ['coordination.k8s.io/leases kube-node-lease/n2', 'create'],
   ['coordination.k8s.io/leases kube-system/n1', NOTHING],
   ['leases kube-node-lease/n1', NOTHING],
-  ['pods shop/mine', `${READ} delete`],
-  ['pods shop/other', READ],
-  ['pods shop/waiting', READ],
-  ['pods shop/gone', READ],
+  ['pods shop/mine', `${READ} create delete`],
+  ['pods shop/other', `${READ} create`],
+  ['pods shop/waiting', `${READ} create`],
+  ['pods shop/gone', `${READ} create`],
   ['pods/status shop/mine', 'update patch'],
   ['pods/status shop/other', NOTHING],
   ['pods/status shop/waiting', NOTHING],
@@ -88,6 +89,18 @@ test.each([
   ['serviceaccounts/token shop/other-account', NOTHING],
   ['rbac.authorization.k8s.io/clusterroles admin', NOTHING],
   ['endpoints shop/web', NOTHING],
+  ['node.k8s.io/runtimeclasses x', READ],
+  ['storage.k8s.io/csidrivers x', READ],
+  ['storage.k8s.io/csinodes n1', 'get create update patch delete'],
+  ['storage.k8s.io/csinodes n2', 'create'],
+  ['storage.k8s.io/csinodes', 'create'],
+  ['storage.k8s.io/volumeattachments mine', 'get'],
+  ['storage.k8s.io/volumeattachments other', NOTHING],
+  ['storage.k8s.io/volumeattachments gone', NOTHING],
+  ['certificates.k8s.io/certificatesigningrequests c', `${READ} create`],
+  ['certificates.k8s.io/certificatesigningrequests/approval c', NOTHING],
+  ['authentication.k8s.io/tokenreviews', 'create'],
+  ['authorization.k8s.io/subjectaccessreviews', 'create'],
   ['constructor x', NOTHING],
 ])('the agent of a node may, on %s: %s', (what, verbs) => {
   expect(permitted(what)).toBe(verbs)
@@ -95,7 +108,7 @@ test.each([
 
 test('a Pod without a name for its account needs the default one', () => {
   const plain = { metadata: { name: 'p' }, spec: { nodeName: 'n1' } }
-  const one: NodePods = { pod: () => plain, podsIn: () => [plain] }
+  const one: NodePods = { ...pods, pod: () => plain, podsIn: () => [plain] }
   const about = { group: '', resource: 'serviceaccounts', subresource: '', namespace: 'shop' }
   const permits = (name: string) => nodePermits('n1', { verb: 'get', ...about, name }, one)
   expect([permits('default'), permits('admin')]).toEqual([true, false])

@@ -2,12 +2,14 @@ import { type JsonObject, stringAt } from '../../lib/json.ts'
 import type { ResourceAction } from '../action.ts'
 import { podNeeds } from './pod-references.ts'
 
-/** The Pods from which the permissions of node agents are derived. */
+/** The objects from which the permissions of node agents are derived. */
 export interface NodePods {
   /** Undefined: there is none. */
   pod(namespace: string, name: string): JsonObject | undefined
   /** All Pods of a namespace. */
   podsIn(namespace: string): Iterable<JsonObject>
+  /** The node of a VolumeAttachment; undefined: there is none. */
+  nodeOfAttachment(name: string): string | undefined
 }
 
 /** The namespace in which each node renews its Lease. */
@@ -29,6 +31,7 @@ export function nodePermits(node: string, action: ResourceAction, pods: NodePods
 type Permits = (node: string, action: ResourceAction, pods: NodePods) => boolean
 
 const read: Permits = (_node, { verb }) => READ.includes(verb)
+const create: Permits = (_node, { verb }) => verb === 'create'
 const record: Permits = (_node, { verb }) => verb === 'create' || CHANGE.includes(verb)
 
 const PERMITS: Readonly<Record<string, Permits>> = {
@@ -39,12 +42,24 @@ const PERMITS: Readonly<Record<string, Permits>> = {
     namespace === NODE_LEASES &&
     (verb === 'create' || (name === node && ['get', 'delete', ...CHANGE].includes(verb))),
   '/pods': (node, action, pods) =>
-    READ.includes(action.verb) || (action.verb === 'delete' && isOnNode(node, action, pods)),
+    [...READ, 'create'].includes(action.verb) ||
+    (action.verb === 'delete' && isOnNode(node, action, pods)),
   '/pods/status': (node, action, pods) =>
     CHANGE.includes(action.verb) && isOnNode(node, action, pods),
   '/pods/environment': (node, action, pods) =>
     action.verb === 'get' && isOnNode(node, action, pods),
   '/services': read,
+  'node.k8s.io/runtimeclasses': read,
+  'storage.k8s.io/csidrivers': read,
+  'storage.k8s.io/csinodes': (node, { verb, name }) =>
+    verb === 'create' || (name === node && ['get', 'delete', ...CHANGE].includes(verb)),
+  'storage.k8s.io/volumeattachments': (node, { verb, name }, pods) =>
+    verb === 'get' && pods.nodeOfAttachment(name) === node,
+  'certificates.k8s.io/certificatesigningrequests': (_node, { verb }) =>
+    [...READ, 'create'].includes(verb),
+  'authentication.k8s.io/tokenreviews': create,
+  'authorization.k8s.io/localsubjectaccessreviews': create,
+  'authorization.k8s.io/subjectaccessreviews': create,
   '/events': record,
   'events.k8s.io/events': record,
   '/secrets': readOfPod,

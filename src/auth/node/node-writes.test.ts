@@ -1,7 +1,14 @@
 import { expect, test } from 'vitest'
 import type { JsonObject } from '../../lib/json.ts'
 import type { User } from '../user.ts'
-import { leaseWrite, type NodeWriteRule, nodeWrite, podWrite, tokenRefusal } from './node-writes.ts'
+import {
+  csiNodeWrite,
+  leaseWrite,
+  type NodeWriteRule,
+  nodeWrite,
+  podWrite,
+  tokenRefusal,
+} from './node-writes.ts'
 
 const AGENT: User = { name: 'system:node:n1', groups: ['system:nodes', 'system:authenticated'] }
 const OWNER = { apiVersion: 'v1', kind: 'Node', name: 'n1', uid: 'u' }
@@ -126,6 +133,45 @@ test('an agent writes a Pod on its node, and its annotations', () => {
   expect(refuses(podWrite, ['', annotated, pod('n1', META)])).toBe(false)
 })
 
+/** A mirror of a Pod that n1 runs from a file; `metadata` and `spec` replace parts of it. */
+function mirror(metadata: JsonObject = {}, spec: JsonObject = {}): JsonObject {
+  const annotations = { 'kubernetes.io/config.mirror': 'hash' }
+  const ownerReferences = [{ ...OWNER, controller: true }]
+  return {
+    metadata: { name: 'p', annotations, ownerReferences, ...metadata },
+    spec: { nodeName: 'n1', ...spec },
+  }
+}
+
+test.each<[boolean, string, JsonObject]>([
+  [false, 'as it is', mirror()],
+  [true, 'without the annotation', mirror({ annotations: {} })],
+  [true, 'on another node', mirror({}, { nodeName: 'n2' })],
+  [true, 'without an owner', mirror({ ownerReferences: [] })],
+  [true, 'of an owner that does not control it', mirror({ ownerReferences: [OWNER] })],
+  [
+    true,
+    'of another node',
+    mirror({ ownerReferences: [{ ...OWNER, name: 'n2', controller: true }] }),
+  ],
+  [
+    true,
+    'that holds up the deletion of its Node',
+    mirror({ ownerReferences: [{ ...OWNER, controller: true, blockOwnerDeletion: true }] }),
+  ],
+  [true, 'of two owners', mirror({ ownerReferences: [{ ...OWNER, controller: true }, OWNER] })],
+  [true, 'with a Secret', mirror({}, { volumes: [{ secret: { secretName: 's' } }] })],
+  [true, 'with a ConfigMap', mirror({}, { volumes: [{ configMap: { name: 'c' } }] })],
+  [true, 'with a claim', mirror({}, { volumes: [{ persistentVolumeClaim: { claimName: 'c' } }] })],
+])('%j: an agent that creates a mirror Pod %s is refused', (expected, _what, created) => {
+  expect(refuses(podWrite, ['', created, undefined])).toBe(expected)
+})
+
+test('an agent writes its own CSINode only', () => {
+  const names = ['n1', 'n2'].filter((name) => !refuses(csiNodeWrite, ['', node(name), undefined]))
+  expect(names).toEqual(['n1'])
+})
+
 /** A request for a token that is bound to an object. */
 function request(kind: string, uid: string | undefined): JsonObject {
   const reference = { kind, apiVersion: 'v1', name: 'p', ...(uid !== undefined && { uid }) }
@@ -167,8 +213,11 @@ test('a Pod without an account has the default one', () => {
 })
 
 test.each(OTHERS)('%j is no agent of a node, so only its roles bind it', (user) => {
-  const rules = [nodeWrite, leaseWrite, podWrite].map((rule) => rule(user, node('n2'), undefined))
+  const rules = [nodeWrite, leaseWrite, podWrite, csiNodeWrite].map((rule) =>
+    rule(user, node('n2'), undefined),
+  )
   expect([...rules, tokenRefusal(user, 'a', {}, undefined)]).toEqual([
+    undefined,
     undefined,
     undefined,
     undefined,

@@ -1,9 +1,10 @@
 import { isDeepEqual } from '../../lib/equal.ts'
 import { arrayAt, type Json, type JsonObject, objectAt, stringAt, valueAt } from '../../lib/json.ts'
+import { NAMES } from '../../resources/names.ts'
 import type { User } from '../user.ts'
 import { nodeOfUser } from './node-authorizer.ts'
 import { NODE_LEASES } from './node-permits.ts'
-import { accountOf } from './pod-references.ts'
+import { accountOf, podNeedsAny } from './pod-references.ts'
 
 /** Domains whose labels mean something to the cluster. */
 const CLUSTER = /(?:^|\.)(?:kubernetes|k8s|orch)\.io$/u
@@ -58,14 +59,21 @@ export const leaseWrite: NodeWriteRule = (user, next) => {
   return `node ${quote(node)} may write its own Lease in ${NODE_LEASES} only`
 }
 
+/** An agent may write its own CSINode. */
+export const csiNodeWrite: NodeWriteRule = (user, next) => {
+  const node = nodeOfUser(user)
+  if (node === undefined || stringAt(next, 'metadata', 'name') === node) return undefined
+  return `node ${quote(node)} may write its own CSINode only`
+}
+
 /**
- * An agent may write a Pod that is bound to its node, but not create one or change its labels, owners or
- * finalizers.
+ * An agent may write a Pod that is bound to its node, but not change its labels, owners or finalizers. The only
+ * Pods that it may create are mirrors of those that it runs from files.
  */
 export const podWrite: NodeWriteRule = (user, next, old) => {
   const node = nodeOfUser(user)
   if (node === undefined) return undefined
-  if (old === undefined) return `node ${quote(node)} may not create Pods`
+  if (old === undefined) return mirrorFault(node, next)
   if (stringAt(old, 'spec', 'nodeName') !== node) {
     return `node ${quote(node)} may write only Pods that are bound to it`
   }
@@ -74,6 +82,31 @@ export const podWrite: NodeWriteRule = (user, next, old) => {
   )
   return changed && `node ${quote(node)} may not change metadata.${changed} of a Pod`
 }
+
+/** Why an agent may not create a Pod; undefined: it is a mirror, on its node and owned by its Node. */
+function mirrorFault(node: string, pod: JsonObject): string | undefined {
+  const annotations = valueAt(pod, 'metadata', 'annotations')
+  if (!NAMES.mirror.some((name) => valueAt(annotations, name) !== undefined)) {
+    return `node ${quote(node)} may create mirror Pods only`
+  }
+  if (stringAt(pod, 'spec', 'nodeName') !== node) {
+    return `node ${quote(node)} may create mirror Pods of its own only: spec.nodeName must be its name`
+  }
+  const [owner, ...others] = arrayAt(pod, 'metadata', 'ownerReferences')
+  const isOwn =
+    stringAt(owner, 'kind') === 'Node' &&
+    stringAt(owner, 'name') === node &&
+    valueAt(owner, 'controller') === true &&
+    valueAt(owner, 'blockOwnerDeletion') !== true
+  if (!isOwn || others.length > 0) {
+    return `node ${quote(node)} may create a Pod only with its Node as the only owner, its controller`
+  }
+  const needs = NEEDED.find((resource) => podNeedsAny(pod, resource))
+  return needs && `node ${quote(node)} may not create a Pod that refers to ${needs}`
+}
+
+/** The kinds of objects that a mirror Pod must not refer to: its node may read those that its Pods refer to. */
+const NEEDED = ['secrets', 'configmaps', 'persistentvolumeclaims'] as const
 
 /**
  * Why the agent of a node may not request a token. The token must be bound by uid to a Pod that runs on the

@@ -9,6 +9,20 @@ export function podNeeds(pod: JsonObject, resource: string, name: string): boole
   return names.includes(name)
 }
 
+/** Whether a Pod refers to any object of a kind. */
+export function podNeedsAny(
+  pod: JsonObject,
+  resource: 'secrets' | 'configmaps' | 'persistentvolumeclaims',
+): boolean {
+  const spec = valueAt(pod, 'spec')
+  const names = {
+    secrets: secretNames,
+    configmaps: configMapNames,
+    persistentvolumeclaims: claimNames,
+  }[resource](spec)
+  return names.some((name) => name !== '')
+}
+
 /** The name of the account that a Pod runs as. */
 export function accountOf(pod: JsonObject | undefined): string {
   return stringAt(pod, 'spec', 'serviceAccountName') || DEFAULT_ACCOUNT
@@ -28,6 +42,10 @@ function configMapNames(spec: Json | undefined): readonly string[] {
     ...sources(spec).map((one) => stringAt(one, 'configMap', 'name')),
     ...ofContainers(spec, 'configMapKeyRef', 'configMapRef'),
   ]
+}
+
+function claimNames(spec: Json | undefined): readonly string[] {
+  return sources(spec).map((one) => stringAt(one, 'persistentVolumeClaim', 'claimName'))
 }
 
 /** The volumes of a Pod, and the sources of its projected volumes. */

@@ -2,17 +2,19 @@
 export interface CollectionRoute {
   /** The part of the path before `/namespaces/…` or `/PLURAL`: `/api/v1`, `/apis/apps/v1`. */
   readonly root: string
-  /** As objects have it: `Service`. */
+  /** The kind of the objects: `Service`. */
   readonly kind: string
   readonly namespaced: boolean
 }
 
 const CORE = '/api/v1'
+const APPS = '/apis/apps/v1'
+const STORAGE = '/apis/storage.k8s.io/v1'
 const RBAC = '/apis/rbac.authorization.k8s.io/v1'
 
 /**
- * The collections of the API server, by their plural names. Two are left out: Events, which no object owns and no
- * controller reads; and ServiceCIDRs, which only the API server writes.
+ * The collections of the API server, by their plural names. Two are left out: Events, which have no owner
+ * and which no controller reads; and ServiceCIDRs, which only the API server writes.
  */
 export const COLLECTION_ROUTES = {
   services: inNamespace(CORE, 'Service'),
@@ -25,12 +27,23 @@ export const COLLECTION_ROUTES = {
   configmaps: inNamespace(CORE, 'ConfigMap'),
   secrets: inNamespace(CORE, 'Secret'),
   serviceaccounts: inNamespace(CORE, 'ServiceAccount'),
-  deployments: inNamespace('/apis/apps/v1', 'Deployment'),
+  daemonsets: inNamespace(APPS, 'DaemonSet'),
+  deployments: inNamespace(APPS, 'Deployment'),
+  statefulsets: inNamespace(APPS, 'StatefulSet'),
   networkpolicies: inNamespace('/apis/networking.k8s.io/v1', 'NetworkPolicy'),
   roles: inNamespace(RBAC, 'Role'),
   rolebindings: inNamespace(RBAC, 'RoleBinding'),
   clusterroles: inCluster(RBAC, 'ClusterRole'),
   clusterrolebindings: inCluster(RBAC, 'ClusterRoleBinding'),
+  certificatesigningrequests: inCluster(
+    '/apis/certificates.k8s.io/v1',
+    'CertificateSigningRequest',
+  ),
+  poddisruptionbudgets: inNamespace('/apis/policy/v1', 'PodDisruptionBudget'),
+  runtimeclasses: inCluster('/apis/node.k8s.io/v1', 'RuntimeClass'),
+  csidrivers: inCluster(STORAGE, 'CSIDriver'),
+  csinodes: inCluster(STORAGE, 'CSINode'),
+  volumeattachments: inCluster(STORAGE, 'VolumeAttachment'),
 } as const satisfies Readonly<Record<string, CollectionRoute>>
 
 /** The plural name of a kind, which names its collection in paths of the API: `services`. */

@@ -8,17 +8,21 @@ import {
   readMetadataObject,
 } from '../objects/object-meta.ts'
 import {
+  type BudgetObject,
   type ClusterRoleObject,
   type ConfigMapObject,
   type EndpointsObject,
   type LeaseObject,
   type NamespaceObject,
+  readBudget,
   readClusterRole,
   readConfigMap,
   readEndpoints,
   readLease,
   readNamespace,
+  readSigningRequest,
   readSlice,
+  type SigningRequestObject,
   type SliceObject,
 } from '../objects/plain-objects.ts'
 import { type PodObject, readPod } from '../objects/pod-object.ts'
@@ -38,12 +42,20 @@ export interface Objects {
   readonly configmaps: ConfigMapObject
   readonly secrets: SecretObject
   readonly serviceaccounts: MetadataObject
+  readonly daemonsets: MetadataObject
   readonly deployments: MetadataObject
+  readonly statefulsets: MetadataObject
   readonly networkpolicies: MetadataObject
   readonly roles: MetadataObject
   readonly rolebindings: MetadataObject
   readonly clusterroles: ClusterRoleObject
   readonly clusterrolebindings: MetadataObject
+  readonly certificatesigningrequests: SigningRequestObject
+  readonly poddisruptionbudgets: BudgetObject
+  readonly runtimeclasses: MetadataObject
+  readonly csidrivers: MetadataObject
+  readonly csinodes: MetadataObject
+  readonly volumeattachments: MetadataObject
 }
 
 /** How the objects of a collection are decoded, and the groups by which controllers find them. */
@@ -103,7 +115,9 @@ export const COLLECTIONS: { readonly [K in CollectionName]: CollectionSpec<Objec
       token === undefined ? [] : [accountGroup(keyOf({ ...meta, name: token.accountName }))],
   },
   serviceaccounts: METADATA_ONLY,
+  daemonsets: METADATA_ONLY,
   deployments: METADATA_ONLY,
+  statefulsets: METADATA_ONLY,
   networkpolicies: METADATA_ONLY,
   roles: METADATA_ONLY,
   rolebindings: METADATA_ONLY,
@@ -112,6 +126,15 @@ export const COLLECTIONS: { readonly [K in CollectionName]: CollectionSpec<Objec
     groups: (one) => (one.isAggregated ? [AGGREGATED_GROUP] : []),
   },
   clusterrolebindings: METADATA_ONLY,
+  certificatesigningrequests: {
+    decode: readSigningRequest,
+    groups: (one) => (one.isUndecided ? [UNDECIDED_GROUP] : []),
+  },
+  poddisruptionbudgets: { decode: readBudget, groups: () => [] },
+  runtimeclasses: METADATA_ONLY,
+  csidrivers: METADATA_ONLY,
+  csinodes: METADATA_ONLY,
+  volumeattachments: METADATA_ONLY,
 }
 
 /** Pods of a namespace that have a label; Services of the namespace whose selector has that label as its first one. */
@@ -140,6 +163,9 @@ export function accountGroup(key: string): string {
 
 /** ClusterRoles whose rules are aggregated from other ClusterRoles. */
 export const AGGREGATED_GROUP = 'aggregated'
+
+/** CertificateSigningRequests that are not denied and have no certificate. */
+export const UNDECIDED_GROUP = 'undecided'
 
 /** Objects that name the object with this uid as an owner; a group of every collection. */
 export function ownerGroup(uid: string): string {

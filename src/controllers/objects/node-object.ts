@@ -1,4 +1,4 @@
-import { type JsonObject, objectAt, stringAt, valueAt } from '../../lib/json.ts'
+import { arrayAt, type JsonObject, objectAt, stringAt, valueAt } from '../../lib/json.ts'
 import { READY } from '../../resources/label-names.ts'
 import { NAMES } from '../../resources/names.ts'
 import { milliQuantity } from '../../resources/quantity.ts'
@@ -9,6 +9,8 @@ import {
 } from '../../resources/status-condition.ts'
 import { type ObjectMeta, readMeta } from './object-meta.ts'
 
+const ADDRESS_TYPES = ['InternalIP', 'ExternalIP']
+
 /** The fields of a Node that controllers read. */
 export interface NodeObject {
   readonly meta: ObjectMeta
@@ -18,6 +20,8 @@ export interface NodeObject {
   readonly cpuMillis: number
   /** Whether a label marks it as a node of the control plane. */
   readonly controlPlane: boolean
+  /** Its internal and external IP addresses, as the node reports them. */
+  readonly addresses: readonly string[]
   /** The condition `Ready`. */
   readonly readiness: StatusCondition
   /** `lastHeartbeatTime` of the condition `Ready`, RFC 3339; empty when the node never reported. */
@@ -34,6 +38,9 @@ export function readNode(object: JsonObject): NodeObject {
     zone: label === undefined ? '' : (meta.labels[label] ?? ''),
     cpuMillis: milliQuantity(valueAt(status, 'allocatable', 'cpu')) ?? 0,
     controlPlane: NAMES.controlPlane.some((name) => Object.hasOwn(meta.labels, name)),
+    addresses: arrayAt(status, 'addresses')
+      .filter((one) => ADDRESS_TYPES.includes(stringAt(one, 'type')))
+      .map((one) => stringAt(one, 'address')),
     readiness: readCondition(status, READY),
     heartbeatAt: stringAt(findCondition(status, READY), 'lastHeartbeatTime'),
   }

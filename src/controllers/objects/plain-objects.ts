@@ -1,4 +1,5 @@
 import { isAggregated } from '../../auth/rbac/aggregate.ts'
+import type { User } from '../../auth/user.ts'
 import {
   arrayAt,
   isJsonObject,
@@ -6,6 +7,7 @@ import {
   objectAt,
   scalarText,
   stringAt,
+  stringsAt,
   valueAt,
 } from '../../lib/json.ts'
 import { LEADER_ELECTION } from '../../resources/label-names.ts'
@@ -88,6 +90,73 @@ export function readClusterRole(object: JsonObject): ClusterRoleObject {
     ...(aggregationRule === undefined ? {} : { aggregationRule }),
   }
   return { meta, isAggregated: isAggregated(role), role }
+}
+
+/** The fields of a CertificateSigningRequest that controllers read. */
+export interface SigningRequestObject extends MetadataObject {
+  readonly request: SigningRequest
+  /** `status.conditions` as they are stored. */
+  readonly conditions: readonly JsonObject[]
+  readonly isApproved: boolean
+  /** Whether something is left to do: it is neither denied nor failed, and there is no certificate. */
+  readonly isUndecided: boolean
+}
+
+/** The fields of a PodDisruptionBudget that controllers read. */
+export interface BudgetObject extends MetadataObject {
+  readonly generation: number
+  /** The selector as it is stored; undefined: it selects no Pods. */
+  readonly selector: JsonObject | undefined
+  /** `spec.minAvailable` if that is a number. */
+  readonly minAvailable: number | undefined
+  readonly status: JsonObject
+}
+
+/** Reads a PodDisruptionBudget as the API server sent it; see `readMeta` for missing fields. */
+export function readBudget(object: JsonObject): BudgetObject {
+  const [selector, minAvailable] = ['selector', 'minAvailable'].map((key) =>
+    valueAt(object, 'spec', key),
+  )
+  return {
+    ...readMetadataObject(object),
+    generation: Number(valueAt(object, 'metadata', 'generation') ?? 0),
+    selector: isJsonObject(selector) ? selector : undefined,
+    minAvailable: typeof minAvailable === 'number' ? minAvailable : undefined,
+    status: objectAt(object, 'status'),
+  }
+}
+
+/** What a user requests to have signed. */
+export interface SigningRequest {
+  /** `spec.request`: PEM, in base64. */
+  readonly request: string
+  readonly signerName: string
+  readonly usages: readonly string[]
+  readonly expirationSeconds: number | undefined
+  /** The user who created the request. */
+  readonly user: User
+}
+
+/** Reads a CertificateSigningRequest as the API server sent it; see `readMeta` for missing fields. */
+export function readSigningRequest(object: JsonObject): SigningRequestObject {
+  const spec = objectAt(object, 'spec')
+  const conditions = arrayAt(object, 'status', 'conditions').filter(isJsonObject)
+  const types = conditions.map((one) => stringAt(one, 'type'))
+  const seconds = valueAt(spec, 'expirationSeconds')
+  const isIssued = stringAt(object, 'status', 'certificate') !== ''
+  return {
+    ...readMetadataObject(object),
+    request: {
+      request: stringAt(spec, 'request'),
+      signerName: stringAt(spec, 'signerName'),
+      usages: stringsAt(spec, 'usages'),
+      expirationSeconds: typeof seconds === 'number' ? seconds : undefined,
+      user: { name: stringAt(spec, 'username'), groups: stringsAt(spec, 'groups') },
+    },
+    conditions,
+    isApproved: types.includes('Approved'),
+    isUndecided: !isIssued && !types.includes('Denied') && !types.includes('Failed'),
+  }
 }
 
 /** The fields of a Lease that controllers read. */

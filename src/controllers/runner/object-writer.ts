@@ -44,7 +44,9 @@ export function createObjectWriter(client: WritingClient): ObjectWriter {
 async function patch(client: WritingClient, write: Patch): Promise<ApiResult<unknown>> {
   const { collection, meta, subresource } = write
   const path = pathOf(collection, meta.namespace, meta.name)
-  const versioned = atVersion(await completeBody(write), meta)
+  const body = await completeBody(write)
+  if (body === undefined) return { ok: true, value: undefined }
+  const versioned = atVersion(body, meta)
   const target = subresource === undefined ? path : `${path}/${subresource}`
   const type = subresource === 'status' ? 'strategic-merge-patch' : 'merge-patch'
   return client.patch(target, versioned, { type: `application/${type}+json` })

@@ -18,12 +18,15 @@ export interface Patch {
   readonly verb: 'patch'
   readonly collection: CollectionName
   readonly meta: ObjectMeta
-  /** The subresource that is written: the status, or the finalizers of a Namespace. */
-  readonly subresource?: 'status' | 'finalize'
+  /** The subresource that is written: the status, the finalizers of a Namespace, or the decision on a CertificateSigningRequest. */
+  readonly subresource?: 'approval' | 'status' | 'finalize'
   /** A merge patch (RFC 7396); for a status a strategic merge patch, which merges conditions by type. */
   readonly body: JsonObject
-  /** Completes the body when the write is made, with what a pure reconcile cannot compute, such as a signature. */
-  readonly complete?: (body: JsonObject) => Promise<JsonObject>
+  /**
+   * Completes the body when the write is made, with what a pure reconcile cannot compute, such as a signature;
+   * undefined: nothing is written.
+   */
+  readonly complete?: (body: JsonObject) => Promise<JsonObject | undefined>
 }
 
 /** The deletion of the object as it was seen: normally it is not deleted at any other version. */
@@ -72,8 +75,8 @@ export function objectNamed(collection: CollectionName, key: string): ObjectIden
 /** One change that a reconcile requires. */
 export type Write = Create | Patch | Deletion | EventWrite
 
-/** The body that a patch is sent with. Rejects when `complete` does. */
-export async function completeBody({ body, complete }: Patch): Promise<JsonObject> {
+/** The body that a patch is sent with; undefined: it is not sent. Rejects when `complete` does. */
+export async function completeBody({ body, complete }: Patch): Promise<JsonObject | undefined> {
   return complete === undefined ? body : complete(body)
 }
 

@@ -164,7 +164,9 @@ export function createFakeCluster(clock: Pick<Clock, 'now'> = new FakeClock()): 
         log.push(describe(write))
         const refused = await cluster.intercept(write)
         if (refused !== undefined) return refused
-        return apply(write.verb === 'patch' ? { ...write, body: await completeBody(write) } : write)
+        if (write.verb !== 'patch') return apply(write)
+        const body = await completeBody(write)
+        return body === undefined ? { ok: true, value: undefined } : apply({ ...write, body })
       },
       async read(collection, namespace, name) {
         log.push(`read ${collection}/${namespace}/${name}`)

@@ -1,5 +1,6 @@
 import { credentialMetrics } from '../../telemetry/metrics/cluster-metrics.ts'
 import type { MetricDefinition } from '../../telemetry/metrics/definition.ts'
+import { DURATION_BOUNDS } from '../server/statistics.ts'
 
 /** Every metric of a DNS server, once. */
 export const DNS_METRICS = {
@@ -82,4 +83,11 @@ export const DNS_METRICS = {
     help: '1 once all Services and endpoints were listed; before, every question fails.',
   },
   ...credentialMetrics,
+  duration: {
+    name: 'request_duration_seconds',
+    type: 'histogram',
+    labels: ['domain'],
+    buckets: DURATION_BOUNDS,
+    help: 'From the reading of a question to its response, without refusals; domain: cluster (names of Services and endpoints) or other (names that other servers answer, or the cache of their answers).',
+  },
 } as const satisfies Readonly<Record<string, MetricDefinition>>

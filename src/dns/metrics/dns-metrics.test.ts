@@ -34,6 +34,7 @@ test('numbers of the server become counters, however often they are read', async
   statistics.forwarding.results.set('stale', 8)
   statistics.forwarding.attempts.set('10.0.0.1:53 timeout', 9)
   statistics.forwarding.discarded.set('10.0.0.1:53 id', 10)
+  for (const seconds of [0.00009, 0.0001, 0.0011, 9]) statistics.durations.cluster.observe(seconds)
   await metrics.text()
   statistics.questions.udp = 11
   const lines = (await metrics.text()).split('\n')
@@ -48,6 +49,14 @@ test('numbers of the server become counters, however often they are read', async
       'orchdns_forwarded_questions_total{result="stale"} 8',
       'orchdns_upstream_queries_total{upstream="10.0.0.1:53",result="timeout"} 9',
       'orchdns_upstream_discarded_messages_total{upstream="10.0.0.1:53",reason="id"} 10',
+      'orchdns_request_duration_seconds_bucket{domain="cluster",le="0.0001"} 2',
+      'orchdns_request_duration_seconds_bucket{domain="cluster",le="0.001"} 2',
+      'orchdns_request_duration_seconds_bucket{domain="cluster",le="0.0025"} 3',
+      'orchdns_request_duration_seconds_bucket{domain="cluster",le="5"} 3',
+      'orchdns_request_duration_seconds_bucket{domain="cluster",le="+Inf"} 4',
+      'orchdns_request_duration_seconds_sum{domain="cluster"} 9.00129',
+      'orchdns_request_duration_seconds_count{domain="cluster"} 4',
+      'orchdns_request_duration_seconds_count{domain="other"} 0',
       'orchdns_services 7',
       'orchdns_names_known 1',
     ]) as string[],

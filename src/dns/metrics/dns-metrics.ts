@@ -1,6 +1,7 @@
 import type { Counter, Registry } from 'prom-client'
 import type { CredentialKind } from '../../client/connection/credential/credential.ts'
 import { lateFrom, type Validity } from '../../client/connection/credential/validity.ts'
+import { histogramText } from '../../telemetry/metrics/counted-histogram.ts'
 import { createRegistry, type MetricsOf } from '../../telemetry/metrics/registry.ts'
 import type { ForwardingStatistics, Statistics } from '../server/statistics.ts'
 import { DNS_METRICS } from './dns-metric-table.ts'
@@ -35,6 +36,8 @@ const RCODES: readonly string[] = [
 ]
 const BAD_VERSION = 16
 
+const { duration: DURATION, ...REGISTERED } = DNS_METRICS
+
 /**
  * The metrics of a server. A question only increments plain numbers; their increase is added to the counters
  * when the text is requested.
@@ -43,7 +46,7 @@ export function createDnsMetrics(
   source: DnsMetricSource,
   { prefix, registry }: { readonly prefix: string; readonly registry?: Registry },
 ): DnsMetrics {
-  const metrics = createRegistry(DNS_METRICS, prefix, registry)
+  const metrics = createRegistry(REGISTERED, prefix, registry)
   const { statistics } = source
   return {
     contentType: metrics.contentType,
@@ -70,14 +73,16 @@ export function createDnsMetrics(
         metrics.credentialExpiration.set({ kind }, validity.to / 1_000)
         metrics.credentialLate.set({ kind }, lateFrom(kind, validity) / 1_000)
       }
-      return metrics.text()
+      const name = prefix + DURATION.name
+      const durations = { name, help: DURATION.help, label: 'domain', rows: statistics.durations }
+      return (await metrics.text()) + histogramText(durations)
     },
   }
 }
 
 async function raiseForwarding(
   metrics: Pick<
-    MetricsOf<typeof DNS_METRICS>,
+    MetricsOf<typeof REGISTERED>,
     'forwarded' | 'upstreamQueries' | 'upstreamDiscarded' | 'cacheEvictions'
   >,
   { results, attempts, discarded, evicted }: ForwardingStatistics,

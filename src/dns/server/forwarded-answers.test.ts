@@ -102,6 +102,29 @@ describe('a name of another domain', () => {
   })
 })
 
+test('answers are timed, those of other servers apart, and refusals are not', async () => {
+  let ms = 0
+  scene = await openScene({
+    now: () => ms,
+    forwarder: {
+      query: () => {
+        ms += 40
+        return Promise.resolve(found())
+      },
+    },
+  })
+  await lookUp(scene, 'A', 'web.shop.svc.cluster.local')
+  await lookUp(scene, 'A', 'www.example.com')
+  await queryUdp(scene, question('A', 'www.example.com', { flags: 0 }))
+  const { cluster, other } = scene.statistics.durations
+  const timed = ({ counts, bounds, sum }: typeof other) => ({
+    sum,
+    upTo: counts.flatMap((count, index) => Array<number | undefined>(count).fill(bounds[index])),
+  })
+  expect(timed(cluster)).toEqual({ sum: 0, upTo: [0.0001] })
+  expect(timed(other)).toEqual({ sum: 0.04, upTo: [0.05] })
+})
+
 test('an alias that leads out of the cluster is followed there', async () => {
   await open(found(address('db.example.com', '192.0.2.7'), address('db.example.com', '192.0.2.8')))
   const { answers } = packetText(await lookUp(scene, 'A', 'alias-outside.shop.svc.cluster.local'))

@@ -14,7 +14,7 @@ import {
 } from '../wire/response.ts'
 import type { ZoneRecord } from '../zone/record.ts'
 import type { Authority, Elsewhere } from './authority.ts'
-import { countRefusal, type RefusalReason, type Statistics } from './statistics.ts'
+import { countRefusal, type NameDomain, type RefusalReason, type Statistics } from './statistics.ts'
 
 export interface ResponderOptions {
   readonly authority: Authority
@@ -23,6 +23,8 @@ export interface ResponderOptions {
   readonly statistics: Statistics
   /** Whether all names are known. */
   readonly isReady: () => boolean
+  /** Milliseconds of a clock that never goes back; that of the process unless set. */
+  readonly now?: () => number
 }
 
 /** How long a response to this query may be, in bytes. */
@@ -43,10 +45,12 @@ export class Responder {
   readonly #forwarder: Pick<Forwarder, 'query'> | undefined
   readonly #statistics: Statistics
   readonly #isReady: () => boolean
+  readonly #now: () => number
   #turn = 0
 
-  constructor({ authority, forwarder, statistics, isReady }: ResponderOptions) {
+  constructor({ authority, forwarder, statistics, isReady, now }: ResponderOptions) {
     this.#isReady = isReady
+    this.#now = now ?? (() => performance.now())
     this.#authority = authority
     this.#forwarder = forwarder
     this.#statistics = statistics
@@ -57,14 +61,30 @@ export class Responder {
    * returns. A promise never rejects.
    */
   respond(message: Buffer, limitOf: LimitOf): Response | Promise<Response> {
+    const began = this.#now()
     const query = readQuery(message)
     if ('reason' in query) return this.#refuseFault(message, query)
     if (!this.#isReady()) return this.#fail(query, limitOf, 'not-ready')
     const refusal = this.#refusalOf(query)
     if (refusal !== undefined) return this.#refuse(query, limitOf, refusal)
     const answer = this.#authority.answer(query)
-    if ('target' in answer) return this.#elsewhere(query, limitOf, answer)
-    return this.#send(query, answer, limitOf)
+    if ('target' in answer) {
+      const forwarded = this.#elsewhere(query, limitOf, answer)
+      return forwarded instanceof Promise ? this.#timeForwarded(forwarded, began) : forwarded
+    }
+    const response = this.#send(query, answer, limitOf)
+    this.#time('cluster', began)
+    return response
+  }
+
+  async #timeForwarded(forwarded: Promise<Response>, began: number): Promise<Response> {
+    const response = await forwarded
+    this.#time('other', began)
+    return response
+  }
+
+  #time(domain: NameDomain, began: number): void {
+    this.#statistics.durations[domain].observe((this.#now() - began) / 1_000)
   }
 
   #refusalOf({ options, klass, type }: Query): RefusalReason | undefined {

@@ -1,3 +1,4 @@
+import { CountedHistogram } from '../../telemetry/metrics/counted-histogram.ts'
 import type { ForwardObserver } from '../forward/forwarder.ts'
 import { upstreamName } from '../forward/upstream/upstream.ts'
 
@@ -32,12 +33,22 @@ export type RefusalReason =
   | 'overload'
   | 'not-ready'
 
+/** Whose name a question is about: one of Services and endpoints, or one that other servers answer. */
+export type NameDomain = 'cluster' | 'other'
+
+/** Bounds in seconds. Answers about the cluster take microseconds; an upstream, up to seconds. */
+export const DURATION_BOUNDS: readonly number[] = [
+  0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5,
+]
+
 /** Numbers since the start, which only grow. */
 export interface Statistics {
   readonly questions: Record<Transport, number>
   /** By response code, 0 to 15 (16: bad version). */
   readonly responses: number[]
   readonly refusals: Map<RefusalReason, number>
+  /** Seconds from the reading of a question to its response; without refusals. */
+  readonly durations: Readonly<Record<NameDomain, CountedHistogram>>
   /** Responses that were truncated, because the datagram was too small or the client had got too much. */
   truncated: number
   limited: number
@@ -57,6 +68,10 @@ export function createStatistics(): Statistics {
     questions: { udp: 0, tcp: 0 },
     responses: Array.from({ length: RCODES }, () => 0),
     refusals: new Map(),
+    durations: {
+      cluster: new CountedHistogram(DURATION_BOUNDS),
+      other: new CountedHistogram(DURATION_BOUNDS),
+    },
     truncated: 0,
     limited: 0,
     failures: 0,

@@ -13,6 +13,8 @@ export interface SceneOptions {
   readonly networks?: readonly string[]
   readonly bytesPerSecond?: number
   readonly isReady?: () => boolean
+  /** Milliseconds of the clock by which answers are timed. */
+  readonly now?: () => number
 }
 
 /** Servers of the golden cluster on the loopback, and what they counted. */
@@ -27,10 +29,11 @@ const LOOPBACK = '127.0.0.1' as IpAddress
 /** Opens the servers; the test has to close them. */
 export async function openScene(options: SceneOptions = {}): Promise<Scene> {
   const { forwarder, networks = ['127.0.0.0/8', '::1/128'], isReady = () => true } = options
+  const { now = () => performance.now() } = options
   const golden = goldenZone()
   const statistics = createStatistics()
   const authority = new Authority(golden.zone, golden.store)
-  const responder = new Responder({ authority, forwarder, statistics, isReady })
+  const responder = new Responder({ authority, forwarder, statistics, isReady, now })
   const servers = await openServers([{ ip: LOOPBACK, port: 0 }], {
     responder,
     statistics,

@@ -31,7 +31,7 @@ const FRA_TABLE = 15
 const FRA_FWMASK = 16
 const FRA_PROTOCOL = 21
 const NO_SUPPRESSION = 0xffff_ffff
-/** Flags that change the meaning of a rule: invert, unresolved goto. */
+/** Flags that change the meaning of a rule: FIB_RULE_INVERT (0x2), FIB_RULE_UNRESOLVED (0x4). */
 const MEANINGFUL_FLAGS = 0x2 | 0x4
 /** All other conditions that a rule may have: a rule with one of these is a different rule. */
 const CONDITIONS = [1, 2, 3, 4, 11, 12, 13, 17, 19, 20, 22, 23, 24]

@@ -42,7 +42,9 @@ export class OriginalDestinations {
       sourcePort: portOf(translated),
       destinationPort: portOf(client),
     })
-    const message = encodeMessage({ ...query, flags: NLM_F_REQUEST }, ++this.#sequence)
+    // A sequence number of netlink has 32 bits.
+    this.#sequence = (this.#sequence + 1) >>> 0
+    const message = encodeMessage({ ...query, flags: NLM_F_REQUEST }, this.#sequence)
     const { bytes, address } = this.#memory
     bytes.set(message)
     if (this.#sys.send(this.#socket, address, message.length, 0) < 0) return undefined

@@ -1,9 +1,17 @@
-import { mkdtempSync, readFileSync, rmSync, statSync, unlinkSync, writeFileSync } from 'node:fs'
-import { open, readFile } from 'node:fs/promises'
+import { fstatSync, read, readSync, write, writeSync } from 'node:fs'
 import { tmpdir } from 'node:os'
+import { promisify } from 'node:util'
 import { NodeProxyError } from '../../lib/error.ts'
-import { encodeJobLine, type Helper, type JobReport, startHelper } from './helper.ts'
+import {
+  checkJob,
+  type Helper,
+  type HelperEvents,
+  type JobFiles,
+  type JobReport,
+} from './helper.ts'
+import { startPosixSpawn } from './posix-spawn.ts'
 import type { Exit, Job, ProgramResult, ProgramRunner } from './program-runner.ts'
+import { startShellHelper } from './shell-helper.ts'
 
 /** Files of at least this size are read and written in pieces, off the event loop. */
 const PIECE = 256 * 1024
@@ -19,30 +27,31 @@ interface Running {
   readonly fail: (error: Error) => void
 }
 
-/**
- * Runs programs through a small shell that was started while this process was small: forking a large process blocks
- * its event loop in proportion to its memory. Input and output go through files in a private directory, so the pipes
- * carry only job lines, and no program gets incomplete input if the daemon is killed.
- */
+/** How programs are started: see `startPosixSpawn` and `startShellHelper`. */
+export type Starting = 'posix-spawn' | 'shell'
+
+interface SpawnerOptions {
+  /** Where a helper shell keeps its files: best on a memory file system such as /run. */
+  readonly runtimeDirectory?: string
+  /** Absent: by posix_spawn where that is possible. */
+  readonly starting?: Starting
+}
+
+/** Runs programs without blocking the event loop in proportion to the memory of this process, as forking would. */
 export class Spawner implements ProgramRunner {
-  readonly #parent: string
+  readonly #startHelper: (events: HelperEvents) => Helper
   readonly #running = new Map<number, Running>()
-  #directory: string | undefined
   #helper: Helper | undefined
   #lastId = 0
   #tail: Promise<unknown> = Promise.resolve()
   readonly #open = new Set<Promise<unknown>>()
   #closed = false
 
-  /** `runtimeDirectory`: best on a memory file system such as /run. */
-  constructor(options: { readonly runtimeDirectory?: string } = {}) {
-    this.#parent = options.runtimeDirectory ?? tmpdir()
+  constructor({ runtimeDirectory = tmpdir(), starting }: SpawnerOptions = {}) {
+    this.#startHelper = (events) =>
+      (starting === 'shell' ? undefined : startPosixSpawn(events)) ??
+      startShellHelper(runtimeDirectory, events)
     this.#start()
-  }
-
-  /** The directory with the files of running jobs; it is a new one after the helper was lost. */
-  get directory(): string | undefined {
-    return this.#directory
   }
 
   async run(job: Job): Promise<ProgramResult> {
@@ -63,19 +72,17 @@ export class Spawner implements ProgramRunner {
     await Promise.allSettled(this.#open)
     this.#helper?.end()
     this.#helper = undefined
-    this.#removeDirectory()
   }
 
   #schedule<T>(job: Job, finish: (files: JobFiles, exit: Exit) => Promise<T>): Promise<T> {
     if (this.#closed) return Promise.reject(lost('the spawner is closed'))
     const id = ++this.#lastId
-    let line: string
     try {
-      line = encodeJobLine(id, job)
+      checkJob(job)
     } catch (error) {
       return Promise.reject(error)
     }
-    const execute = () => this.#execute({ id, line, job }, finish)
+    const execute = () => this.#execute({ id, job }, finish)
     const result = job.concurrent === true ? execute() : this.#tail.then(execute)
     const settled = result.then(noop, noop)
     if (job.concurrent !== true) this.#tail = settled
@@ -85,34 +92,33 @@ export class Spawner implements ProgramRunner {
   }
 
   async #execute<T>(
-    task: { readonly id: number; readonly line: string; readonly job: Job },
+    task: { readonly id: number; readonly job: Job },
     finish: (files: JobFiles, exit: Exit) => Promise<T>,
   ): Promise<T> {
-    if (this.#helper === undefined) this.#start()
-    const files = jobFiles(this.#directory!, task.id)
+    const files = (this.#helper ?? this.#start()).openFiles(task.id)
     try {
       await writeInput(files.input, task.job.stdin ?? '')
-      const { report, timedOut } = await this.#await(task)
+      const { report, timedOut } = await this.#await(task, files)
       const exit = { status: report.status ?? 0, pid: report.pid, timedOut }
       return await finish(files, { ...exit, stderr: await readText(files.errors) })
     } finally {
-      removeFiles(files)
+      files.close()
     }
   }
 
-  #await(task: { readonly id: number; readonly line: string; readonly job: Job }) {
+  #await({ id, job }: { readonly id: number; readonly job: Job }, files: JobFiles) {
     return new Promise<{ report: JobReport; timedOut: boolean }>((resolve, reject) => {
       if (this.#helper === undefined) return reject(lost('the helper ended'))
       const running: Running = {
         pid: 0,
         timedOut: false,
-        timer: setTimeout(() => this.#terminate(running, 'SIGTERM'), task.job.timeoutMs),
+        timer: setTimeout(() => this.#terminate(running, 'SIGTERM'), job.timeoutMs),
         end: (report) => resolve({ report, timedOut: running.timedOut }),
         fail: reject,
       }
-      this.#running.set(task.id, running)
+      this.#running.set(id, running)
       this.#helper.hold(true)
-      this.#helper.send(task.line)
+      this.#helper.start(id, job, files)
     })
   }
 
@@ -127,13 +133,13 @@ export class Spawner implements ProgramRunner {
     running.timer = setTimeout(next, GRACE_MS)
   }
 
-  #start(): void {
-    this.#directory ??= mkdtempSync(`${this.#parent}/node-proxy-`)
-    const helper: Helper = startHelper(this.#directory, {
+  #start(): Helper {
+    const helper: Helper = this.#startHelper({
       onReport: (report) => this.#report(report),
       onExit: (reason) => this.#lose(helper, reason),
     })
     this.#helper = helper
+    return helper
   }
 
   #report(report: JobReport): void {
@@ -150,17 +156,11 @@ export class Spawner implements ProgramRunner {
     if (helper === undefined || helper !== this.#helper) return
     helper.end()
     this.#helper = undefined
-    this.#removeDirectory()
     for (const [id, running] of this.#running) {
       this.#settle(id, running)
       signalProcess(running.pid, 'SIGKILL')
       running.fail(lost(reason))
     }
-  }
-
-  #removeDirectory(): void {
-    if (this.#directory !== undefined) rmSync(this.#directory, { recursive: true, force: true })
-    this.#directory = undefined
   }
 
   #settle(id: number, running: Running): void {
@@ -187,30 +187,24 @@ function lost(reason: string): NodeProxyError {
 
 function noop(): void {}
 
-/** Paths of the files of one job: standard input, output and error. */
-interface JobFiles {
-  readonly input: string
-  readonly output: string
-  readonly errors: string
-}
-
-/** The paths for the job with this number. */
-function jobFiles(directory: string, id: number): JobFiles {
-  const base = `${directory}/${id}`
-  return { input: `${base}.in`, output: `${base}.out`, errors: `${base}.err` }
-}
+const readAt = promisify(read)
+const writeAt = promisify(write)
 
 /** Writes the whole input before the program starts, so that it is complete even if the daemon is killed. */
-async function writeInput(path: string, text: string | Iterable<string>): Promise<void> {
+async function writeInput(fd: number, text: string | Iterable<string>): Promise<void> {
   if (typeof text === 'string' && text.length < PIECE) {
-    return writeFileSync(path, text, { flag: 'wx', mode: 0o600 })
+    const bytes = Buffer.from(text)
+    for (let at = 0; at < bytes.length; ) at += writeSync(fd, bytes, at, bytes.length - at, at)
+    return
   }
-  const file = await open(path, 'wx', 0o600)
-  try {
-    for (const piece of pieces(typeof text === 'string' ? [text] : text))
-      await file.appendFile(piece)
-  } finally {
-    await file.close()
+  let position = 0
+  for (const piece of pieces(typeof text === 'string' ? [text] : text)) {
+    const bytes = Buffer.from(piece)
+    for (let at = 0; at < bytes.length; ) {
+      const { bytesWritten } = await writeAt(fd, bytes, at, bytes.length - at, position + at)
+      at += bytesWritten
+    }
+    position += bytes.length
   }
 }
 
@@ -227,26 +221,33 @@ function* pieces(chunks: Iterable<string>): Generator<string> {
 }
 
 /** The contents of a file as text. */
-async function readText(path: string): Promise<string> {
-  return statSync(path).size <= PIECE ? readFileSync(path, 'utf8') : readFile(path, 'utf8')
+async function readText(fd: number): Promise<string> {
+  const bytes = Buffer.allocUnsafe(fstatSync(fd).size)
+  let filled = 0
+  while (filled < bytes.length) {
+    const length = bytes.length - filled
+    const count =
+      bytes.length <= PIECE
+        ? readSync(fd, bytes, filled, length, filled)
+        : (await readAt(fd, bytes, filled, length, filled)).bytesRead
+    if (count === 0) break
+    filled += count
+  }
+  return bytes.toString('utf8', 0, filled)
 }
 
 /** Calls back for every line. Each line is an independent string that retains no buffer. */
-async function readLines(path: string, onLine: (line: string) => void): Promise<void> {
-  const file = await open(path, 'r')
-  try {
-    let buffer = Buffer.alloc(PIECE)
-    let filled = 0
-    for (;;) {
-      if (filled === buffer.length) buffer = Buffer.concat([buffer], buffer.length * 2)
-      const { bytesRead } = await file.read(buffer, filled, buffer.length - filled)
-      if (bytesRead === 0) break
-      filled = takeLines(buffer, filled + bytesRead, onLine)
-    }
-    if (filled > 0) onLine(buffer.toString('utf8', 0, filled))
-  } finally {
-    await file.close()
+async function readLines(fd: number, onLine: (line: string) => void): Promise<void> {
+  let buffer = Buffer.alloc(PIECE)
+  let filled = 0
+  for (let position = 0; ; ) {
+    if (filled === buffer.length) buffer = Buffer.concat([buffer], buffer.length * 2)
+    const { bytesRead } = await readAt(fd, buffer, filled, buffer.length - filled, position)
+    if (bytesRead === 0) break
+    position += bytesRead
+    filled = takeLines(buffer, filled + bytesRead, onLine)
   }
+  if (filled > 0) onLine(buffer.toString('utf8', 0, filled))
 }
 
 /** Passes on the complete lines and moves the rest to the front; returns its length. */
@@ -260,15 +261,4 @@ function takeLines(buffer: Buffer, length: number, onLine: (line: string) => voi
   }
   buffer.copy(buffer, 0, start, length)
   return length - start
-}
-
-/** Deletes the files of a job; missing files are not an error. */
-function removeFiles(files: JobFiles): void {
-  for (const path of [files.input, files.output, files.errors]) {
-    try {
-      unlinkSync(path)
-    } catch {
-      // never created, or gone with the directory
-    }
-  }
 }

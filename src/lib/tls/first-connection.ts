@@ -18,6 +18,11 @@ export interface ConnectionTarget {
   readonly port: number
   readonly trust: TlsTrust
   readonly connect: (address: IpAddress, port: number) => Socket
+  /**
+   * Why a server is not talked to; undefined: it is. Present: it decides in place of the authority, whose decision
+   * is `authorized` of the socket.
+   */
+  readonly refuse?: ((socket: TLSSocket) => Error | undefined) | undefined
 }
 
 /** Why the server at an address was not reached or could not be read; the error has a `code`. */
@@ -50,7 +55,7 @@ export const LATE_CONNECTION = 'CONNECTION_LATE'
 /**
  * The first TLS connection that is established to one of the addresses; or why none was. The next address is tried
  * when one has failed, or in parallel with one that does not answer. The server must present a certificate of the
- * authority for the address. No part of a request is sent before that, so no request is sent twice.
+ * authority for the address, or one that `refuse` accepts. No part of a request is sent before that, so no request is sent twice.
  */
 export async function firstConnection(
   target: ConnectionTarget,
@@ -102,6 +107,8 @@ function startRace(target: ConnectionTarget, clock: Pick<Clock, 'after'>) {
       tryNext()
     })
     socket.once('secureConnect', () => {
+      const refused = target.refuse?.(socket)
+      if (refused !== undefined) return void socket.destroy(refused)
       forget()
       resolve({ address, socket, failed: [...failed] })
       end()
@@ -111,7 +118,11 @@ function startRace(target: ConnectionTarget, clock: Pick<Clock, 'after'>) {
   return { result: promise, end }
 }
 
-function openTls(address: IpAddress, { port, trust, connect }: ConnectionTarget): TLSSocket {
+function openTls(
+  address: IpAddress,
+  { port, trust, connect, refuse }: ConnectionTarget,
+): TLSSocket {
   const socket = connect(address, port)
-  return connectTls({ socket, host: address, minVersion: 'TLSv1.2', ...trust })
+  const rejectUnauthorized = refuse === undefined
+  return connectTls({ socket, host: address, minVersion: 'TLSv1.2', rejectUnauthorized, ...trust })
 }

@@ -4,27 +4,31 @@ import { type Cidr, type Family, familyOf, type IpAddress } from '../../lib/ip.t
 import type { ObjectKey } from '../mode.ts'
 import { networksOfSet, type RoleSets } from './role-sets.ts'
 
-/** The sets that record what happens at an address, protocol and port. Each mode has its own of them. */
+/**
+ * The roles of the sets that record what happens at an address, protocol and port. Each mode has its own set for each
+ * role.
+ */
 type ArrivalRole = 'SERVICES' | 'RANGED' | 'ALLOWED' | 'REJECT' | 'DROP'
 
-const SET_OF_ANSWER = { reject: 'REJECT', drop: 'DROP' } as const
+/** The role for each value of `Arrival.unserved`. */
+const UNSERVED_ROLES = { reject: 'REJECT', drop: 'DROP' } as const
 
 /**
  * What happens to a new connection that arrives at a frontend, in the modes that select packets by sets instead of
- * translating them in rules. It names no set: each mode has its own sets for it.
+ * translating them in rules. It does not depend on the mode. Each mode records it in sets of its own.
  */
 export interface Arrival {
-  /** Only these sources may enter; undefined: every source. */
+  /** Only these sources are admitted; undefined: every source. */
   readonly sourceRanges: readonly Cidr[] | undefined
   /** What clients get if the pool of the frontend has no backend; undefined if it has one. */
   readonly unserved: 'reject' | 'drop' | undefined
-  /** Pods and processes of this node take the cluster pool, which has a backend. */
+  /** Whether pods, and processes of this node, use the cluster pool instead, because it has a backend. */
   readonly isShortCircuited: boolean
 }
 
 /**
- * What a new connection meets at one frontend of the entry, at each of its addresses alike. Where
- * `isShortCircuited`, the cluster pool serves pods and processes of this node, whatever `unserved` is.
+ * What happens to a new connection at one frontend of the entry. It is the same at each address of the frontend. If
+ * `isShortCircuited`, the cluster pool serves pods, and processes of this node, whatever `unserved` is.
  */
 export function arrivalAt(entry: ForwardingEntry, frontend: Frontend): Arrival {
   const { pool, shortCircuit, sourceRanges } = frontend
@@ -35,7 +39,7 @@ export function arrivalAt(entry: ForwardingEntry, frontend: Frontend): Arrival {
   }
 }
 
-/** The backends of a pool that get new connections: those of a weight above 0. */
+/** The backends of a pool that get new connections: those with a weight above 0. */
 export function usableBackends({ pools }: ForwardingEntry, pool: Pool): readonly Backend[] {
   return pools[pool].filter(({ weight }) => weight > 0)
 }
@@ -48,19 +52,20 @@ export function addressesOfFamily(
   return addresses.filter((address) => familyOf(address) === family)
 }
 
-/** An address, protocol and port as a set has them. */
+/** An address, protocol and port: the fields of a member of a set of type hash:ip,port. */
 export type MemberPoint = Required<Pick<Member, 'ip' | 'protocol' | 'port'>>
 
-/** A point, and the further sets of its mode that have it as a member. */
+/** A point, and the roles of the further sets, known to its mode alone, that have it as a member. */
 interface PointInSets<Role extends string> {
   readonly point: MemberPoint
   readonly ownRoles: readonly Role[]
 }
 
 /**
- * The members that a point has in the sets of a mode, in the order in which they are added: those of
- * `ownRoles` before REJECT and DROP, so that no pod is rejected or dropped whose short circuit is about
- * to be added. Networks are written as ipset takes them (`networksOfSet`).
+ * The members that a point has in the sets of a mode. Those of `ownRoles` come before those of REJECT and DROP. The
+ * order in which members are written is that of the mode, which sorts them by role: a pod that takes a short circuit
+ * must not be rejected or dropped because its member is added too late. Networks are in the form that ipset accepts
+ * (`networksOfSet`).
  */
 export function arrivalMembers<Role extends string>(
   { sourceRanges, unserved }: Arrival,
@@ -71,7 +76,7 @@ export function arrivalMembers<Role extends string>(
     'SERVICES',
     ...(sourceRanges === undefined ? [] : (['RANGED'] as const)),
     ...ownRoles,
-    ...(unserved === undefined ? [] : [SET_OF_ANSWER[unserved]]),
+    ...(unserved === undefined ? [] : [UNSERVED_ROLES[unserved]]),
   ]
   const networks = (sourceRanges ?? []).flatMap(networksOfSet)
   return [
@@ -81,8 +86,8 @@ export function arrivalMembers<Role extends string>(
 }
 
 /**
- * The members for the TCP port at which this node answers health checks of a Service, one for each of
- * `nodeAddresses` of its family; none: the entry has no such port.
+ * The members for the TCP port on which this node answers health checks of a Service: one for each of `nodeAddresses`
+ * in the family of the entry. Empty if the entry has no such port.
  */
 export function healthCheckMembers(
   { family, healthCheckPort: port }: ForwardingEntry,
@@ -96,8 +101,10 @@ export function healthCheckMembers(
 }
 
 /**
- * Drops new connections from sources that a point does not admit. RANGED is looked up again, because a packet that is at
- * work while the ranges of its point are taken away may have met it before and ALLOWED after that.
+ * A rule that drops new connections from sources that a point does not admit: the point is in RANGED, and not in
+ * ALLOWED with the source. RANGED is looked up a second time, because the ranges of a point may be removed while the
+ * kernel compares a packet with this rule. The first look-up may then find the member of RANGED, and the next one no
+ * longer find that of ALLOWED.
  */
 export function outsideRanges({ isIn, isNotIn }: RoleSets<'RANGED' | 'ALLOWED'>): string {
   return `${isIn('RANGED')}${isNotIn('ALLOWED', 'dst,dst,src')}${isIn('RANGED')}-j DROP`

@@ -3,22 +3,24 @@ import type { Conntrack } from '../../kernel/conntrack/conntrack.ts'
 import type { Clock } from '../../lib/clock.ts'
 import type { Metrics } from '../../telemetry/metrics/metrics.ts'
 
-/** What `cutFlows` uses. */
+/** The dependencies of `cutFlows`. */
 export interface CutFlowsParts {
   readonly conntrack: Conntrack
   readonly metrics: Pick<Metrics, 'conntrackDuration' | 'conntrackDeleted'>
   readonly clock: Pick<Clock, 'now'>
   /**
-   * The ports of this process in userspace mode. Conntrack entries that translate to them are kept while the frontend
-   * has backends, because this process itself moves its clients to other backends.
+   * The ports on which this process forwards in userspace mode; undefined in other modes. Conntrack entries that
+   * translate to these ports are kept while the frontend has backends, because this process itself moves its clients to
+   * other backends.
    */
   readonly ownPorts?: ReadonlySet<number> | undefined
 }
 
 /**
- * Deletes stale conntrack entries of both families; reports the duration and the number for each family to `metrics`.
+ * Deletes stale conntrack entries of both families. For each family, reports to `metrics` how long this took and how
+ * many entries were deleted.
  * @returns the number of deleted entries
- * @throws the errors of `Conntrack.cut`
+ * @throws NP_KERNEL_NETLINK if the conntrack table could not be read
  */
 export async function cutFlows(
   flows: readonly StaleFlows[],

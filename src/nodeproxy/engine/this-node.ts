@@ -35,7 +35,7 @@ export class ThisNode {
     this.#local = new LocalAddresses(parts.kernel.addresses, parts.log)
   }
 
-  /** The Node object; undefined: the API server has no Node of this name. */
+  /** The Node object; undefined if the API server has no Node of this name. */
   get object(): Node | undefined {
     return this.#parts.store.node(this.#parts.nodeName)
   }
@@ -122,14 +122,18 @@ export class LocalAddresses {
   }
 }
 
-/** The name of this node's Node object: `hostnameOverride`, or the host name if that is empty; in lower case. */
+/**
+ * The name of this node's Node object: `hostnameOverride`, or the host name if that is empty. It is in lower case, and
+ * without white space around it.
+ */
 export function nodeNameOf(config: NodeProxyConfiguration, hostname: string): string {
   return (config.hostnameOverride === '' ? hostname : config.hostnameOverride).trim().toLowerCase()
 }
 
 /**
  * Whether load balancers may send traffic to this node. They may not while the node is being removed, nor after its
- * object was deleted. `before`: the Node object before the last change. Undefined: there was none, and there is none.
+ * object was deleted. `before` is the Node object before the last change.
+ * @returns undefined if there is no Node object, and there was none before the change
  */
 export function isEligible(before: Node | undefined, now: Node | undefined): boolean | undefined {
   if (now !== undefined) return !now.leaving

@@ -1,3 +1,5 @@
+const STOPPING = ['SIGTERM', 'SIGINT'] as const
+
 /** The signals of the process. */
 export interface Signals {
   /** Resolves with the first SIGTERM or SIGINT, even if it arrived earlier. */
@@ -10,20 +12,19 @@ export interface Signals {
 
 /**
  * Handles signals from now on, so that a signal during the start does not end the daemon before it has released what it
- * opened. After the first SIGTERM or SIGINT, another one of the same kind, or SIGHUP, ends the process at once.
+ * opened. After the first SIGTERM or SIGINT, another one of either kind, or SIGHUP, ends the process at once.
  */
 export function listenForSignals(): Signals {
   let reread = () => {}
   const hangup = () => reread()
   process.on('SIGHUP', hangup)
-  const stop = new Promise<NodeJS.Signals>((resolve) => {
-    for (const signal of ['SIGTERM', 'SIGINT'] as const) {
-      process.once(signal, () => {
-        process.off('SIGHUP', hangup)
-        resolve(signal)
-      })
-    }
-  })
+  const { promise: stop, resolve } = Promise.withResolvers<NodeJS.Signals>()
+  const end = (signal: NodeJS.Signals) => {
+    process.off('SIGHUP', hangup)
+    for (const one of STOPPING) process.off(one, end)
+    resolve(signal)
+  }
+  for (const signal of STOPPING) process.on(signal, end)
   return {
     stop,
     onHangup(next) {

@@ -37,6 +37,10 @@ export function define(command: Command, context: CommandContext): void {
   }
 }
 
+/**
+ * `orchctl create -f`: creates the object of each manifest. A manifest that is refused does not stop the others.
+ * @throws NP_ORCHCTL_USAGE without -f, or with operands
+ */
 const createFiles: Run<FileFlags & WriteFlags> = async (args, flags, context) => {
   if (args.length > 0 || flags.filename === undefined) {
     throw usageError('create needs -f FILE, or a kind and a name', 'see orchctl create --help')
@@ -51,8 +55,8 @@ const createFiles: Run<FileFlags & WriteFlags> = async (args, flags, context) =>
       return []
     }
     const query = { ...writeQuery(flags), fieldValidation: 'Strict' }
-    const call = { method: 'POST', path: collection, body: object, query } as const
-    const answer = await session.api.request(call)
+    const request = { method: 'POST', path: collection, body: object, query } as const
+    const answer = await session.api.request(request)
     if (!answer.ok) return manifestRefusal(answer.failure, manifest)
     await showWritten(answer.value.body, 'created', flags, context)
     return []

@@ -41,8 +41,8 @@ export function defineSecrets(create: Command, context: CommandContext): void {
     .requiredOption('--key <file>', 'its private key, PEM')
   generates<TlsFlags>(tls, context, async (name, { cert, key }) => {
     const data = new Map([
-      ['tls.crt', await pemOf(cert)],
-      ['tls.key', await pemOf(key)],
+      ['tls.crt', await bytesOf(cert)],
+      ['tls.key', await bytesOf(key)],
     ])
     return secretObject(name, 'kubernetes.io/tls', data)
   })
@@ -57,12 +57,6 @@ function secretObject(name: string, type: string, data: ReadonlyMap<string, Buff
     type,
     ...(encoded.length === 0 ? {} : { data: Object.fromEntries(encoded) }),
   }
-}
-
-async function pemOf(path: string): Promise<Buffer> {
-  return readFile(path).catch(() => {
-    throw usageError(`the file ${quote(path)} cannot be read`)
-  })
 }
 
 /** `orchctl create configmap NAME`. */
@@ -106,8 +100,8 @@ function addDataFlags(command: Command): Command {
     .addOption(repeated('--from-env-file <path>', 'a file of KEY=VALUE lines'))
 }
 
-/** The keys that Secrets and ConfigMaps may have. Kubernetes also refuses `.` and keys that begin with `..`. */
-const KEY = /^[-._a-zA-Z0-9]{1,253}$/
+/** The keys that Secrets and ConfigMaps may have: they become the names of files. */
+const KEY = /^(?!\.$|\.\.)[-._a-zA-Z0-9]{1,253}$/
 
 /**
  * Reads the data that the flags give, by key. An error names keys and files and never contains a value, because a
@@ -119,7 +113,10 @@ async function dataOf(flags: DataFlags): Promise<ReadonlyMap<string, Buffer>> {
   const add = (key: string, value: Buffer): void => {
     if (data.has(key)) throw usageError(`the key ${quote(key)} is given twice`)
     if (!KEY.test(key)) {
-      throw usageError(`${quote(key)} is no key`, 'write letters, digits, -, _ and .')
+      throw usageError(
+        `${quote(key)} is no key`,
+        'write letters, digits, -, _ and .; not . alone, nor .. at the beginning',
+      )
     }
     data.set(key, value)
   }

@@ -6,11 +6,9 @@ import {
   scalarText,
   stringAt,
 } from '../../lib/json.ts'
-import type { Describer } from './describer.ts'
-import { unreadable } from './describer.ts'
+import { NAMES, TOKEN_SECRET_TYPES } from '../../resources/names.ts'
+import { type Describer, unreadable } from './describer.ts'
 import { byLabel, type Row } from './rows.ts'
-
-const ACCOUNT_ANNOTATIONS = ['kubernetes.io/service-account.name', 'orch.io/service-account.name']
 
 /**
  * A ServiceAccount with its token Secrets. They are found among all Secrets of the namespace, because the account does
@@ -19,13 +17,15 @@ const ACCOUNT_ANNOTATIONS = ['kubernetes.io/service-account.name', 'orch.io/serv
 export const describeServiceAccount: Describer = async (account, related) => {
   const secrets = await related.list('secrets', stringAt(account, 'metadata', 'namespace'))
   const present = secrets.ok ? secrets.objects.map(nameOf) : undefined
+  /** The names of the Secrets that a field of the account lists. */
   const named = (field: string): readonly string[] =>
-    arrayAt(account, field).map((one) => {
-      const name = stringAt(one, 'name')
+    arrayAt(account, field).map((reference) => {
+      const name = stringAt(reference, 'name')
       return present === undefined || present.includes(name) ? name : `${name} (not found)`
     })
   const isOwn = (secret: JsonObject): boolean =>
-    ACCOUNT_ANNOTATIONS.some(
+    TOKEN_SECRET_TYPES.includes(stringAt(secret, 'type')) &&
+    NAMES.serviceAccount.some(
       (key) => stringAt(secret, 'metadata', 'annotations', key) === nameOf(account),
     )
   return [
@@ -33,6 +33,10 @@ export const describeServiceAccount: Describer = async (account, related) => {
     ['Mountable secrets', named('secrets')],
     ['Tokens', secrets.ok ? secrets.objects.filter(isOwn).map(nameOf) : unreadable(secrets.why)],
   ]
+}
+
+function nameOf(object: JsonObject): string {
+  return stringAt(object, 'metadata', 'name')
 }
 
 /** A Secret with the sizes of its values, never the values themselves. */
@@ -47,7 +51,7 @@ export const describeSecret: Describer = (secret) => {
   ]
 }
 
-/** A ConfigMap with its texts, and the sizes of its binary data. */
+/** A ConfigMap with the texts in `data`, and the sizes of the values in `binaryData`. */
 export const describeConfigMap: Describer = (map) => {
   const texts = Object.entries(objectAt(map, 'data')).map(
     ([key, value]): Row => [key, { lines: scalarText(value).replace(/\n$/, '').split('\n') }],
@@ -61,17 +65,16 @@ export const describeConfigMap: Describer = (map) => {
   ]
 }
 
-function nameOf(object: JsonObject): string {
-  return stringAt(object, 'metadata', 'name')
-}
-
-/** The rules of a Role or ClusterRole, one line for each resource of a rule. */
+/** The rules of a Role or ClusterRole: a line for each resource of a rule, and one for a rule without resources. */
 export const describeRole: Describer = (role) => {
   const rows = arrayAt(role, 'rules').flatMap((rule) => {
     const list = (field: string): string => `[${arrayAt(rule, field).map(scalarText).join(' ')}]`
-    const rest = [list('nonResourceURLs'), list('resourceNames'), list('verbs')]
+    const otherColumns = [list('nonResourceURLs'), list('resourceNames'), list('verbs')]
     const resources = resourcesOf(rule)
-    return (resources.length === 0 ? [''] : resources).map((one) => [one, ...rest])
+    return (resources.length === 0 ? [''] : resources).map((resource) => [
+      resource,
+      ...otherColumns,
+    ])
   })
   const header = ['Resources', 'Non-Resource URLs', 'Resource Names', 'Verbs']
   return [['PolicyRule', { table: [header, ...rows] }]]
@@ -81,7 +84,7 @@ export const describeRole: Describer = (role) => {
 function resourcesOf(rule: Json): readonly string[] {
   return arrayAt(rule, 'apiGroups').flatMap((group) =>
     arrayAt(rule, 'resources').map(
-      (one) => `${scalarText(one)}${group === '' ? '' : `.${scalarText(group)}`}`,
+      (resource) => `${scalarText(resource)}${group === '' ? '' : `.${scalarText(group)}`}`,
     ),
   )
 }

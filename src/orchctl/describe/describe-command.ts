@@ -242,7 +242,7 @@ async function eventsCell(api: Api, object: JsonObject, now: number): Promise<Ce
   const answer = await listPages(api, call, EVENTS_PAGE_SIZE)
   if (!answer.ok) return unreadable(answer.failure.reason)
   const events = answer.pages.flatMap((page) => (page['items'] as Json[] | undefined) ?? [])
-  const sorted = events.filter(isJsonObject).sort((a, b) => (timeOf(a) < timeOf(b) ? -1 : 1))
+  const sorted = events.filter(isJsonObject).sort((a, b) => occurredAt(a) - occurredAt(b))
   const rows = sorted.map((event) => [
     stringAt(event, 'type'),
     stringAt(event, 'reason'),
@@ -261,6 +261,12 @@ function timeOf(event: JsonObject): string {
     stringAt(event, 'eventTime') ||
     stringAt(event, 'metadata', 'creationTimestamp')
   )
+}
+
+/** The same in milliseconds since the epoch, 0 without a valid time: the fractions of seconds differ in length. */
+function occurredAt(event: JsonObject): number {
+  const time = Date.parse(timeOf(event))
+  return Number.isNaN(time) ? 0 : time
 }
 
 /** The time since the last occurrence, `5m`; if there were several, with their number: `5m (x3 over 2h)`. */

@@ -72,10 +72,7 @@ export async function issueServer(request: ServerRequest, now: number): Promise<
       new BasicConstraintsExtension(false, undefined, true),
       new KeyUsagesExtension(KeyUsageFlags.digitalSignature, true),
       new ExtendedKeyUsageExtension([ExtendedKeyUsage.serverAuth]),
-      new SubjectAlternativeNameExtension([
-        ...names.dns.map((value) => ({ type: 'dns' as const, value })),
-        ...names.ips.map((value) => ({ type: 'ip' as const, value })),
-      ]),
+      alternativeNames(names),
     ],
   })
 }
@@ -107,6 +104,44 @@ export async function issueClient(request: ClientRequest, now: number): Promise<
   })
 }
 
+/** A certificate for a key that another program holds. */
+export interface KeyRequest extends Omit<ClientRequest, 'key'> {
+  readonly publicKey: CryptoKey
+  /** The names of a serving certificate; undefined: it is a client certificate. */
+  readonly names: CertificateNames | undefined
+  /** Whether the key may encrypt other keys, as RSA did before TLS 1.3. */
+  readonly hasKeyEncipherment: boolean
+}
+
+/** A client or serving certificate for a public key, in PEM. */
+export async function issueForKey(request: KeyRequest, now: number): Promise<string> {
+  const { issuer, publicKey, user, groups, life, names, hasKeyEncipherment } = request
+  const { serverAuth, clientAuth } = ExtendedKeyUsage
+  return issueFor(publicKey, {
+    subject: nameOf(user, groups),
+    issuer,
+    life: { from: now - LATE_CLOCKS, until: now + life },
+    extensions: [
+      new BasicConstraintsExtension(false, undefined, true),
+      hasKeyEncipherment
+        ? new KeyUsagesExtension(
+            KeyUsageFlags.digitalSignature | KeyUsageFlags.keyEncipherment,
+            true,
+          )
+        : new KeyUsagesExtension(KeyUsageFlags.digitalSignature, true),
+      new ExtendedKeyUsageExtension([names === undefined ? clientAuth : serverAuth]),
+      ...(names === undefined ? [] : [alternativeNames(names)]),
+    ],
+  })
+}
+
+function alternativeNames({ dns, ips }: CertificateNames): Extension {
+  return new SubjectAlternativeNameExtension([
+    ...dns.map((value) => ({ type: 'dns' as const, value })),
+    ...ips.map((value) => ({ type: 'ip' as const, value })),
+  ])
+}
+
 function nameOfAuthority({ subject, certificate }: Authority): string | Name {
   return certificate === undefined ? subject : new X509Reader(certificate.raw).subjectName
 }
@@ -119,15 +154,20 @@ function nameOf(user: string, groups: readonly string[]): Name {
 
 interface Content {
   readonly subject: string | Name
-  readonly key: string
   readonly issuer: Authority
   /** Milliseconds since the Unix epoch. */
   readonly life: { readonly from: number; readonly until: number }
   readonly extensions: readonly Extension[]
 }
 
-async function issue({ subject, key, issuer, life, extensions }: Content): Promise<string> {
-  const publicKey = publicKeyOf(key)
+function issue({ key, ...content }: Content & { readonly key: string }): Promise<string> {
+  return issueFor(publicKeyOf(key), content)
+}
+
+async function issueFor(
+  publicKey: CryptoKey,
+  { subject, issuer, life, extensions }: Content,
+): Promise<string> {
   const certificate = await X509CertificateGenerator.create({
     serialNumber: serialNumber(),
     subject,

@@ -29,6 +29,7 @@ export interface OrchServerConfiguration {
   readonly tls: TlsConfiguration
   readonly authentication: AuthenticationConfiguration
   readonly serviceAccounts: ServiceAccountsConfiguration
+  readonly kubelet: KubeletConfiguration
   readonly etcd: EtcdConfiguration
   /** The encryption of Secrets in the store; empty: a key file is created in the data directory. */
   readonly encryption: { readonly keyFile: string }
@@ -97,6 +98,17 @@ export interface ServiceAccountsConfiguration {
   readonly maxTokenExpiration: number
   /** The URL at which others read the keys; empty: a path below the first issuer. */
   readonly jwksURI: string
+}
+
+/** How kubelets are reached for logs, commands, forwarded ports and requests below `nodes/proxy`. */
+export interface KubeletConfiguration {
+  /** The client certificate and its key; empty: the server issues and renews them itself. */
+  readonly clientCertFile: string
+  readonly clientKeyFile: string
+  /** The authorities of the certificates of kubelets; empty: that of this server, and pinned certificates. */
+  readonly caFile: string
+  /** Types of addresses, the preferred one first. */
+  readonly preferredAddressTypes: readonly string[]
 }
 
 /** No servers: the store is embedded. */

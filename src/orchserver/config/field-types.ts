@@ -6,7 +6,7 @@ import { type Cidr, type IpAddress, networkAddress, parseIp } from '../../lib/ip
 import { networkRange } from '../../lib/ip-range.ts'
 import type { PortRange } from '../../lib/port-range.ts'
 import type { Field } from '../../settings/field.ts'
-import { cidrPair, portRange, splitCommas } from '../../settings/network-types.ts'
+import { cidrPair, IP_PATTERN, portRange, splitCommas } from '../../settings/network-types.ts'
 import { listOf, text } from '../../settings/scalar-types.ts'
 import {
   accept,
@@ -15,10 +15,18 @@ import {
   refuse,
   type ValueType,
 } from '../../settings/value-type.ts'
-import { parseEndpoints } from '../../storage/etcd/endpoint-pool.ts'
+import { parseEndpoints } from '../../storage/etcd/endpoint.ts'
 
 /** The names that `--controllers` accepts. */
 export const CONTROLLER_NAMES: readonly string[] = knownControllers([]).map(({ name }) => name)
+
+/** Text that is not only blanks. */
+const NOT_BLANK = /\S/
+const INTERFACE_NAME = /^[A-Za-z][A-Za-z0-9_-]{0,14}$/
+const NAMESPACE_PREFIX = /^[a-z0-9][a-z0-9-]{0,62}$/
+const ETCD_PREFIX = /^\/[^\s]*[^\s/]$/
+const URL_PATH = /^\/[\w./-]*$/
+const NODE_ADDRESS_TYPES: readonly string[] = ['InternalIP', 'ExternalIP']
 
 const DNS_NAME =
   /^(?:\*\.)?[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?(?:\.[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?)*$/i
@@ -31,54 +39,82 @@ export function optionalText(flag: string, doc: string): Field<string> {
 /** Value types of settings that only orch-server has. */
 export const fieldTypes = {
   /** Text that is not blank. */
-  present: text((value) =>
-    value.trim() === '' ? 'write something; it may not be empty' : undefined,
+  present: text(
+    (value) => (value.trim() === '' ? 'write something; it may not be empty' : undefined),
+    NOT_BLANK,
   ),
 
-  names: listOf('list of DNS names and IP addresses', (item) =>
-    isIP(item) !== 0 || (item.length <= 253 && DNS_NAME.test(item))
-      ? undefined
-      : 'write DNS names or IP addresses, such as orch.example.org or 192.0.2.1',
+  names: listOf(
+    'list of DNS names and IP addresses',
+    (item) =>
+      isIP(item) !== 0 || (item.length <= 253 && DNS_NAME.test(item))
+        ? undefined
+        : 'write DNS names or IP addresses, such as orch.example.org or 192.0.2.1',
+    /^[\w.:*%@-]+$/,
   ),
 
   addresses: {
-    ...listOf('list of IP addresses', (item) =>
-      parseIp(item) === undefined ? 'write IP addresses, such as 192.0.2.10' : undefined,
+    ...listOf(
+      'list of IP addresses',
+      (item) =>
+        parseIp(item) === undefined ? 'write IP addresses, such as 192.0.2.10' : undefined,
+      IP_PATTERN,
     ),
   } as ValueType<readonly IpAddress[]>,
 
-  interfaceName: text((value) =>
-    /^[a-z][a-z0-9_-]{0,14}$/i.test(value)
-      ? undefined
-      : 'write the name of a network interface: up to 15 letters, digits, - and _',
+  nodeAddressTypes: listOf(
+    'list of types of addresses',
+    (item) =>
+      NODE_ADDRESS_TYPES.includes(item)
+        ? undefined
+        : `write one of ${NODE_ADDRESS_TYPES.join(', ')}: names of nodes are not resolved`,
+    new RegExp(`^(${NODE_ADDRESS_TYPES.join('|')})$`),
   ),
 
-  namespacePrefix: text((value) =>
-    /^[a-z0-9][a-z0-9-]{0,62}$/.test(value)
-      ? undefined
-      : 'write up to 63 small letters, digits and -',
+  interfaceName: text(
+    (value) =>
+      INTERFACE_NAME.test(value)
+        ? undefined
+        : 'write the name of a network interface: up to 15 letters, digits, - and _',
+    INTERFACE_NAME,
   ),
 
-  urls: listOf('list of URLs', (item) =>
-    isAccepted((text) => parseEndpoints([text], false), item)
-      ? undefined
-      : 'write URLs, such as https://192.0.2.1:2379',
+  namespacePrefix: text(
+    (value) =>
+      NAMESPACE_PREFIX.test(value) ? undefined : 'write up to 63 small letters, digits and -',
+    NAMESPACE_PREFIX,
   ),
 
-  controllers: listOf('list of controllers', (item) =>
-    unknownNames([item], CONTROLLER_NAMES).length === 0
-      ? undefined
-      : `write *, or one of ${CONTROLLER_NAMES.join(', ')}, with - in front to leave it out`,
+  urls: listOf(
+    'list of URLs',
+    (item) =>
+      isAccepted((text) => parseEndpoints([text], false), item)
+        ? undefined
+        : 'write URLs, such as https://192.0.2.1:2379',
+    NOT_BLANK,
   ),
 
-  addressPools: listOf('list of networks and ranges', (item) =>
-    isAccepted(parseAddressPool, item)
-      ? undefined
-      : 'write networks or ranges, such as 192.0.2.0/24 or 192.0.2.10-192.0.2.20',
+  controllers: listOf(
+    'list of controllers',
+    (item) =>
+      unknownNames([item], CONTROLLER_NAMES).length === 0
+        ? undefined
+        : `write *, or one of ${CONTROLLER_NAMES.join(', ')}, with - in front to leave it out`,
+    new RegExp(`^-?(\\*|${CONTROLLER_NAMES.join('|')})$`),
   ),
 
-  etcdPrefix: text((value) =>
-    /^\/[^\s]*[^\s/]$/.test(value) ? undefined : 'write a path such as /registry',
+  addressPools: listOf(
+    'list of networks and ranges',
+    (item) =>
+      isAccepted(parseAddressPool, item)
+        ? undefined
+        : 'write networks or ranges, such as 192.0.2.0/24 or 192.0.2.10-192.0.2.20',
+    /^\s*[0-9A-Fa-f.:]+(\/[0-9]+|\s*-\s*[0-9A-Fa-f.:]+)?\s*$/,
+  ),
+
+  etcdPrefix: text(
+    (value) => (ETCD_PREFIX.test(value) ? undefined : 'write a path such as /registry'),
+    ETCD_PREFIX,
   ),
 
   serviceRanges: { ...cidrPair, decode: oneOrTwo, fromFlag: oneOrTwo },
@@ -87,6 +123,7 @@ export const fieldTypes = {
 
   nodePorts: {
     name: portRange.name,
+    schema: { type: 'string', pattern: '^[0-9]{1,5}([-+][0-9]{1,5})?$' },
     decode: boundedPorts,
     fromFlag: boundedPorts,
     encode: (value) => portRange.encode(value),
@@ -141,32 +178,45 @@ function isAccepted(parse: (text: string) => unknown, text: string): boolean {
 
 /** Value types of the settings about users. */
 export const identityTypes = {
-  texts: listOf('list of texts', (item) =>
-    item.trim() === '' ? 'write texts that are not blank' : undefined,
+  texts: listOf(
+    'list of texts',
+    (item) => (item.trim() === '' ? 'write texts that are not blank' : undefined),
+    NOT_BLANK,
   ),
 
-  issuers: listOf('list of https URLs', (item) =>
-    isHttps(item) ? undefined : 'write https URLs, such as https://orch.example.org',
+  issuers: listOf(
+    'list of https URLs',
+    (item) => (isHttps(item) ? undefined : 'write https URLs, such as https://orch.example.org'),
+    /^[Hh][Tt][Tt][Pp][Ss]:[^?#\s]+$/,
   ),
 
-  httpsOrEmpty: text((value) =>
-    value === '' || isHttps(value)
-      ? undefined
-      : 'write an https URL without a query, such as https://id.example.org',
+  httpsOrEmpty: text(
+    (value) =>
+      value === '' || isHttps(value)
+        ? undefined
+        : 'write an https URL without a query, such as https://id.example.org',
+    /^([Hh][Tt][Tt][Pp][Ss]:[^?#\s]+)?$/,
   ),
 
-  urlPaths: listOf('list of paths', (item) =>
-    /^\/[\w./-]*$/.test(item) && item !== '/'
-      ? undefined
-      : 'write paths of documents, such as /healthz; / would be everything',
+  urlPaths: listOf(
+    'list of paths',
+    (item) =>
+      URL_PATH.test(item) && item !== '/'
+        ? undefined
+        : 'write paths of documents, such as /healthz; / would be everything',
+    URL_PATH,
   ),
 
-  claim: text((value) =>
-    value.trim() === '' ? 'name a claim of the ID tokens, such as sub or email' : undefined,
+  claim: text(
+    (value) =>
+      value.trim() === '' ? 'name a claim of the ID tokens, such as sub or email' : undefined,
+    NOT_BLANK,
   ),
 
-  addressOrEmpty: text((value) =>
-    value === '' || parseIp(value) !== undefined ? undefined : 'write an IP address or nothing',
+  addressOrEmpty: text(
+    (value) =>
+      value === '' || parseIp(value) !== undefined ? undefined : 'write an IP address or nothing',
+    new RegExp(`^$|${IP_PATTERN.source}`),
   ) as ValueType<IpAddress | ''>,
 }
 

@@ -54,6 +54,23 @@ export const RULES: readonly Rule<OrchServerConfiguration>[] = [
           message: 'names are for the certificate that is made; tls.certFile has its own',
         },
 
+  ({ kubelet }) =>
+    (kubelet.clientCertFile === '') === (kubelet.clientKeyFile === '')
+      ? undefined
+      : {
+          paths: ['kubelet.clientCertFile', 'kubelet.clientKeyFile'],
+          message:
+            'a certificate and its key go together; set kubelet.clientCertFile and kubelet.clientKeyFile',
+        },
+
+  ({ kubelet }) =>
+    kubelet.preferredAddressTypes.length > 0
+      ? undefined
+      : {
+          paths: ['kubelet.preferredAddressTypes'],
+          message: 'without a type no kubelet is reached; write one, such as InternalIP',
+        },
+
   ({ authentication: { oidc } }) =>
     (oidc.issuerURL === '') === (oidc.clientID === '')
       ? undefined

@@ -72,6 +72,31 @@ export const SERVING_FIELDS: FieldsOf<OrchServerConfiguration, ServingField> = {
   },
 }
 
+/** How kubelets are reached; the flags are named as in kube-apiserver. */
+export const KUBELET_FIELDS: FieldsOf<
+  OrchServerConfiguration,
+  PathsUnder<OrchServerConfiguration, 'kubelet'>
+> = {
+  'kubelet.clientCertFile': optionalText(
+    'kubelet-client-certificate',
+    'Certificate that this server presents to kubelets, PEM. A changed file is taken over while running. Empty: one for the user system:orch-server-kubelet-client is made and renewed in the data directory.',
+  ),
+  'kubelet.clientKeyFile': optionalText(
+    'kubelet-client-key',
+    'Key of kubelet.clientCertFile, PEM.',
+  ),
+  'kubelet.caFile': optionalText(
+    'kubelet-certificate-authority',
+    'Certificate authorities, PEM, of which one must have signed the certificate of each kubelet, for the address at which it is reached. A changed file is taken over while running. Empty: the authority in the data directory; a kubelet with another certificate is accepted with the one that it has at the first connection, which its Node then keeps in the annotation orch.io/kubelet-certificate.',
+  ),
+  'kubelet.preferredAddressTypes': {
+    flag: 'kubelet-preferred-address-types',
+    type: fieldTypes.nodeAddressTypes,
+    fallback: ['InternalIP', 'ExternalIP'],
+    doc: 'Types of the addresses of a Node at which its kubelet is reached, the preferred one first: InternalIP, ExternalIP. Names are not resolved.',
+  },
+}
+
 /** How Secrets are encrypted in the store. */
 export const ENCRYPTION_FIELDS: FieldsOf<
   OrchServerConfiguration,

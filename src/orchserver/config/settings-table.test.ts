@@ -88,6 +88,12 @@ describe('the configuration of orch-server', () => {
         logMaxBackups: 10,
         logMaxAgeDays: 0,
       },
+      kubelet: {
+        clientCertFile: '',
+        clientKeyFile: '',
+        caFile: '',
+        preferredAddressTypes: ['InternalIP', 'ExternalIP'],
+      },
       etcd: { servers: [], caFile: '', certFile: '', keyFile: '', prefix: '/registry' },
       encryption: { keyFile: '' },
       services: {
@@ -127,6 +133,12 @@ limits: {watchDuration: 5m, bookmarkPeriod: 2s}\n`
     ['--tls-san=a b', /FLAG --tls-san: .*"a b" is none: write DNS names or IP addresses/],
     ['--etcd-servers=a,', /FLAG --etcd-servers: .*"" is none: write URLs/],
     ['--etcd-servers=a,b:99999', /FLAG --etcd-servers: .*"b:99999" is none: write URLs/],
+    [
+      '--kubelet-preferred-address-types=Hostname',
+      /FLAG --kubelet-preferred-address-types: .*"Hostname" is none: write one of InternalIP, ExternalIP: names/,
+    ],
+    ['--kubelet-preferred-address-types=', /CONFLICT .*without a type no kubelet is reached/],
+    ['--kubelet-client-key=/k', /CONFLICT .*a certificate and its key go together/],
     ['--etcd-prefix=/', /FLAG --etcd-prefix: .*write a path such as \/registry/],
     ['--service-cluster-ip-range=', /FLAG --service-cluster-ip-range: .*such as 10\.96/],
     ['--service-cluster-ip-range=10.96.0.0/30', /CONFLICT --service.*too small.*at most \/29/],

@@ -5,7 +5,12 @@ import { COMMAND_FLAGS, type OrchServerConfiguration } from './configuration.ts'
 import { AUTHENTICATION_FIELDS, SERVICE_ACCOUNT_FIELDS } from './identity-fields.ts'
 import { AUDIT_FIELDS, LIMIT_FIELDS } from './limit-fields.ts'
 import { RULES } from './rules.ts'
-import { ENCRYPTION_FIELDS, SERVING_FIELDS, STORAGE_FIELDS } from './serving-fields.ts'
+import {
+  ENCRYPTION_FIELDS,
+  KUBELET_FIELDS,
+  SERVING_FIELDS,
+  STORAGE_FIELDS,
+} from './serving-fields.ts'
 
 /** The table of orch-server's settings, from which everything about them is derived. */
 export const SETTINGS_TABLE = settingsTable<OrchServerConfiguration, typeof COMMAND_FLAGS>({
@@ -16,6 +21,7 @@ export const SETTINGS_TABLE = settingsTable<OrchServerConfiguration, typeof COMM
     ...SERVING_FIELDS,
     ...AUTHENTICATION_FIELDS,
     ...SERVICE_ACCOUNT_FIELDS,
+    ...KUBELET_FIELDS,
     ...STORAGE_FIELDS,
     ...ENCRYPTION_FIELDS,
     ...CONTROLLER_FIELDS,

@@ -38,7 +38,7 @@ const TYPES: Readonly<Record<string, string>> = {
 }
 
 /** The published files of libraries, by the path that the documents and their import map use. */
-const LIBRARIES: Readonly<Record<string, string>> = {
+export const PAGE_LIBRARIES: Readonly<Record<string, string>> = {
   'assets/library/preact.mjs': 'preact',
   'assets/library/preact-hooks.mjs': 'preact/hooks',
   'assets/library/htm.mjs': 'htm',
@@ -75,7 +75,7 @@ async function ownFiles() {
 }
 
 async function libraryFiles() {
-  const files = Object.entries(LIBRARIES).map(async ([path, name]) => {
+  const files = Object.entries(PAGE_LIBRARIES).map(async ([path, name]) => {
     return [path, fileOf(path, await readFile(new URL(import.meta.resolve(name))))] as const
   })
   return Promise.all(files)

@@ -39,7 +39,10 @@ export interface ControlPlane {
   lastLines(count: number): readonly string[]
 }
 
-/** Starts orch-server and waits until it is ready; `stack` ends it. Throws NP_SANDBOX_SERVER. */
+/**
+ * Starts orch-server and waits until it is ready. When `stack` is disposed, orch-server is stopped.
+ * @throws NP_SANDBOX_SERVER if orch-server ends before it is ready
+ */
 export async function startControlPlane(
   run: Run,
   node: Namespace,
@@ -54,7 +57,7 @@ export async function startControlPlane(
     onLine: (line) => line.includes('"orch-server is ready"') && ready.resolve(),
   })
   stack.defer(() => program.stop('SIGTERM'))
-  void program.ended.then((how) => ready.reject(failed(how, program.lastLines(15))))
+  void program.ended.then((how) => ready.reject(endedEarly(how, program.lastLines(15))))
   await ready.promise
   const socket = join(dataDir, 'server.sock')
   const api = createApiClient({
@@ -92,7 +95,8 @@ function flags(run: Run, dataDir: string, tokenFile: string): readonly string[] 
   ]
 }
 
-function failed(how: string, lines: readonly string[]): NodeProxyError {
+/** NP_SANDBOX_SERVER. `how`: the exit status or signal, as `Program.ended` has it. */
+function endedEarly(how: string, lines: readonly string[]): NodeProxyError {
   const output = lines.map((line) => `    ${line}`)
   return new NodeProxyError(
     'NP_SANDBOX_SERVER',
@@ -101,17 +105,18 @@ function failed(how: string, lines: readonly string[]): NodeProxyError {
 }
 
 /**
- * The user that creates and watches the objects of the cluster. It has a token, as its Unix socket has no certificates.
+ * The user that creates and watches the objects of the cluster. It connects by the Unix socket, where there are no
+ * client certificates, and therefore has a token.
  */
 interface Administrator {
   readonly token: string
-  /** For `--token-auth-file`. */
+  /** The path of the file for `--token-auth-file` of orch-server. */
   readonly tokenFile: string
-  /** For `curl -H @FILE`. */
+  /** The path of the file with the `Authorization` header, for `curl -H @FILE`. */
   readonly header: string
 }
 
-/** Makes an administrator for one run, with files that its user alone can read. */
+/** Makes an administrator for one run. Only the user of this process can read its files. */
 function writeAdministrator(folder: string): Administrator {
   const token = randomBytes(32).toString('base64url')
   const [tokenFile, header] = [join(folder, 'administrator.csv'), join(folder, 'administrator')]
@@ -123,15 +128,19 @@ function writeAdministrator(folder: string): Administrator {
 const RBAC = 'rbac.authorization.k8s.io'
 const ACCOUNT = { namespace: 'kube-system', name: 'node-proxy' }
 
+/** The parameters of `daemonKubeconfig`. */
 interface DaemonAccess {
   readonly run: Run
   readonly node: Namespace
   readonly dataDir: string
-  /** Of an administrator. */
+  /** The client of an administrator. */
   readonly api: ApiClient
 }
 
-/** Makes the account of node-proxy, with its role, and a kubeconfig for it; the path of that. */
+/**
+ * Creates the ServiceAccount of node-proxy, binds it to its role, and writes a kubeconfig for it.
+ * @returns the path of the kubeconfig
+ */
 async function daemonKubeconfig({ run, node, dataDir, api }: DaemonAccess): Promise<string> {
   const { namespace, name } = ACCOUNT
   await create(api, `/api/v1/namespaces/${namespace}/serviceaccounts`, {
@@ -158,6 +167,6 @@ async function daemonKubeconfig({ run, node, dataDir, api }: DaemonAccess): Prom
 }
 
 async function create(api: ApiClient, path: string, object: object): Promise<void> {
-  const made = await api.create(path, object)
-  if (!made.ok) throw failureError(made.failure, path)
+  const created = await api.create(path, object)
+  if (!created.ok) throw failureError(created.failure, path)
 }

@@ -37,7 +37,6 @@ export const SERVER_TABLE = settingsTable<ServerConfiguration, typeof SERVER_FLA
       type: oneOf(['main', 'spare']),
       fallback: 'main',
       doc: 'Who answers first.',
-      reload: 'restart',
       zeroIsUnset: true,
     },
     'listen.address': {
@@ -45,7 +44,6 @@ export const SERVER_TABLE = settingsTable<ServerConfiguration, typeof SERVER_FLA
       type: socketAddress(80),
       fallback: undefined,
       doc: 'Where it listens.',
-      reload: 'restart',
       zeroIsUnset: true,
     },
     'listen.timeout': {

@@ -9,46 +9,47 @@ export interface KeyRange {
 }
 
 /**
- * The keys of one store in etcd: those under `root`, so that several
- * clusters can share an etcd. The keys of the store begin with `/` and are ASCII.
+ * The keys of one store in etcd. In etcd they are under `root`, so that several clusters can share an etcd. The keys of
+ * the store begin with `/` and are ASCII.
  *
- * The marker key sorts just before them, and every changing transaction writes it. Its
- * modRevision is the store's revision: other clients advance the revision of etcd, while each
- * revision of the marker reaches the watches of the store.
+ * The marker is a further key, which every changing transaction of the store writes. Its modRevision is the revision of
+ * the store. The revision of etcd is not used for this, because other clients of etcd advance it too, of which the
+ * watches of the store are not notified. They are notified of each revision of the marker.
  */
 export class KeySpace {
+  /** The key of the marker. It sorts before all keys of the store, because `.` sorts before `/`. */
   readonly marker: Buffer
   readonly #root: string
 
-  /** `root` such as `/registry`; slashes at its end are ignored. */
+  /** `root`: the prefix in etcd, such as `/registry`; slashes at its end are ignored. */
   constructor(root: string) {
     this.#root = root.replace(/\/+$/, '')
     this.marker = this.encode('.revision')
   }
 
-  /** The key in etcd. */
+  /** The key in etcd of a key of the store. */
   encode(key: string): Buffer {
     return Buffer.from(this.#root + key)
   }
 
-  /** The key in the store. */
+  /** The key of the store of a key in etcd. */
   decode(bytes: Uint8Array): string {
     return bufferOver(bytes).toString().slice(this.#root.length)
   }
 
-  /** The keys under `prefix` that are greater than `after`. */
+  /** The keys that begin with `prefix` (empty: all keys of the store) and are greater than `after`. */
   range(prefix: string, after = ''): KeyRange {
     const first = this.encode(prefix === '' ? '/' : prefix)
     const next = this.encode(`${after}\0`)
     return { key: Buffer.compare(first, next) > 0 ? first : next, rangeEnd: successor(first) }
   }
 
-  /** The marker and all keys of the store. */
+  /** The range of the marker and all keys of the store. */
   everything(): KeyRange {
     return { key: this.marker, rangeEnd: this.range('/').rangeEnd }
   }
 
-  /** The value is copied: a view would keep the whole response in memory. */
+  /** The entry of a pair in a response of etcd. The value is copied: a view would keep the whole response in memory. */
   entry(pair: KeyValue): StoredEntry {
     return {
       key: this.decode(pair.key),
@@ -59,7 +60,7 @@ export class KeySpace {
   }
 }
 
-/** The smallest key that is greater than every key with this prefix, which is ASCII. */
+/** The smallest key that is greater than every key with this prefix. The prefix must be ASCII, and not empty. */
 function successor(prefix: Buffer): Buffer {
   const end = Buffer.from(prefix)
   end[end.length - 1]! += 1

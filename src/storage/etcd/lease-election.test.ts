@@ -39,9 +39,9 @@ describe.runIf(hasEtcd())('an election', () => {
     const first = await one.campaign('one')
     expect(await leaderOf('resign')).toBe('one')
     let won = false
-    const waiting = two.campaign('two').then((office) => {
+    const waiting = two.campaign('two').then((leading) => {
       won = true
-      return office
+      return leading
     })
     expect([await leaderOf('resign'), won, first.lost.aborted]).toEqual(['one', false, false])
     await first.resign()
@@ -91,17 +91,17 @@ describe.runIf(hasEtcd())('an election', () => {
   })
 
   test('is renewed for as long as the leader lives', async () => {
-    const office = await open().election('alive', 1).campaign('one')
+    const leading = await open().election('alive', 1).campaign('one')
     const later = AbortSignal.timeout(1500)
     await once(later, 'abort')
-    expect(office.lost.aborted).toBe(false)
+    expect(leading.lost.aborted).toBe(false)
     expect(await leaderOf('alive')).toBe('one')
-    await office.resign()
+    await leading.resign()
   })
 
   test('outlives compaction, for the leader and for those who wait', async () => {
     const store = open()
-    const office = await store.election('compaction').campaign('one')
+    const leading = await store.election('compaction').campaign('one')
     const waiting = open().election('compaction').campaign('two')
     for (let count = 0; count < 3; count++) {
       await store.compact(await write(store, put('/a', 'x')))
@@ -109,17 +109,17 @@ describe.runIf(hasEtcd())('an election', () => {
     await etcd.kill()
     await etcd.start()
     await twoWatchersInStep(etcd)
-    expect([await leaderOf('compaction'), office.lost.aborted]).toEqual(['one', false])
-    await office.resign()
+    expect([await leaderOf('compaction'), leading.lost.aborted]).toEqual(['one', false])
+    await leading.resign()
     await (await waiting).resign()
   })
 
   test('can be given up while waiting', async () => {
-    const office = await open().election('waiting').campaign('one')
+    const leading = await open().election('waiting').campaign('one')
     const giveUp = new AbortController()
     const waiting = open().election('waiting').campaign('two', giveUp.signal)
     giveUp.abort(new Error('enough'))
     await expect(waiting).rejects.toThrow('enough')
-    await office.resign()
+    await leading.resign()
   })
 })

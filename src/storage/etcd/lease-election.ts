@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { create } from '@bufbuild/protobuf'
 import { NodeProxyError } from '../../lib/error.ts'
-import type { Election, Office } from '../election.ts'
+import type { Election, LeaderTerm } from '../election.ts'
 import type { RevisionRefusal } from '../store.ts'
 import type { Caller } from './caller.ts'
 import { KV, LeaseKeepAliveRequestSchema, Lease as LeaseService } from './generated/etcd_pb.ts'
@@ -48,13 +48,13 @@ export class LeaseElection implements Election {
     this.#ttlSeconds = ttlSeconds
   }
 
-  async campaign(candidate: string, signal?: AbortSignal): Promise<Office> {
+  async campaign(candidate: string, signal?: AbortSignal): Promise<LeaderTerm> {
     for (;;) {
       signal?.throwIfAborted()
       try {
         await this.#vacancy(signal)
-        const office = await this.#claim(candidate)
-        if (office !== undefined) return office
+        const leading = await this.#claim(candidate)
+        if (leading !== undefined) return leading
       } catch (error) {
         signal?.throwIfAborted()
         if (!isTemporary(error)) throw error
@@ -98,11 +98,11 @@ export class LeaseElection implements Election {
   }
 
   /** Tries to become the leader. Undefined when another candidate was faster. */
-  async #claim(candidate: string): Promise<Office | undefined> {
+  async #claim(candidate: string): Promise<LeaderTerm | undefined> {
     const lease = await Lease.grant(this.#context.caller, this.#ttlSeconds)
     try {
       const term = await this.#write(candidate, lease)
-      if (term !== undefined) return this.#office(term, lease)
+      if (term !== undefined) return this.#leading(term, lease)
     } catch (error) {
       await lease.revoke()
       throw error
@@ -127,7 +127,7 @@ export class LeaseElection implements Election {
   }
 
   /** The term that has begun. It ends with the lease, and also when another client deletes the key. */
-  #office(term: number, lease: Lease): Office {
+  #leading(term: number, lease: Lease): LeaderTerm {
     void this.#gone(term, lease.lost)
       .catch(() => undefined)
       .then(() => lease.revoke())

@@ -6,10 +6,7 @@ import {
   parseJson,
   stringAt,
 } from '../../lib/json.ts'
-import type { TerminalSize } from '../node-streams.ts'
-
-/** How a command ended, or why it could not be run. */
-export type CommandResult = { readonly exitCode: number } | { readonly problem: string }
+import type { CommandResult, TerminalSize } from '../node-streams.ts'
 
 const MAX_EXIT_CODE = 255
 

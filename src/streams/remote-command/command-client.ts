@@ -1,12 +1,7 @@
 import { type Duplex, Readable, Writable } from 'node:stream'
-import type { TerminalSize } from '../node-streams.ts'
-import {
-  CHANNEL,
-  type CommandResult,
-  channelMessage,
-  resultOf,
-  terminalSizeMessage,
-} from './channels.ts'
+import type { CommandResult, TerminalSize } from '../node-streams.ts'
+import { createSpdySession } from '../spdy/spdy-session.ts'
+import { CHANNEL, channelMessage, resultOf, terminalSizeMessage } from './channels.ts'
 
 /** Which streams a client wants of a command. */
 export interface WantedStreams {
@@ -81,6 +76,47 @@ export function createRemoteCommand(messages: Duplex): RemoteCommand {
     resize: (size) => messages.write(channelMessage(CHANNEL.resize, terminalSizeMessage(size))),
     close: () => messages.destroy(),
   }
+}
+
+/**
+ * Talks `v4.channel.k8s.io` over a connection that was upgraded to SPDY/3.1: opens the wanted streams, in the
+ * order of client-go.
+ */
+export function createSpdyCommand(channel: Duplex, wanted: WantedStreams): RemoteCommand {
+  const session = createSpdySession(channel, { role: 'client' })
+  const open = (type: string): Duplex => session.open(new Map([[STREAM_TYPE, type]])).bytes
+  // Its own direction of a stream from which it only reads is ended, so that what has arrived outlives the session.
+  const read = (isWanted: boolean, type: string): Readable =>
+    isWanted ? open(type).end() : Readable.from([])
+  const error = open('error').end()
+  const stdin = wanted.stdin ? open('stdin') : new Writable({ write: (_, __, done) => done() })
+  const stdout = read(wanted.stdout, 'stdout')
+  const stderr = read(wanted.stderr && !wanted.tty, 'stderr')
+  const resize = wanted.tty ? open('resize') : undefined
+  return {
+    stdin,
+    stdout,
+    stderr,
+    ended: statusFrom(error),
+    resize: (size) => void resize?.write(terminalSizeMessage(size)),
+    close: () => session.close(),
+  }
+}
+
+/** The header of a stream that says which one it is. */
+export const STREAM_TYPE = 'streamtype'
+
+async function statusFrom(error: Readable): Promise<CommandResult> {
+  let status = Buffer.alloc(0)
+  try {
+    for await (const chunk of error as AsyncIterable<Buffer>) {
+      status = Buffer.concat([status, chunk]).subarray(0, MAX_STATUS_BYTES)
+    }
+  } catch (failure) {
+    if (status.length === 0) return { problem: (failure as Error).message }
+  }
+  if (status.length > 0) return resultOf(status.toString())
+  return { problem: 'the connection ended before the command' }
 }
 
 function inputTo(messages: Duplex): Writable {

@@ -4,10 +4,8 @@ import type { TerminalSize } from '../node-streams.ts'
 import { createSpdySession, type SpdySession } from '../spdy/spdy-session.ts'
 import type { SpdyStream } from '../spdy/spdy-stream.ts'
 import { CHANNEL, channelMessage, readTerminalSize, statusOf } from './channels.ts'
-import type { CommandConnection, WantedStreams } from './command-client.ts'
+import { type CommandConnection, STREAM_TYPE, type WantedStreams } from './command-client.ts'
 
-/** The header of a stream that says which one it is. */
-const STREAM_TYPE = 'streamtype'
 /** How long a client may take to open its streams. */
 const OPENING_MS = 30_000
 const MAX_SIZE_BYTES = 1024

@@ -4,8 +4,9 @@ import { exponential, type MetricDefinition } from './definition.ts'
 const SYNC_BUCKETS = exponential(0.001, 2, 15)
 
 /**
- * Metrics of the sync loop. They have the names and meanings of kube-proxy's metrics, so that its dashboards work; only
- * `oldest_pending_change_age_seconds` does not exist in kube-proxy.
+ * Metrics of the sync loop. They have the names and meanings of kube-proxy's metrics, so that its dashboards work with
+ * another prefix: `nodeproxy_` instead of `kubeproxy_`. Only `oldest_pending_change_age_seconds` does not exist in
+ * kube-proxy.
  */
 export const syncMetrics = {
   syncDuration: {
@@ -33,7 +34,7 @@ export const syncMetrics = {
     name: 'network_programming_duration_seconds',
     type: 'histogram',
     labels: ['ip_family'],
-    // Seconds.
+    // Seconds, up to 5 minutes as in kube-proxy. There are fewer buckets than in kube-proxy, but some below 0.25 s.
     buckets: [
       0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2, 3, 4, 5, 7.5, 10, 15, 20, 30, 45, 60, 90, 120, 180,
       240, 300,

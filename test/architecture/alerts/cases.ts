@@ -252,3 +252,27 @@ export const DNS_CASES: Readonly<Record<string, AlertCase>> = {
     quiet: { orchdns_failures_total: '3x9' },
   },
 }
+
+/** A counter of requests with one code, and buckets of DNS answers, as one server has them. */
+const requests = (code: string) => `apiserver_request_total{instance="a",verb="GET",code="${code}"}`
+const answers = (le: string) =>
+  `orchdns_request_duration_seconds_bucket{instance="a",domain="cluster",le="${le}"}`
+
+export const SLO_CASES: Readonly<Record<string, AlertCase>> = {
+  ErrorBudgetBurnsFast: {
+    at: 30,
+    fires: { [requests('200')]: '0+600x60', [requests('500')]: '0+60x60' },
+    // Of the API one error of few requests; of DNS what the budget bears for days.
+    quiet: {
+      [requests('200')]: '0+1x60',
+      [requests('500')]: '0x20 1x40',
+      [answers('0.025')]: '0+950x60',
+      [answers('+Inf')]: '0+1000x60',
+    },
+  },
+  ErrorBudgetBurnsSlowly: {
+    at: 60,
+    fires: { [answers('0.025')]: '0+950x90', [answers('+Inf')]: '0+1000x90' },
+    quiet: { [answers('0.025')]: '0+995x90', [answers('+Inf')]: '0+1000x90' },
+  },
+}

@@ -38,7 +38,13 @@ async function main(): Promise<number> {
   )
   try {
     const status = await runProject('docker', args, {
-      env: { DOCKER_HOST: `unix://${socket}`, NP_DOCKER_REQUIRED: '1', NP_DOCKER_OWN: '1' },
+      env: {
+        DOCKER_HOST: `unix://${socket}`,
+        // What `ctr` reads.
+        CONTAINERD_ADDRESS: join(scratch, 'exec/containerd/containerd.sock'),
+        NP_DOCKER_REQUIRED: '1',
+        NP_DOCKER_OWN: '1',
+      },
       signal: stopping.signal,
     })
     return stopping.signal.aborted ? INTERRUPTED : status

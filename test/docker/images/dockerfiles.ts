@@ -1,5 +1,2 @@
 /** Paths from the root of the checkout. */
-export const DOCKERFILES = {
-  daemon: 'docker/Dockerfile',
-  kernelTest: 'docker/kernel-test/Dockerfile',
-} as const
+export const DOCKERFILES = { kernelTest: 'docker/kernel-test/Dockerfile' } as const

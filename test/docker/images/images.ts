@@ -1,5 +1,7 @@
 import { spawn, spawnSync } from 'node:child_process'
 import { createReadStream, readdirSync } from 'node:fs'
+import { join } from 'node:path'
+import { execa } from 'execa'
 import { type ContainerRuntimeClient, ImageName } from 'testcontainers'
 import { root } from '../../support/on-demand/root.ts'
 import { step } from '../../support/on-demand/step.ts'
@@ -8,7 +10,9 @@ import { DOCKERFILES } from './dockerfiles.ts'
 
 /** What an engine without a registry cannot pull. */
 const REGISTRY_BASE = 'debian:bookworm-slim'
-const NAMES: Images = { daemon: 'node-proxy:test', kernelTest: 'node-proxy-kernel-test:test' }
+const KERNEL_TEST = 'node-proxy-kernel-test:test'
+const TAG = 'test'
+const BUILD_MS = 10 * 60_000
 
 type Engine = ContainerRuntimeClient['container']['dockerode']
 
@@ -16,20 +20,41 @@ type Engine = ContainerRuntimeClient['container']['dockerode']
 export interface Images {
   /** The daemon, as it is installed on clusters. */
   readonly daemon: string
+  /** The control plane. */
+  readonly server: string
   /** The checkout with what the kernel tests need. */
   readonly kernelTest: string
 }
 
-/** Builds both from this checkout. */
-export async function buildImages(client: ContainerRuntimeClient): Promise<Images> {
-  for (const which of ['daemon', 'kernelTest'] as const) {
-    const [image, dockerfile] = [NAMES[which], DOCKERFILES[which]]
-    const base = await chooseBase(client, debianBase(dockerfile))
-    await step('docker', `building ${image} on ${base}`, () =>
-      build(client.container.dockerode, { t: image, dockerfile, buildargs: { BASE: base } }),
-    )
+/** Builds all from this checkout. `archives`: a folder for those that clusters run. */
+export async function buildImages(
+  client: ContainerRuntimeClient,
+  archives: string,
+): Promise<Images> {
+  const engine = client.container.dockerode
+  await step('docker', 'building the images of node-proxy and orch-server', () =>
+    writeArchives(archives),
+  )
+  for (const name of ['node-proxy', 'orch-server']) {
+    const archive = createReadStream(join(archives, `${name}.tar`))
+    await followed(engine, await engine.loadImage(archive))
   }
-  return NAMES
+  const dockerfile = DOCKERFILES.kernelTest
+  const base = await chooseBase(client, debianBase(dockerfile))
+  await step('docker', `building ${KERNEL_TEST} on ${base}`, () =>
+    build(engine, { t: KERNEL_TEST, dockerfile, buildargs: { BASE: base } }),
+  )
+  return {
+    daemon: `node-proxy:${TAG}`,
+    server: `orch-server:${TAG}`,
+    kernelTest: KERNEL_TEST,
+  }
+}
+
+/** As `npm run image` does. */
+export async function writeArchives(folder: string): Promise<void> {
+  const command = [join(root, 'docker/image/main.ts'), '--output', folder, '--tag', TAG]
+  await execa(process.execPath, command, { cwd: root, timeout: BUILD_MS, stdin: 'ignore' })
 }
 
 /** One that is here, one from the registry, or one that is made here; in this order. */

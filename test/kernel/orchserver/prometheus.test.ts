@@ -1,17 +1,15 @@
 import { cpSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { userCertificate } from '../../../src/orchserver/access/issued-certificate.ts'
-import { readAuthority } from '../../../src/orchserver/certificates/authority.ts'
 import type { Lab } from '../../support/lab/lab.ts'
 import { type LabProcess, startProcess } from '../../support/lab/process.ts'
 import { useLab } from '../../support/lab/use-lab.ts'
+import { writeMonitoringUser } from '../../support/prometheus/monitoring-user.ts'
 
 const CONFIG = new URL('../../../config/prometheus', import.meta.url).pathname
 const CA = '/var/lib/orch-server/pki/ca.crt'
 const CERT = '/etc/prometheus/orch-server.crt'
 const KEY = '/etc/prometheus/orch-server.key'
-const HOUR = 3_600_000
 const ADDRESS = '127.0.0.1:9090'
 
 const lab = useLab({ api: 'orch-server' })
@@ -40,20 +38,13 @@ async function scratchConfiguration({ folder }: Lab): Promise<string> {
   const file = join(copy, 'prometheus.yaml')
   const text = readFileSync(file, 'utf8')
   expect(text).toContain(CA)
-  const pki = join(folder, 'orch-server/pki')
-  const [cert, key] = [join(copy, 'user.crt'), join(copy, 'user.key')]
-  await writeMonitoringUser(pki, { cert, key })
-  const ours = text.replace(CA, join(pki, 'ca.crt')).replace(CERT, cert).replace(KEY, key)
+  const { ca_file, cert_file, key_file } = await writeMonitoringUser(
+    join(folder, 'orch-server/pki'),
+    copy,
+  )
+  const ours = text.replace(CA, ca_file).replace(CERT, cert_file).replace(KEY, key_file)
   writeFileSync(file, ours.replaceAll('15s', '1s'))
   return file
-}
-
-/** A user that may read metrics, as docs/operate/security.md makes one. */
-async function writeMonitoringUser(pki: string, paths: { cert: string; key: string }) {
-  const user = { user: 'prometheus', groups: ['system:monitoring'], life: HOUR }
-  const { cert, key } = await userCertificate(await readAuthority(pki), user, Date.now())
-  writeFileSync(paths.cert, cert)
-  writeFileSync(paths.key, key)
 }
 
 /** What Prometheus returns for an instant query: label values of `label`, with the sample. */
@@ -81,9 +72,15 @@ test('it loads every alert, and an alert fires for a daemon that is gone', async
   const { body } = await lab().node.agent.call('http', { url: `http://${ADDRESS}/api/v1/rules` })
   const { data } = JSON.parse(body) as { data: { groups: { name: string }[] } }
   expect(data.groups.map(({ name }) => name).toSorted()).toEqual([
+    'api-requests',
+    'dns-questions',
+    'error-budget-alerts',
+    'error-budgets',
+    'error-budgets-long',
     'node-proxy',
     'orch-dns',
     'orch-server',
+    'programming-latency',
   ])
   expect(body).not.toContain('"health":"err"')
   lab().daemon.signal('SIGTERM')

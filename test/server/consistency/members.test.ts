@@ -1,7 +1,7 @@
 import { once } from 'node:events'
 import { expect, it, vi } from 'vitest'
 import { NodeProxyError } from '../../../src/lib/error.ts'
-import type { Office } from '../../../src/storage/election.ts'
+import type { LeaderTerm } from '../../../src/storage/election.ts'
 import { createEtcdStore, type EtcdStore } from '../../../src/storage/etcd/etcd-store.ts'
 import type { StoreEvent } from '../../../src/storage/store.ts'
 import { startEtcdCluster } from '../../support/etcd/etcd-cluster.ts'
@@ -37,7 +37,7 @@ it.runIf(hasEtcd())(
     const watching = observe(other, seen, stop.signal)
     const acknowledged: number[] = []
     const writing = writeOn(one, acknowledged, stop.signal)
-    const terms: Office[] = []
+    const terms: LeaderTerm[] = []
     const standing = [one, other].map((store) => stand(store, terms, stop.signal))
     for (const [index, { hit, mend }] of [freeze, kill, kill].entries()) {
       await vi.waitFor(() => expect(terms.at(-1)?.lost.aborted).toBe(false), WAITING)
@@ -88,16 +88,16 @@ async function observe(store: EtcdStore, seen: StoreEvent[], stop: AbortSignal):
 }
 
 /** Stands for election, term after term. */
-async function stand(store: EtcdStore, terms: Office[], stop: AbortSignal): Promise<void> {
+async function stand(store: EtcdStore, terms: LeaderTerm[], stop: AbortSignal): Promise<void> {
   const election = store.election('some', 5)
   while (!stop.aborted) {
-    const office = await election.campaign('other', stop).catch((error: unknown) => {
+    const leading = await election.campaign('other', stop).catch((error: unknown) => {
       if (!stop.aborted) throw error
     })
-    if (office === undefined) return
-    terms.push(office)
-    const over = AbortSignal.any([office.lost, stop])
+    if (leading === undefined) return
+    terms.push(leading)
+    const over = AbortSignal.any([leading.lost, stop])
     if (!over.aborted) await once(over, 'abort')
-    await office.resign()
+    await leading.resign()
   }
 }

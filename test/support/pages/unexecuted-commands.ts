@@ -41,12 +41,6 @@ export const UNEXECUTED: ReadonlyMap<string, readonly Unexecuted[]> = new Map([
         page: 'image.md',
         commands: ['git clone … node-proxy && cd node-proxy', 'scripts/setup'],
       },
-      {
-        page: './README.md',
-        commands: [
-          'scripts/setup && docker build --file docker/Dockerfile --tag node-proxy:0.1.0 .',
-        ],
-      },
     ],
   ],
   [
@@ -129,6 +123,10 @@ export const UNEXECUTED: ReadonlyMap<string, readonly Unexecuted[]> = new Map([
           'kubectl -n kube-system rollout status daemonset/kube-proxy',
           'kubectl -n kube-system rollout status daemonset/clean-up-node-proxy',
           'kubeadm upgrade',
+          'orchctl take-over node-7 --yes',
+          'orchctl take-over --yes',
+          'orchctl take-over --back --yes',
+          'orchctl take-over --help',
         ],
       },
       {
@@ -136,6 +134,16 @@ export const UNEXECUTED: ReadonlyMap<string, readonly Unexecuted[]> = new Map([
         commands: [
           'kubectl apply -f config/kubernetes/node-proxy/',
           'kubectl -n kube-system rollout status daemonset/node-proxy',
+        ],
+      },
+      {
+        page: 'helm.md',
+        commands: [
+          'kubectl -n kube-system rollout status daemonset/node-proxy',
+          'kubectl -n kube-system rollout status daemonset/clean-up-node-proxy',
+          'kubectl -n orch-system rollout status statefulset/orch-server',
+          'kubectl -n orch-system exec orch-server-0 -- /opt/node-proxy/bin/orch-server kubeconfig --config=/etc/orch-server/config.yaml --user admin --group system:masters --server https://orch-server.orch-system.svc:6443 > admin.kubeconfig',
+          'kubectl -n orch-system delete pvc data-orch-server-0',
         ],
       },
       { page: 'upgrade.md', commands: ['kubectl rollout undo'] },
@@ -158,7 +166,7 @@ export const UNEXECUTED: ReadonlyMap<string, readonly Unexecuted[]> = new Map([
       {
         page: 'docker/README.md',
         commands: [
-          'debootstrap --variant=minbase --include=conntrack,ipset,iproute2,iptables,kmod,libatomic1,libstdc++6,nftables,procps bookworm ../my-debian',
+          'debootstrap --variant=minbase --include=conntrack,curl,ipset,iproute2,iptables,ipvsadm,keepalived,kmod,libatomic1,libstdc++6,nftables,openssl,procps,tcc,user-mode-linux,util-linux bookworm ../my-debian',
         ],
       },
     ],
@@ -230,7 +238,8 @@ export const UNEXECUTED: ReadonlyMap<string, readonly Unexecuted[]> = new Map([
       {
         page: 'masquerade.md',
         commands: [
-          'scripts/node bench/masquerade/main.ts --processes=5',
+          'scripts/node bench/masquerade/main.ts --keep --processes=3 --subjects=kube-proxy',
+          "scripts/node bench/masquerade/main.ts --keep --rates=500 --processes=2 --subjects='node-proxy iptables'",
           "scripts/node bench/masquerade/main.ts --keep --rates=100 --clients=1,2,10 --subjects='node-proxy ipvs'",
         ],
       },

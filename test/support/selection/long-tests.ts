@@ -315,11 +315,6 @@ export const LONG_TESTS: readonly LongTests[] = [
     files: ['test/kernel/persistence.ipvs.test.ts'],
   },
   {
-    reason: 'six minutes in User-mode Linux; flows has the basic ones in every run',
-    projects: ['ipvs'],
-    files: ['test/kernel/rule-flows.test.ts'],
-  },
-  {
     reason: 'every scheduler, two minutes in User-mode Linux; unit tests cover the decisions',
     projects: ['ipvs'],
     files: ['test/kernel/schedulers.ipvs.test.ts'],

@@ -50,6 +50,12 @@ export const IPVS_TESTS: readonly LongTests[] = [
     ],
   },
   {
+    reason:
+      'six minutes in User-mode Linux; flows has the basic ones in every run, and the other modes all',
+    projects: ['ipvs'],
+    files: ['test/kernel/rule-flows.test.ts'],
+  },
+  {
     reason: 'half-change sends connections while endpoints change',
     projects: ['ipvs'],
     files: ['test/kernel/under-load.test.ts'],

@@ -42,7 +42,10 @@ export function streamSink(context: SinkContext, stream: Writable): AuditSink {
   return lineSink(context, streamOutput(stream))
 }
 
-/** A sink that repeats a failed write until it succeeds or the sink is closed, because there is no other receiver. */
+/**
+ * A sink that repeats a failed write, because there is no other receiver. It stops when the write succeeds, when no
+ * later attempt can succeed (the stream is destroyed), or when the sink is closed.
+ */
 function lineSink(context: SinkContext, deliver: Deliver): BufferedSink {
   return new BufferedSink({
     ...context,
@@ -56,7 +59,10 @@ function lineSink(context: SinkContext, deliver: Deliver): BufferedSink {
   })
 }
 
-/** Writes batches of lines to a stream. A delivery resolves when the stream has written the batch, or failed to. */
+/**
+ * Writes batches of lines to a stream. A delivery resolves when the stream has written the batch, or failed to. A batch
+ * that failed counts as not written at all.
+ */
 function streamOutput(stream: Writable): Deliver {
   // The listener prevents that an error ends the process. The callback of the failed write, or of the next one,
   // receives the error.

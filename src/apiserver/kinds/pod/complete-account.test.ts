@@ -30,7 +30,8 @@ function complete(spec: Json, account: JsonObject = {}, annotations: JsonObject 
     list: () => [],
     unreadable: () => [],
   }
-  const input = { objects, namespace: 'shop', random: { uuid: () => 'u', below: () => 0 } }
+  const random = { uuid: () => 'u', below: () => 0 }
+  const input = { user: { name: 'ann', groups: [] }, objects, namespace: 'shop', random }
   return completePod(input, { metadata: { name: 'p', namespace: 'shop', annotations }, spec })
 }
 

@@ -18,12 +18,15 @@ import type {
   Resource,
   StreamedSubresource,
 } from '../../resource/resource.ts'
+import { nodes } from '../node/resource.ts'
 import { services } from '../service/resource.ts'
 import { checkOneOf, checkUnchanged, nodeRule } from '../shared/checks.ts'
 import { change } from '../shared/edit.ts'
 import { defaultPodSpec } from '../shared/pod-spec/defaults.ts'
 import { checkPodSpec } from '../shared/pod-spec/validation.ts'
+import { podBinding } from './binding.ts'
 import { completePod } from './complete-account.ts'
+import { podEviction } from './eviction.ts'
 import { podSummary } from './summary.ts'
 
 const CHANGEABLE = [
@@ -90,7 +93,10 @@ export const pods: Resource = {
   status: { initial: () => ({ phase: 'Pending' }) },
   deletion: { graceSeconds: podGraceSeconds, returnsMarked: true },
   derived: [podEnvironmentSubresource],
+  actions: [podBinding],
+  evicted: podEviction,
   streamed: podStreams,
+  runsOn: nodes,
   fields: (object) => ({
     'spec.nodeName': stringAt(object, 'spec', 'nodeName'),
     'spec.restartPolicy': stringAt(object, 'spec', 'restartPolicy'),

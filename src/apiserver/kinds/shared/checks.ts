@@ -65,6 +65,15 @@ export function isInt32From(value: unknown, least: number): boolean {
   return isIntegerIn(value, least, 2 ** 31 - 1)
 }
 
+const PERCENTAGE = /^\d{1,3}%$/
+
+/** A field that may be absent, and otherwise is a number of Pods or a share of them. */
+export function checkCountOrPercentage(object: Reader, key: string): void {
+  const isValid = (value: unknown): boolean =>
+    isInt32From(value, 0) || (typeof value === 'string' && PERCENTAGE.test(value))
+  checkField(object, key, isValid, 'must be a count of pods or a share such as 25%')
+}
+
 /** A field that may be absent or empty, and otherwise must pass a test. */
 export function checkField(
   object: Reader,

@@ -10,10 +10,10 @@ export interface Credential {
   readonly validity?: Validity
 }
 
-/** The kind of the source of a credential. It determines who renews the credential. */
+/** Where a credential comes from. This determines who renews it. */
 export type CredentialKind = 'certificate' | 'token' | 'token-file' | 'exec'
 
-/** A bearer token that this process, which uses it, may also renew. */
+/** A bearer token that this process uses and may renew. */
 export interface RenewableToken {
   /** The token in use. */
   present(): string
@@ -27,7 +27,10 @@ export interface RenewableToken {
 
 /** Provides the credential of each request. */
 export interface CredentialSource {
-  /** `token`: a token in the configuration, or no credential at all (`anonymous`). */
+  /**
+   * `token`: a token in the configuration, or no credential at all (`anonymous`). Never `certificate`: client
+   * certificates of the configuration belong to the TLS options of the connection.
+   */
   readonly kind: Exclude<CredentialKind, 'certificate'>
   /** The present credential. @throws NP_CLIENT_CREDENTIAL; its message contains no secret */
   current(): Promise<Credential>

@@ -98,6 +98,8 @@ test.each([
     answer('{\\"token\\":\\"t\\",\\"expirationTimestamp\\":\\"soon\\"}'),
     /not a time/,
   ],
+  ['a signal', 'kill -KILL $$', /: SIGKILL ended it/],
+  ['too much', 'yes', /its output is longer than 1048576 bytes/],
   ['an exit code', 'echo "not logged in" >&2; exit 3', /exit code 3: not logged in/],
 ])('a plugin that answers %s is refused', async (_, script, message) => {
   expect(await failureOf(plugin(script))).toMatch(message)

@@ -16,7 +16,7 @@ export interface ExecPlugin {
   /** A name to search for in PATH, or an absolute path. */
   readonly command: string
   readonly args: readonly string[]
-  /** Variables that are added to the environment of this process. */
+  /** Variables that the plugin gets in addition to the environment of this process. */
   readonly env: Readonly<Record<string, string>>
   /** How to install the plugin; it becomes the hint of errors. */
   readonly installHint: string | undefined
@@ -24,6 +24,7 @@ export interface ExecPlugin {
   readonly cluster: Readonly<Record<string, unknown>> | undefined
 }
 
+/** The credential of the last run of a plugin. */
 interface Cached {
   readonly credential: Credential
   /** When the plugin must run again, in milliseconds since the epoch; Infinity if the credential has no expiry. */
@@ -59,14 +60,16 @@ export function execCredential(plugin: ExecPlugin, clock: Clock): CredentialSour
 }
 
 /**
- * Milliseconds after which the plugin is stopped. This is the timeout of requests, too, so a plugin that hangs is
- * reported within half a minute.
+ * Milliseconds after which the plugin is stopped. Requests to the API server have the same timeout. A plugin that hangs
+ * is therefore reported within half a minute, as a server that does not answer is.
  */
 const TIMEOUT_MS = 25_000
-/** Characters of stdout, and of stderr; the plugin is stopped if it writes more. */
+/** The maximum number of characters of stdout, and of stderr. The plugin is stopped if it writes more. */
 const OUTPUT_LIMIT = 1024 * 1024
-/** A long sequence of token characters. It is replaced in the stderr of a plugin, which errors show. */
+/** A sequence of characters that may be a token. Errors show the stderr of a plugin without such sequences. */
 const SECRET = /[A-Za-z0-9+/_=.-]{20,}/g
+/** The number of characters of stderr, from its end, that an error shows. */
+const STDERR_SHOWN = 200
 
 /**
  * Runs the plugin and reads its output. Loads execa on the first call, because few kubeconfigs have a plugin, and execa
@@ -83,19 +86,26 @@ async function runPlugin(plugin: ExecPlugin, now: number): Promise<Cached> {
     env: { ...plugin.env, KUBERNETES_EXEC_INFO: execInfo(plugin) },
   })
   if (result.failed) {
-    const complaint = printable((result.stderr ?? '').replace(SECRET, '…')).slice(-200)
-    const outcome = result.timedOut
-      ? `no answer in ${TIMEOUT_MS / 1000} s`
-      : exitText(result.exitCode, result.code)
-    throw refusal(plugin, complaint === '' ? outcome : `${outcome}: ${complaint}`)
+    const stderr = printable((result.stderr ?? '').replace(SECRET, '…')).slice(-STDERR_SHOWN)
+    const outcome = outcomeOf(result)
+    throw pluginError(plugin, stderr === '' ? outcome : `${outcome}: ${stderr}`)
   }
   return readExecCredential(plugin, parseJson(result.stdout), now)
 }
 
-function exitText(exitCode: number | undefined, code: string | undefined): string {
-  return exitCode === undefined
-    ? `it did not run (${code ?? 'unknown error'})`
-    : `it ended with exit code ${exitCode}`
+/** How a plugin failed. `code`: the error code of the system, such as ENOENT. */
+function outcomeOf(result: {
+  readonly timedOut: boolean
+  readonly isMaxBuffer: boolean
+  readonly signal?: string | undefined
+  readonly exitCode?: number | undefined
+  readonly code?: string | undefined
+}): string {
+  if (result.timedOut) return `no answer in ${TIMEOUT_MS / 1000} s`
+  if (result.isMaxBuffer) return `its output is longer than ${OUTPUT_LIMIT} bytes`
+  if (result.signal !== undefined) return `${result.signal} ended it`
+  if (result.exitCode !== undefined) return `it ended with exit code ${result.exitCode}`
+  return `it did not run (${result.code ?? 'unknown error'})`
 }
 
 /** The value of KUBERNETES_EXEC_INFO. */
@@ -112,17 +122,20 @@ function execInfo(plugin: ExecPlugin): string {
 const EARLY_MS = 30_000
 
 /** Checks and reads the ExecCredential that the plugin wrote. @throws NP_CLIENT_CREDENTIAL */
-function readExecCredential(plugin: ExecPlugin, answer: unknown, now: number): Cached {
-  if (!isJsonObject(answer) || answer['kind'] !== 'ExecCredential') {
-    throw refusal(plugin, 'its output is not an ExecCredential')
+function readExecCredential(plugin: ExecPlugin, output: unknown, now: number): Cached {
+  if (!isJsonObject(output) || output['kind'] !== 'ExecCredential') {
+    throw pluginError(plugin, 'its output is not an ExecCredential')
   }
-  if (answer['apiVersion'] !== plugin.apiVersion) {
-    throw refusal(plugin, `its output is not of apiVersion ${plugin.apiVersion}`)
+  if (output['apiVersion'] !== plugin.apiVersion) {
+    throw pluginError(plugin, `its output is not of apiVersion ${plugin.apiVersion}`)
   }
-  const status = isJsonObject(answer['status']) ? answer['status'] : {}
+  const status = isJsonObject(output['status']) ? output['status'] : {}
   const credential = { ...readToken(plugin, status), ...readCertificate(plugin, status) }
   if (credential.authorization === undefined && credential.certificate === undefined) {
-    throw refusal(plugin, 'its output has neither status.token nor status.clientCertificateData')
+    throw pluginError(
+      plugin,
+      'its output has neither status.token nor status.clientCertificateData',
+    )
   }
   const expiry = readExpiry(plugin, status)
   if (expiry === undefined) return { credential, renewAt: Number.POSITIVE_INFINITY }
@@ -143,7 +156,7 @@ function readCertificate(plugin: ExecPlugin, status: JsonObject): Credential {
   const { clientCertificateData: cert, clientKeyData: key } = status
   if (cert === undefined && key === undefined) return {}
   if (typeof cert === 'string' && typeof key === 'string') return { certificate: { cert, key } }
-  throw refusal(plugin, 'clientCertificateData and clientKeyData must come together')
+  throw pluginError(plugin, 'clientCertificateData and clientKeyData must come together')
 }
 
 /** The expiry in milliseconds since the epoch; undefined if the plugin states none. @throws NP_CLIENT_CREDENTIAL */
@@ -151,12 +164,13 @@ function readExpiry(plugin: ExecPlugin, status: JsonObject): number | undefined 
   const stamp = status['expirationTimestamp']
   if (stamp === undefined || stamp === null) return undefined
   const expiry = typeof stamp === 'string' ? Date.parse(stamp) : Number.NaN
-  if (Number.isNaN(expiry)) throw refusal(plugin, 'status.expirationTimestamp is not a time')
+  if (Number.isNaN(expiry)) throw pluginError(plugin, 'status.expirationTimestamp is not a time')
   return expiry
 }
 
-function refusal(plugin: ExecPlugin, what: string): NodeProxyError {
-  const message = `the credential plugin ${JSON.stringify(plugin.command)} failed: ${what}`
+/** NP_CLIENT_CREDENTIAL, with the hint of the plugin. `reason` must not contain a secret. */
+function pluginError(plugin: ExecPlugin, reason: string): NodeProxyError {
+  const message = `the credential plugin ${JSON.stringify(plugin.command)} failed: ${reason}`
   const hint = plugin.installHint
   const details = { object: plugin.command, ...(hint === undefined ? {} : { hint }) }
   return new NodeProxyError('NP_CLIENT_CREDENTIAL', message, details)

@@ -119,15 +119,19 @@ function parseTo(text: string): Targets | undefined {
 }
 
 /**
- * The port that the kernel chooses from `ports`: the packet's own port if it is in the range. `several` if it is not,
- * so that the choice cannot be predicted; undefined without `ports`. The base port after `/` is ignored.
+ * The port that the kernel chooses from `ports`: the packet's own port if it is in the range, or, with a base port after
+ * `/`, the port at the same distance from the first one as the packet's own port has from the base
+ * (`nf_nat_l4proto_unique_tuple`). `several` if the choice cannot be predicted; undefined without `ports`.
  */
 function onePort(
   ports: string | undefined,
   own: number | undefined,
 ): number | undefined | 'several' {
   if (ports === undefined) return undefined
-  const [first = 0, last = first] = ports.replace(/\/.*$/, '').split('-').map(Number)
+  const [range = '', base] = ports.split('/')
+  const [first = 0, last = first] = range.split('-').map(Number)
   if (first === last) return first
-  return own !== undefined && own >= first && own <= last ? own : 'several'
+  if (own === undefined) return 'several'
+  if (base !== undefined) return first + (((own - Number(base)) & 0xff_ff) % (last - first + 1))
+  return own >= first && own <= last ? own : 'several'
 }

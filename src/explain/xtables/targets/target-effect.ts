@@ -28,7 +28,7 @@ export function unclear({ packet, group }: TargetInput, what: string): readonly 
   return [branchOf(packet, verdict)]
 }
 
-/** Options that change nothing that a walk predicts. */
+/** The first option whose effect a walk does not know, `option --NAME`; undefined if it knows all. */
 export function unknownOption(group: OptionGroup, known: ReadonlySet<string>): string | undefined {
   const found = group.options.find(({ name }) => !known.has(name))
   return found === undefined ? undefined : `option ${found.name}`

@@ -5,6 +5,7 @@ import type { Iptables, RestoreResult } from '../../../kernel/iptables/iptables.
 import type { FakeIptables } from '../../../kernel/iptables/testing/fake-iptables.ts'
 import type { ObjectKey } from '../../mode.ts'
 import { backend, entry, frontend } from '../../testing/mode-fixtures.ts'
+import { applyCommits } from './apply.ts'
 
 const through = (address: string) => ({ pools: { cluster: [backend(address)], local: [] } })
 const EMPTY = { pools: { cluster: [], local: [] } }
@@ -147,4 +148,26 @@ test('what was committed before the lock was lost is done', async () => {
   expect(uncertain).toBe(false)
   expect([...failed.keys()].filter((key) => key.startsWith('4/nat/'))).toEqual([])
   expect([...failed.keys()]).toContain('4/filter/NPROXY-FILTER')
+})
+
+test('a refused commit that only creates chains is reported for each of them', async () => {
+  const refused = { ok: false, kind: 'refused', message: 'refused', commits: 0, pid: 1 } as const
+  const [first, second] = ['4/nat/NPROXY-C-A', '4/nat/NPROXY-C-B'] as [ObjectKey, ObjectKey]
+  const { failed } = await applyCommits(
+    4,
+    [{ family: 4, table: 'nat', set: [], unset: [], stubs: [first, second] }],
+    {
+      prefix: 'NPROXY-',
+      iptables: answering(() => refused)(fakeNode().iptables),
+      contents: { rulesOf: () => [], countOf: () => 0 },
+      exists: () => false,
+      wrote: () => {},
+      done: () => {},
+    },
+  )
+  const error = { code: 'NP_IPTABLES_REFUSED', message: 'refused' }
+  expect([...failed]).toEqual([
+    [first, error],
+    [second, error],
+  ])
 })

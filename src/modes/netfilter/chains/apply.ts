@@ -112,6 +112,10 @@ function giveUp(
 ): readonly Commit[] {
   for (const commit of commits) {
     for (const key of [...commit.set, ...commit.unset]) applied.failed.set(key, refusal(failure))
+    // What a chain is created empty for may have failed before, with a better reason.
+    for (const key of commit.stubs) {
+      if (!applied.failed.has(key)) applied.failed.set(key, refusal(failure))
+    }
   }
   return []
 }

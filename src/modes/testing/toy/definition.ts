@@ -43,6 +43,7 @@ export function toyMode(world: ToyWorld): ModeDefinition<ToyConfiguration> {
 
 const duration = {
   name: 'milliseconds',
+  schema: { type: 'integer' } as const,
   decode: (raw: unknown) => ({ ok: true, value: Number(raw) }) as const,
   fromFlag: (text: string) => ({ ok: true, value: Number(text) }) as const,
   encode: (value: unknown) => Number(value),
@@ -50,6 +51,7 @@ const duration = {
 
 const text = {
   name: 'string',
+  schema: { type: 'string' } as const,
   decode: (raw: unknown) => ({ ok: true, value: String(raw) }) as const,
   fromFlag: (given: string) => ({ ok: true, value: given }) as const,
   encode: String,

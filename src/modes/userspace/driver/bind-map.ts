@@ -5,6 +5,7 @@ import { parseSocketAddress, splitCommas } from '../../../settings/network-types
 import {
   accept,
   type Decoded,
+  MAX_ITEMS,
   type Raw,
   refuse,
   type ValueType,
@@ -18,6 +19,11 @@ const PROTOCOLS = ['TCP', 'UDP'] as const
 /** Several bindings: a list in the file; in flags separated by commas, or as a repeated flag. */
 export const bindMap: ValueType<readonly Binding[]> = {
   name: 'list of ADDRESS=NAMESPACE/NAME[:PORT][/TCP|UDP]',
+  schema: {
+    type: 'array',
+    items: { type: 'string', pattern: '^[^=]+=[^/]+/[^/]+(/(TCP|UDP))?$' },
+    maxItems: MAX_ITEMS,
+  },
   isList: true,
   decode: (raw) => (Array.isArray(raw) ? decodeBindings(raw) : refuse(`write a list: ${REMEDY}`)),
   fromFlag: (text) => decodeBindings(splitCommas(text)),

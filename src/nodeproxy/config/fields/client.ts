@@ -1,6 +1,8 @@
 import { integer, positiveNumber, text } from '../../../settings/scalar-types.ts'
 import type { FieldsOf, PathsUnder } from './configuration.ts'
 
+const LABEL_VALUE = /^([A-Za-z0-9]([A-Za-z0-9._-]{0,61}[A-Za-z0-9])?)?$/
+
 /** The connection to the API server, and the node and Services that the daemon serves. */
 export const clientFields: FieldsOf<
   PathsUnder<'clientConnection'> | 'hostnameOverride' | 'proxyName'
@@ -10,14 +12,12 @@ export const clientFields: FieldsOf<
     type: text(),
     fallback: '',
     doc: 'Kubeconfig file with the API server and the credentials. Empty: the service account of the pod.',
-    reload: 'restart',
   },
   'clientConnection.qps': {
     flag: 'kube-api-qps',
     type: positiveNumber(100_000),
     fallback: 5,
     doc: 'Requests per second to the API server, on average. Watches count once.',
-    reload: 'restart',
     zeroIsUnset: true,
   },
   'clientConnection.burst': {
@@ -25,7 +25,6 @@ export const clientFields: FieldsOf<
     type: integer(0, 100_000),
     fallback: 10,
     doc: 'Requests that may go out at once before clientConnection.qps holds them back.',
-    reload: 'restart',
     zeroIsUnset: true,
   },
   hostnameOverride: {
@@ -33,14 +32,12 @@ export const clientFields: FieldsOf<
     type: hostnameType(),
     fallback: '',
     doc: 'Name of the Node object of this machine. Empty: the host name. Upper case and blanks around it are removed.',
-    reload: 'restart',
   },
   proxyName: {
     flag: 'proxy-name',
-    type: text(checkLabelValue),
+    type: text(checkLabelValue, LABEL_VALUE),
     fallback: '',
     doc: 'Serve the Services whose label service-proxy-name has this value. Empty: those without the label.',
-    reload: 'restart',
   },
 }
 
@@ -56,7 +53,7 @@ function hostnameType() {
 }
 
 function checkLabelValue(value: string): string | undefined {
-  return /^([A-Za-z0-9]([A-Za-z0-9._-]{0,61}[A-Za-z0-9])?)?$/.test(value)
+  return LABEL_VALUE.test(value)
     ? undefined
     : 'write a label value: up to 63 letters, digits, "-", "_" and ".", a letter or digit at both ends'
 }

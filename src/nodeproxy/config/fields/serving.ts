@@ -4,6 +4,8 @@ import { boolean, integer, text } from '../../../settings/scalar-types.ts'
 import type { FieldsOf, PathsUnder } from './configuration.ts'
 
 const ANY = '0.0.0.0' as IpAddress
+/** An absolute path, or nothing. */
+const PATH = /^(\/.*)?$/
 const LOOPBACK = '127.0.0.1' as IpAddress
 
 export const HEALTHZ_PORT = 10_256
@@ -26,7 +28,6 @@ export const servingFields: FieldsOf<
     type: ipAddress,
     fallback: ANY,
     doc: 'Address of this node where the Node object names none. Nothing is bound to it; 0.0.0.0 and :: leave the choice to the Node object, and its family is that of the default addresses below.',
-    reload: 'restart',
     zeroIsUnset: true,
   },
   healthzBindAddress: {
@@ -35,7 +36,6 @@ export const servingFields: FieldsOf<
     fallback: { ip: ANY, port: HEALTHZ_PORT },
     fallbackNote: '"[::]:10256" when bindAddress is IPv6',
     doc: 'Where /healthz, /livez and /readyz are served. "" serves them nowhere.',
-    reload: 'restart',
     zeroIsUnset: true,
   },
   metricsBindAddress: {
@@ -44,7 +44,6 @@ export const servingFields: FieldsOf<
     fallback: { ip: LOOPBACK, port: METRICS_PORT },
     fallbackNote: '"[::1]:10249" when bindAddress is IPv6',
     doc: 'Where /metrics, /configz, /proxyMode and /readyz are served. "" serves them nowhere.',
-    reload: 'restart',
     zeroIsUnset: true,
   },
   bindAddressHardFail: {
@@ -52,21 +51,18 @@ export const servingFields: FieldsOf<
     type: boolean,
     fallback: false,
     doc: 'Exit when one of the two addresses above cannot be bound, instead of trying again.',
-    reload: 'restart',
   },
   'inspection.socket': {
     flag: 'inspection-socket',
-    type: text(socketPath),
+    type: text(socketPath, PATH),
     fallback: '/run/node-proxy/inspect.sock',
     doc: 'Unix socket at which `node-proxy status`, `explain` and the like read this process; an absolute path. "" serves it nowhere.',
-    reload: 'restart',
   },
   'inspection.gid': {
     flag: 'inspection-gid',
     type: integer(0, 2 ** 32 - 2),
     fallback: 0,
     doc: 'Number of the group whose members may read that socket, beside root.',
-    reload: 'restart',
   },
   'inspection.pageBindAddress': {
     flag: 'inspection-page-bind-address',
@@ -74,35 +70,30 @@ export const servingFields: FieldsOf<
     fallback: { ip: LOOPBACK, port: PAGE_PORT },
     fallbackNote: '"[::1]:10247" when bindAddress is IPv6',
     doc: 'Where /inspection/v1/ and a page that shows it are served, over HTTP and without a check of the caller: keep it on the loopback. "" serves them nowhere.',
-    reload: 'restart',
   },
   'inspection.bindAddress': {
     flag: 'inspection-bind-address',
     type: socketAddress(REMOTE_PORT),
     fallback: undefined,
     doc: 'Where /inspection/v1/ is served to other machines, over HTTPS and to callers that may get nodes/proxy of this node; docs/operate/inspection.md. "" serves it nowhere.',
-    reload: 'restart',
   },
   'inspection.tlsCertFile': {
     flag: 'inspection-tls-cert-file',
-    type: text(filePath),
+    type: text(filePath, PATH),
     fallback: '',
     doc: 'Certificate of inspection.bindAddress, PEM, its own first; an absolute path. It is read again when it is replaced.',
-    reload: 'restart',
   },
   'inspection.tlsPrivateKeyFile': {
     flag: 'inspection-tls-private-key-file',
-    type: text(filePath),
+    type: text(filePath, PATH),
     fallback: '',
     doc: 'Private key of inspection.tlsCertFile, PEM; an absolute path.',
-    reload: 'restart',
   },
   'inspection.clientCAFile': {
     flag: 'inspection-client-ca-file',
-    type: text(filePath),
+    type: text(filePath, PATH),
     fallback: '',
     doc: 'Authorities whose client certificates name their holders at inspection.bindAddress, PEM; an absolute path. "": callers need a bearer token.',
-    reload: 'restart',
   },
   oomScoreAdj: {
     flag: 'oom-score-adj',
@@ -124,7 +115,7 @@ export const servingFields: FieldsOf<
 const MAX_SOCKET_PATH = 107
 
 function filePath(path: string): string | undefined {
-  return path === '' || path.startsWith('/') ? undefined : 'write an absolute path, or ""'
+  return PATH.test(path) ? undefined : 'write an absolute path, or ""'
 }
 
 function socketPath(path: string): string | undefined {

@@ -4,7 +4,7 @@ import {
   DETECT_LOCAL_MODES,
   MASQUERADE_PORTS,
 } from '../../../modes/netfilter/settings/configuration.ts'
-import { cidrList, cidrPair, splitCommas } from '../../../settings/network-types.ts'
+import { cidrList, cidrListSchema, cidrPair, splitCommas } from '../../../settings/network-types.ts'
 import { boolean, duration, integer, oneOf, text } from '../../../settings/scalar-types.ts'
 import { accept, refuse, type ValueType } from '../../../settings/value-type.ts'
 import type { FieldsOf, PathsUnder } from './configuration.ts'
@@ -104,7 +104,6 @@ export const netfilterFields: FieldsOf<
     type: oneOf(IPTABLES_VARIANTS),
     fallback: '',
     doc: 'Which iptables to use: nft or legacy. Empty: what the machine’s iptables command is.',
-    reload: 'restart',
   },
 }
 
@@ -134,14 +133,14 @@ export const trafficFields: FieldsOf<
   },
   'detectLocal.bridgeInterface': {
     flag: 'pod-bridge-interface',
-    type: text(checkInterface(15)),
+    type: interfaceText(15),
     fallback: '',
     doc: 'The bridge that all pods of this node are attached to, for detectLocalMode BridgeInterface.',
     reload: 'live',
   },
   'detectLocal.interfaceNamePrefix': {
     flag: 'pod-interface-name-prefix',
-    type: text(checkInterface(14)),
+    type: interfaceText(14),
     fallback: '',
     doc: 'How the names of pod interfaces start, for detectLocalMode InterfaceNamePrefix.',
     reload: 'live',
@@ -183,18 +182,21 @@ export const trafficFields: FieldsOf<
   },
 }
 
-/** Checks a name, or the start of one, by the kernel's rule (dev_valid_name): at most IFNAMSIZ − 1 = 15 bytes. */
-function checkInterface(maxLength: number): (name: string) => string | undefined {
-  return (name) =>
-    name.length <= maxLength && /^[A-Za-z0-9._@-]*$/.test(name) && name !== '.' && name !== '..'
-      ? undefined
-      : `write an interface name: up to ${maxLength} letters, digits, ".", "_", "-" and "@"`
+/** A name, or the start of one, by the kernel's rule (dev_valid_name): at most IFNAMSIZ − 1 = 15 bytes. */
+function interfaceText(maxLength: number): ValueType<string> {
+  const pattern = new RegExp(`^[A-Za-z0-9._@-]{0,${maxLength}}$`)
+  const remedy = `write an interface name: up to ${maxLength} letters, digits, ".", "_", "-" and "@"`
+  return text(
+    (name) => (pattern.test(name) && name !== '.' && name !== '..' ? undefined : remedy),
+    pattern,
+  )
 }
 
 /** A list of networks, or of one word alone, whose value is the word. */
 function networksOr<W extends string>(word: W): ValueType<readonly Cidr[] | W> {
   const type: ValueType<readonly Cidr[] | W> = {
     name: `list of CIDRs, or exactly ["${word}"]`,
+    schema: cidrListSchema(word),
     isList: true,
     decode(raw) {
       if (!Array.isArray(raw)) return refuse(`write a list of networks, or ["${word}"]`)

@@ -3,37 +3,40 @@ import { RequestError } from '../data/connection.ts'
 
 /** What is known of the node-proxy of one node. */
 export interface NodeReading {
-  /** Of the last answer, and of the one before. */
+  /** The status in the last answer; undefined if there was none yet. */
   readonly status: StatusResponseJson | undefined
+  /** The status in the answer before the last one; undefined if there was none. */
   readonly before: StatusResponseJson | undefined
-  /** Why the last request failed; undefined: it was answered. */
+  /** Why the last request failed; undefined if it was answered. */
   readonly failure: NodeFailure | undefined
   /** Requests that failed since the last answer. */
   readonly failures: number
 }
 
-/** A request that was refused or got no answer, as RequestError has it. */
+/** Why a request was refused or got no answer. The fields are those of RequestError. */
 export interface NodeFailure {
   readonly message: string
+  /** The code of docs/errors.md, `NP_…`, if a node-proxy gave one; otherwise empty. */
   readonly code: string
+  /** The HTTP status; 0 if there was no answer. */
   readonly status: number
 }
 
 /** Readings by the name of the node. */
 export type NodeReadings = ReadonlyMap<string, NodeReading>
 
-/** A reading after one more answer. */
+/** The reading after one more answer, with the status of that answer. */
 export function answered(old: NodeReading | undefined, status: StatusResponseJson): NodeReading {
   return { status, before: old?.status, failure: undefined, failures: 0 }
 }
 
-/** A reading after a request that failed: what was read last stays. */
+/** The reading after a request that failed. The last status stays. */
 export function failed(old: NodeReading | undefined, failure: NodeFailure): NodeReading {
   const { status, before, failures = 0 } = old ?? {}
   return { status, before, failure, failures: failures + 1 }
 }
 
-/** What went wrong, of anything that was thrown. */
+/** The failure that a thrown value describes. Anything but a RequestError has no code, and the status 0. */
 export function failureOf(error: unknown): NodeFailure {
   if (error instanceof RequestError) {
     const { message, code, status } = error
@@ -42,20 +45,21 @@ export function failureOf(error: unknown): NodeFailure {
   return { message: error instanceof Error ? error.message : String(error), code: '', status: 0 }
 }
 
-/** A command that a reader may run. */
+/** What a user of the page can do about a failure. */
 export interface Remedy {
   readonly text: string
-  /** Empty: none. */
+  /** A command that the user may run; empty if there is none. */
   readonly command: string
 }
 
-/** The role that holds all that the page reads, and how a user gets it. */
+/** The command that grants a ServiceAccount the role with all permissions that the page needs. */
 export const GRANT =
   'orchctl create clusterrolebinding page-readers --clusterrole=node-inspection-reader --serviceaccount=NAMESPACE:NAME'
 
 /**
- * What to do about a node that cannot be read. Errors of a node-proxy have a code, also as a cause of a Status; those of orch-server have none, and their
- * messages have the remedy where the node is at fault.
+ * What to do about a node that cannot be read. An error of a node-proxy has a code, also if orch-server passes it on as
+ * a cause of its Status. An error of orch-server itself has no code. If the node is at fault, the message of that error
+ * contains the remedy.
  */
 export function nodeRemedy(name: string, { status, code }: NodeFailure): Remedy {
   if (status === 0) return { text: 'There was no answer in time; it is read again.', command: '' }

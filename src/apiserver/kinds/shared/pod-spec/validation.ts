@@ -25,12 +25,12 @@ const ALL_SOURCES = ['configMapRef', 'secretRef']
 const RESTARTS = ['Always', 'OnFailure', 'Never']
 const PORT_NAME_FAULT = 'must be at most 15 of a-z, 0-9 and -, with a letter, such as http'
 
-/** The rules for the spec of a Pod or of a Pod template. */
-export function checkPodSpec(spec: Reader): void {
+/** The rules for the spec of a Pod or of a Pod template. `claims`: names of volumes that are declared elsewhere. */
+export function checkPodSpec(spec: Reader, claims: readonly unknown[] = []): void {
   if (spec.list('containers').length === 0) {
     spec.refuse('containers', 'must have at least one container')
   }
-  const volumes = checkVolumes(spec)
+  const volumes = new Set([...checkVolumes(spec), ...claims])
   const names = new Set<unknown>()
   for (const key of ['containers', 'initContainers', 'ephemeralContainers']) {
     for (const container of spec.objects(key)) {

@@ -1,0 +1,190 @@
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { readFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { execa } from 'execa'
+import { applicationOf } from './application.ts'
+import { addCompileCache, NODE } from './compile-cache.ts'
+import { type DebianPackage, readPackage } from './debian-packages.ts'
+import { FileTree, licence, NONROOT } from './file-tree.ts'
+import { type ImageConfig, type Layer, layerOf, ociArchive } from './oci-archive.ts'
+import { alternatives, BASE, isWanted, PROGRAMS, type Recipe } from './recipe.ts'
+import { sbomOf } from './sbom.ts'
+import { type Architecture, architectureOf, Userland } from './userland.ts'
+
+/** What all images of a run share. */
+export interface SharedLayers {
+  /** The checkout. */
+  readonly root: string
+  readonly version: string
+  /** Seconds since 1970: of the images and of every file in them. */
+  readonly time: number
+  readonly architecture: Architecture
+  readonly userland: Userland
+  readonly base: FileTree
+  readonly node: FileTree
+  /** The layers of `base` and `node`. */
+  readonly packed: readonly Layer[]
+  readonly programs: { readonly official: Buffer; readonly stripped: Buffer }
+}
+
+/** An image, ready to be written. */
+export interface Image {
+  readonly name: string
+  /** The OCI archive. */
+  readonly archive: Buffer
+  /** The bill of materials, which is also in the image. */
+  readonly sbom: string
+  readonly layers: readonly Layer[]
+}
+
+/** Makes the layers that every image begins with, of Debian packages and the Node that npm installed. */
+export async function buildSharedLayers(
+  root: string,
+  packages: readonly string[],
+  time: number,
+): Promise<SharedLayers> {
+  const architecture = architectureOf(process.arch)
+  const read: DebianPackage[] = []
+  for (const path of packages) read.push(await readPackage(path, isWanted))
+  const userland = new Userland(read, architecture)
+  const folder = join(root, `node_modules/node-linux-${process.arch}`)
+  const official = await readFile(join(folder, 'bin/node'))
+  const stripped = await strip(join(folder, 'bin/node'))
+  const base = baseOf(userland)
+  userland.takeLibraries(stripped, base, [])
+  const node = new FileTree()
+  node.add(NODE, { kind: 'file', content: stripped, mode: 0o755 })
+  node.add('usr/share/doc/node/copyright.gz', licence(readFileSync(join(folder, 'LICENSE'))))
+  const { version } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as {
+    version: string
+  }
+  const packed = [
+    await layerOf('libraries and certificates of Debian', base, time),
+    await layerOf('Node', node, time),
+  ]
+  const programs = { official, stripped }
+  return { root, version, time, architecture, userland, base, node, packed, programs }
+}
+
+/** `tag`: of the image, instead of the version. */
+export async function buildImage(
+  recipe: Recipe,
+  shared: SharedLayers,
+  tag = shared.version,
+): Promise<Image> {
+  const { root, version, time, userland, base, node } = shared
+  const layers = [...shared.packed]
+  const below = [base, node]
+  if (recipe.hasKernelPrograms) {
+    const programs = kernelPrograms(userland, below)
+    below.push(programs)
+    layers.push(await layerOf('programs that read and write the kernel', programs, time))
+  }
+  const { tree, npm, modules } = await applicationOf(recipe, root)
+  await addCompileCache(below, tree, modules)
+  const created = new Date(time * 1_000).toISOString()
+  const debian = userland.packagesOf(below)
+  const nodeVersion = process.versions.node
+  const sbom = sbomOf({
+    name: recipe.name,
+    version,
+    created,
+    debian,
+    npm,
+    node: { version: nodeVersion, ...shared.programs },
+  })
+  tree.addText(`usr/share/sbom/${recipe.name}.spdx.json`, sbom)
+  layers.push(await layerOf(recipe.programs.map(({ name }) => name).join(' and '), tree, time))
+  const config = configOf(recipe, shared, created)
+  const archive = await ociArchive(`${recipe.name}:${tag}`, config, layers, time)
+  return { name: recipe.name, archive, sbom, layers }
+}
+
+function configOf(
+  recipe: Recipe,
+  { version, architecture }: SharedLayers,
+  created: string,
+): ImageConfig {
+  const { name, description, programs, user, dataFolder, exposedPorts } = recipe
+  return {
+    architecture: architecture.debian,
+    created,
+    config: {
+      Entrypoint: [programs[0]?.name ?? name],
+      Env: [
+        'PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin',
+        'NODE_COMPILE_CACHE=/opt/node-proxy/cache',
+        // node:ffi is still called experimental.
+        'NODE_OPTIONS=--disable-warning=ExperimentalWarning',
+      ],
+      User: user === 'root' ? '' : `${NONROOT}:${NONROOT}`,
+      WorkingDir: '/',
+      Labels: {
+        'org.opencontainers.image.title': name,
+        'org.opencontainers.image.description': description,
+        'org.opencontainers.image.version': version,
+        'org.opencontainers.image.created': created,
+        'org.opencontainers.image.licenses': 'Apache-2.0',
+      },
+      ...(exposedPorts.length === 0
+        ? {}
+        : { ExposedPorts: Object.fromEntries(exposedPorts.map((port) => [port, {}])) }),
+      ...(dataFolder === undefined ? {} : { Volumes: { [`/${dataFolder}`]: {} } }),
+    },
+  }
+}
+
+/** The folders and files that every program expects. */
+function baseOf(userland: Userland): FileTree {
+  const base = new FileTree()
+  for (const folder of ['bin', 'sbin', 'lib', 'lib64']) {
+    base.add(`usr/${folder}`, { kind: 'folder', mode: 0o755 })
+    base.add(folder, { kind: 'link', target: `usr/${folder}` })
+  }
+  for (const folder of ['dev', 'proc', 'sys', 'run', 'var/lib']) {
+    base.add(folder, { kind: 'folder', mode: 0o755 })
+  }
+  base.add('root', { kind: 'folder', mode: 0o700 })
+  for (const folder of ['tmp', 'var/tmp']) base.add(folder, { kind: 'folder', mode: 0o1777 })
+  base.add('var/run', { kind: 'link', target: '../run' })
+  base.addText(
+    'etc/passwd',
+    `root:x:0:0:root:/root:/sbin/nologin\nnobody:x:65534:65534:nobody:/nonexistent:/sbin/nologin\nnonroot:x:${NONROOT}:${NONROOT}:nonroot:/nonexistent:/sbin/nologin\n`,
+  )
+  base.addText('etc/group', `root:x:0:\nnogroup:x:65534:\nnonroot:x:${NONROOT}:\n`)
+  base.addText('etc/nsswitch.conf', 'passwd: files\ngroup: files\nhosts: files dns\n')
+  userland.take(BASE.release, base, [])
+  base.add('etc/os-release', { kind: 'link', target: '../usr/lib/os-release' })
+  const authorities = userland.matching(BASE.authorities).map((path) => userland.read(path))
+  base.add('etc/ssl/certs/ca-certificates.crt', {
+    kind: 'file',
+    content: Buffer.concat(authorities),
+    mode: 0o644,
+  })
+  for (const path of userland.matching(BASE.authorities)) userland.noteOrigin(path, base, [])
+  return base
+}
+
+function kernelPrograms(userland: Userland, below: readonly FileTree[]): FileTree {
+  const tree = new FileTree()
+  for (const pattern of PROGRAMS) {
+    for (const path of userland.matching(pattern)) userland.take(path, tree, below)
+  }
+  for (const [path, target] of alternatives()) tree.add(path, { kind: 'link', target })
+  return tree
+}
+
+/** Without symbols and debugging information, which nothing reads while it runs. */
+async function strip(path: string): Promise<Buffer> {
+  const scratch = mkdtempSync(join(tmpdir(), 'np-strip-'))
+  try {
+    const to = join(scratch, 'node')
+    await execa('strip', ['--strip-all', '-o', to, path])
+    return await readFile(to)
+  } catch (cause) {
+    throw new Error(`strip cannot read ${path}: apt-get install binutils`, { cause })
+  } finally {
+    rmSync(scratch, { recursive: true })
+  }
+}

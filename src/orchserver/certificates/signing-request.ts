@@ -1,0 +1,148 @@
+import 'reflect-metadata'
+import { Pkcs10CertificateRequest, SubjectAlternativeNameExtension } from '@peculiar/x509'
+import { NODES, nodeOfUser, nodeUserName } from '../../auth/node/node-authorizer.ts'
+import type { User } from '../../auth/user.ts'
+import { KUBELET_SIGNERS } from '../../controllers/certificates-controller.ts'
+import type { SigningRequest } from '../../controllers/objects/plain-objects.ts'
+import { parseIp } from '../../lib/ip.ts'
+import type { InstalledAuthority } from './authority.ts'
+import type { CertificateNames } from './certificate-names.ts'
+import { issueForKey } from './issue.ts'
+
+const YEAR = 365 * 86_400_000
+const NODE = nodeUserName('')
+
+/** The usages that a certificate must have, and may have, by signer. */
+const USAGES: Readonly<Record<string, { readonly must: readonly string[] }>> = {
+  [KUBELET_SIGNERS.client]: { must: ['digital signature', 'client auth'] },
+  [KUBELET_SIGNERS.serving]: { must: ['digital signature', 'server auth'] },
+}
+const OPTIONAL = 'key encipherment'
+
+/** What a user may have approved, beside the shape of its request: the subresources of Kubernetes for that. */
+type NodeClientPermission = 'nodeclient' | 'selfnodeclient'
+
+/** What decides on an approval beside the request. */
+export interface ApprovalFacts {
+  /** Whether a user may have a request for the client certificate of a node approved. */
+  readonly permits: (user: User, permission: NodeClientPermission) => Promise<boolean>
+  /** The names and addresses of servers of the API, which no kubelet gets. */
+  readonly reserved: CertificateNames
+  /** The addresses that the Node of the user alone has. */
+  readonly addresses: readonly string[]
+}
+
+/** Why a request is approved, as Kubernetes words it; undefined: it is not. */
+export async function approvalOf(
+  request: SigningRequest,
+  facts: ApprovalFacts,
+): Promise<string | undefined> {
+  const read = await readRequest(request)
+  if ('problem' in read) return undefined
+  if (request.signerName === KUBELET_SIGNERS.serving) return servingApproval(request, read, facts)
+  const { user } = request
+  if (read.user === user.name && (await facts.permits(user, 'selfnodeclient'))) {
+    return 'Auto approving self kubelet client certificate: the user is the node that it requests.'
+  }
+  if (await facts.permits(user, 'nodeclient')) {
+    return 'Auto approving kubelet client certificate: a role permits the user to request it.'
+  }
+  return undefined
+}
+
+/** A node gets a certificate for its own name and addresses alone. */
+function servingApproval(
+  { user }: SigningRequest,
+  { dns, ips }: ReadRequest,
+  { addresses, reserved }: ApprovalFacts,
+): string | undefined {
+  const node = nodeOfUser(user)
+  const isOwnName = (name: string): boolean => name === node && !reserved.dns.includes(name)
+  const isOwnAddress = (ip: string): boolean => addresses.includes(ip) && !reserved.ips.includes(ip)
+  if (node === undefined || !dns.every(isOwnName) || !ips.every(isOwnAddress)) return undefined
+  return 'Auto approving kubelet serving certificate: it names the node and its addresses, and nothing else.'
+}
+
+/** The certificate in PEM, or why it is not issued. */
+export async function signRequest(
+  request: SigningRequest,
+  issuer: InstalledAuthority,
+  now: number,
+): Promise<{ readonly certificate: string } | { readonly problem: string }> {
+  const read = await readRequest(request)
+  if ('problem' in read) return read
+  const { user, dns, ips, publicKey } = read
+  const wished = (request.expirationSeconds ?? Number.POSITIVE_INFINITY) * 1000
+  const left = issuer.certificate.validToDate.getTime() - now
+  const certificate = await issueForKey(
+    {
+      issuer,
+      publicKey,
+      user,
+      groups: [NODES],
+      life: Math.min(wished, YEAR, left),
+      names: request.signerName === KUBELET_SIGNERS.serving ? { dns, ips } : undefined,
+      hasKeyEncipherment: request.usages.includes(OPTIONAL),
+    },
+    now,
+  )
+  return { certificate }
+}
+
+/** A request of the form that kubelets have. */
+interface ReadRequest {
+  /** The user of the node, from the common name. */
+  readonly user: string
+  readonly dns: readonly string[]
+  /** In canonical form. */
+  readonly ips: readonly string[]
+  readonly publicKey: CryptoKey
+}
+
+/** Reads a request; the problem if it is not one that a kubelet makes for this signer. */
+async function readRequest(
+  request: SigningRequest,
+): Promise<ReadRequest | { readonly problem: string }> {
+  const usages = USAGES[request.signerName]
+  if (usages === undefined) return { problem: 'this server does not sign for this signer' }
+  const parsed = await parse(request.request)
+  if (parsed === undefined) {
+    return { problem: 'the request is damaged, or not signed with the key that it names' }
+  }
+  const { csr, publicKey } = parsed
+  const [user = '', ...more] = csr.subjectName.getField('CN')
+  const isNode = user.startsWith(NODE) && user.length > NODE.length && more.length === 0
+  if (!isNode) return { problem: `the common name must be ${NODE}NAME` }
+  if (csr.subjectName.getField('O').join('\n') !== NODES) {
+    return { problem: `the organization must be ${NODES}` }
+  }
+  const allowed = [...usages.must, OPTIONAL]
+  const isUsable =
+    usages.must.every((one) => request.usages.includes(one)) &&
+    request.usages.every((one) => allowed.includes(one))
+  if (!isUsable) return { problem: `the usages must be ${allowed.join(', ')}` }
+  const names = csr.extensions.flatMap((extension) =>
+    extension instanceof SubjectAlternativeNameExtension ? extension.names.items : [],
+  )
+  const dns = names.filter(({ type }) => type === 'dns').map(({ value }) => value)
+  const ips = names.filter(({ type }) => type === 'ip').map(({ value }) => parseIp(value) ?? value)
+  const read = { user, dns, ips, publicKey }
+  if (request.signerName === KUBELET_SIGNERS.client) {
+    return names.length === 0 ? read : { problem: 'a client certificate has no alternative names' }
+  }
+  if (user !== request.user.name) {
+    return { problem: 'only the node itself may request its serving certificate' }
+  }
+  const isNamed = names.length > 0 && names.length === dns.length + ips.length
+  return isNamed ? read : { problem: 'the alternative names must be DNS names or IP addresses' }
+}
+
+async function parse(base64: string) {
+  try {
+    const csr = new Pkcs10CertificateRequest(Buffer.from(base64, 'base64').toString())
+    if (!(await csr.verify())) return undefined
+    return { csr, publicKey: await csr.publicKey.export() }
+  } catch {
+    return undefined
+  }
+}
