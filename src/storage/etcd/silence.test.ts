@@ -29,7 +29,7 @@ describe.runIf(hasEtcd())('of two endpoints one falls silent, and', () => {
   }
 
   test('one unanswered call takes watches along to the other', SOON, async () => {
-    await using store = await open({ timeoutMs: 300 })
+    await using store = await open({ timeoutMs: 1000 })
     const watch = store.watch({ prefix: '/', after: await write(store, put('/a', '1')) })
     const next = nextBatch(watch)
     await store.txn({ compare: [], operations: [] })
@@ -53,7 +53,7 @@ describe.runIf(hasEtcd())('of two endpoints one falls silent, and', () => {
   })
 
   test('a list that requests the start of history is answered by the other', SOON, async () => {
-    await using store = await open({ timeoutMs: 300 })
+    await using store = await open({ timeoutMs: 1000 })
     const first = await write(store, put('/a', '1'))
     const last = await write(store, put('/a', '2'))
     await store.compact(last)
