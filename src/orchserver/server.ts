@@ -110,10 +110,8 @@ export async function runServer(
   texts.push(() => background.metricsText())
   reportReady({ url: front.url, kubeconfig }, log)
   const end = await Promise.race([stop, broken])
-  notifyServiceManager(['STOPPING=1'], { log })
   server.drain()
-  if (end instanceof Error) throw end
-  log.info({ signal: end }, 'orch-server stops')
+  reportStop(end, log)
 }
 
 interface NodeAccessParts {
@@ -142,6 +140,13 @@ async function openNodeAccess(
 function reportReady(where: { readonly url: string; readonly kubeconfig: string }, log: Logger) {
   log.info(where, 'orch-server is ready')
   notifyServiceManager(['READY=1', `STATUS=serves ${where.url}`], { log })
+}
+
+/** Throws the error that ended the store. */
+function reportStop(end: NodeJS.Signals | Error, log: Logger): void {
+  notifyServiceManager(['STOPPING=1'], { log })
+  if (end instanceof Error) throw end
+  log.info({ signal: end }, 'orch-server stops')
 }
 
 async function openServerStore(config: OrchServerConfiguration, log: Logger) {
