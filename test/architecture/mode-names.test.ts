@@ -28,6 +28,7 @@ const ALLOWED: ReadonlyMap<string, string> = new Map([
   ['src/kernel/traces.ts', 'the subsystem of netlink'],
   ['src/nodeproxy/facts/daemon-knowledge.ts', 'fields of a configuration that is JSON'],
   ['src/nodeproxy/facts/daemon-knowledge.ts', 'fields of a configuration that is a file'],
+  ['src/orchctl/take-over/survey.ts', 'modes of kube-proxy, and which can be beside them'],
   ['src/page/testing/fake-answers.ts', 'the mode of a node that is made up'],
   ['src/page/testing/cluster-nodes.ts', 'the mode of a node that is made up'],
 ])

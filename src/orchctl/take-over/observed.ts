@@ -6,6 +6,7 @@ import {
   stringAt,
   valueAt,
 } from '../../lib/json.ts'
+import { OPERATING_SYSTEM } from '../../resources/label-names.ts'
 import {
   CLEAN_UP_LABEL,
   MADE_BY,
@@ -120,7 +121,7 @@ export function nodeState(
 /** Nodes on which neither proxy belongs: of another system, or of a virtual kubelet. */
 export function isForeignNode(node: JsonObject): boolean {
   const labels = objectAt(node, 'metadata', 'labels')
-  const system = stringAt(labels, 'kubernetes.io/os')
+  const system = stringAt(labels, OPERATING_SYSTEM)
   return (system !== '' && system !== 'linux') || stringAt(labels, 'type') === 'virtual-kubelet'
 }
 
