@@ -36,7 +36,8 @@ describe.runIf(hasSystemd())('orch-server on a machine', () => {
     const [config = ''] = blocksOf('orch-server.md', 'Install', 'yaml')
     await machine.sh('cat > /etc/orch-server/config.yaml', config)
     await run('chown orch-server: /var/lib/orch-server')
-    await run(blockOf('orch-server.md', 'Install', 1))
+    const start = run(blockOf('orch-server.md', 'Install', 1))
+    await expect(start).rejects.toThrow('Job for orch-server.service failed')
     const log = 'journalctl -u orch-server -o cat'
     await run(
       `until ${log} | grep -q 'permission denied.*NP_ORCHSERVER_CERTIFICATE'; do sleep 0.1; done`,
