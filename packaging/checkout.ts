@@ -36,7 +36,7 @@ export function openCheckout(root: string, version?: string): Checkout {
       `--version: "${chosen}" is no semantic version: write one as 0.1.0 or 0.2.0-rc.1`,
     )
   }
-  return { root, version: chosen, epoch: epochOf(root) }
+  return { root, version: chosen, epoch: sourceDateOf(root) }
 }
 
 function versionOf(root: string): string {
@@ -46,10 +46,20 @@ function versionOf(root: string): string {
   return version
 }
 
-/** https://reproducible-builds.org/specs/source-date-epoch/; without it, when the last commit was made. */
-function epochOf(root: string): number {
+/** The main file that a launcher of `bin` starts, from the root of the checkout. */
+export function programOf(root: string, launcher: string): string {
+  const [main] = /src\/[\w./-]+\/main\.ts/.exec(readFileSync(join(root, launcher), 'utf8')) ?? []
+  if (main === undefined) throw new Error(`${launcher} starts no src/…/main.ts`)
+  return main
+}
+
+/**
+ * The time of every file that is built, in seconds since 1970: SOURCE_DATE_EPOCH
+ * (https://reproducible-builds.org/specs/source-date-epoch/), or else when the last commit was made.
+ */
+export function sourceDateOf(root: string): number {
   const text = process.env['SOURCE_DATE_EPOCH'] ?? commitTime(root)
-  if (/^\d+$/.test(text)) return Number(text)
+  if (/^\d{1,11}$/.test(text)) return Number(text)
   throw new Error(
     `SOURCE_DATE_EPOCH: "${text}" is no number of seconds since 1970: set it, or name a git checkout`,
   )

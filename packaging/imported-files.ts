@@ -55,13 +55,6 @@ export function importedBy(root: string, programs: readonly string[]): Imported 
   return { files, packages: packagesOf(checkout, names) }
 }
 
-/** The main file that a launcher of `bin` starts. */
-export function programOf(root: string, launcher: string): string {
-  const [main] = /src\/[\w./-]+\/main\.ts/.exec(readFileSync(join(root, launcher), 'utf8')) ?? []
-  if (main === undefined) throw new Error(`${launcher} starts no src/…/main.ts`)
-  return main
-}
-
 /** All files of `src` that these lead to, with themselves, and the names of packages in them. */
 function filesOf(checkout: Checkout, programs: readonly string[]) {
   const files = new Set<string>()

@@ -10,8 +10,8 @@ import {
 } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
-import type { Checkout } from './checkout.ts'
-import { importedBy, programOf } from './imported-files.ts'
+import { type Checkout, programOf } from './checkout.ts'
+import { importedBy } from './imported-files.ts'
 
 const NAME = 'orchctl'
 const LAUNCHER = `bin/${NAME}`

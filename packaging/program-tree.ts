@@ -9,8 +9,8 @@ import {
   writeFileSync,
 } from 'node:fs'
 import { dirname, join, matchesGlob, relative } from 'node:path'
-import { type Checkout, NODE_PACKAGE, NODE_PROGRAM } from './checkout.ts'
-import { importedBy, programOf, UNUSED_IN_PACKAGES } from './imported-files.ts'
+import { type Checkout, NODE_PACKAGE, NODE_PROGRAM, programOf } from './checkout.ts'
+import { importedBy, UNUSED_IN_PACKAGES } from './imported-files.ts'
 import type { Program } from './programs.ts'
 
 /** What a program needs to run: its modules, npm packages, and Node. */

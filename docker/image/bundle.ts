@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs'
 import { isBuiltin } from 'node:module'
 import { basename, dirname, join, relative } from 'node:path'
 import { type OutputChunk, type Plugin, rolldown } from 'rolldown'
+import { programOf } from '../../packaging/checkout.ts'
 
 /** The folder below /opt/node-proxy with the bundle. */
 const FOLDER = 'lib'
@@ -32,9 +33,8 @@ export function launched(
   root: string,
   program: string,
 ): { main: string; flags: readonly string[] } {
+  const main = programOf(root, `bin/${program}`)
   const launcher = readFileSync(join(root, 'bin', program), 'utf8')
-  const [main] = /src\/[\w./-]+\/main\.ts/.exec(launcher) ?? []
-  if (main === undefined) throw new Error(`bin/${program} starts no src/…/main.ts`)
   const flags = launcher.match(/--max-semi-space-size=\d+/g) ?? []
   return { main, flags: [...new Set(flags)] }
 }

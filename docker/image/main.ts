@@ -1,7 +1,7 @@
-import { spawnSync } from 'node:child_process'
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'
+import { sourceDateOf } from '../../packaging/checkout.ts'
 import { buildImage, buildSharedLayers, type Image } from './build.ts'
 import { downloadPackages, packageFolder, packagesIn } from './debian-packages.ts'
 import { PACKAGES, RECIPES } from './recipe.ts'
@@ -46,7 +46,7 @@ async function main(): Promise<number> {
     values.packages === undefined
       ? await downloadPackages(PACKAGES, packageFolder(root))
       : packagesIn(values.packages)
-  const shared = await buildSharedLayers(root, packages, timeOf(root))
+  const shared = await buildSharedLayers(root, packages, sourceDateOf(root))
   mkdirSync(values.output, { recursive: true })
   for (const recipe of recipes) {
     const image = await buildImage(recipe, shared, values.tag)
@@ -65,20 +65,6 @@ function recipesOf(names: readonly string[]) {
     throw new Error(`there is no image ${JSON.stringify(name)}: name one of ${known}`)
   }
   return names.length === 0 ? RECIPES : RECIPES.filter(({ name }) => names.includes(name))
-}
-
-/** Seconds since 1970. */
-function timeOf(checkout: string): number {
-  const given = process.env['SOURCE_DATE_EPOCH']
-  const { stdout } = spawnSync('git', ['-C', checkout, 'log', '-1', '--format=%ct'], {
-    encoding: 'utf8',
-  })
-  const text = given ?? stdout?.trim() ?? ''
-  if (!/^\d{1,11}$/.test(text)) {
-    const found = given === undefined ? 'git knows no commit here' : JSON.stringify(given)
-    throw new Error(`SOURCE_DATE_EPOCH: ${found}: set it to seconds since 1970`)
-  }
-  return Number(text)
 }
 
 /** What each layer weighs. */

@@ -2,8 +2,9 @@ import { spawnSync } from 'node:child_process'
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
+import { programOf } from '../../packaging/checkout.ts'
 import { debianVersion, packagedUnit } from '../../packaging/debian-package.ts'
-import { importedBy, programOf } from '../../packaging/imported-files.ts'
+import { importedBy } from '../../packaging/imported-files.ts'
 import { root } from '../support/on-demand/root.ts'
 
 const UNITS = join(root, 'config/systemd')
