@@ -13,8 +13,11 @@ import {
 } from './generated/inspection_pb.ts'
 import { methodDefinition } from './service-definition.ts'
 
-/** Milliseconds for an answer. */
-const TIMEOUT_MS = 10_000
+/**
+ * Milliseconds for an answer. A node-proxy that has ended is noticed at once; one that is there loads gRPC with its
+ * first connection, which takes several seconds on a node that is short of processor time.
+ */
+const TIMEOUT_MS = 60_000
 
 /** Reads a running node-proxy. Every method throws NP_INSPECTION_UNREACHABLE or NP_INSPECTION_REFUSED. */
 export interface InspectionClient {
