@@ -10,6 +10,9 @@ import { SpreadSequencer } from './test/support/selection/spread-sequencer.ts'
 /** Agents and daemons start in half the time with what earlier ones compiled. */
 const compileCache = fileURLToPath(new URL('node_modules/.cache/node-proxy', import.meta.url))
 
+/** Bundles the programs that tests start. */
+const PROGRAMS = 'test/support/programs.ts'
+
 /** Files that send packets beside each other: they mostly wait. */
 const AT_ONCE = 4
 /** Kernels in User-mode Linux: each keeps a processor busy. */
@@ -140,7 +143,7 @@ export default defineConfig({
           include: ['test/kernel/**/*.test.ts', 'test/e2e/**/*.test.ts'],
           exclude: ['**/*.ipvs.test.ts', '**/*.alone.test.ts'],
           env: { NODE_COMPILE_CACHE: compileCache },
-          globalSetup: ['test/support/require-root.ts'],
+          globalSetup: ['test/support/require-root.ts', PROGRAMS],
           maxWorkers: AT_ONCE,
           ...TIMEOUTS,
           sequence: { groupOrder: ORDER.packets },
@@ -155,7 +158,7 @@ export default defineConfig({
             ...NOT_OF_USERSPACE.map((name) => `test/kernel/${name}.test.ts`),
           ],
           env: { NODE_COMPILE_CACHE: compileCache, NP_PROXY_MODE: 'userspace' },
-          globalSetup: ['test/support/require-root.ts'],
+          globalSetup: ['test/support/require-root.ts', PROGRAMS],
           maxWorkers: AT_ONCE,
           ...TIMEOUTS,
           sequence: { groupOrder: ORDER.packets },
@@ -170,7 +173,7 @@ export default defineConfig({
             ...NOT_OF_NFTABLES.map((name) => `test/kernel/${name}.test.ts`),
           ],
           env: { NODE_COMPILE_CACHE: compileCache, NP_PROXY_MODE: 'nftables' },
-          globalSetup: ['test/support/require-root.ts'],
+          globalSetup: ['test/support/require-root.ts', PROGRAMS],
           maxWorkers: AT_ONCE,
           ...TIMEOUTS,
           sequence: { groupOrder: ORDER.packets },
@@ -181,6 +184,7 @@ export default defineConfig({
           name: 'server',
           include: ['test/server/**/*.test.ts'],
           env: { NODE_COMPILE_CACHE: compileCache },
+          globalSetup: [PROGRAMS],
           maxWorkers: AT_ONCE,
           ...TIMEOUTS,
           sequence: { groupOrder: ORDER.packets },
@@ -191,7 +195,7 @@ export default defineConfig({
           name: 'alone',
           include: ['test/kernel/**/*.alone.test.ts'],
           env: { NODE_COMPILE_CACHE: compileCache },
-          globalSetup: ['test/support/require-root.ts'],
+          globalSetup: ['test/support/require-root.ts', PROGRAMS],
           fileParallelism: false,
           ...TIMEOUTS,
           sequence: { groupOrder: ORDER.alone },
@@ -207,7 +211,7 @@ export default defineConfig({
             NP_PROXY_MODE: process.env['NP_PROXY_MODE'] ?? 'ipvs',
             NP_IPTABLES_BACKEND: 'legacy',
           },
-          globalSetup: ['test/support/require-root.ts'],
+          globalSetup: ['test/support/require-root.ts', PROGRAMS],
           ...(hasIpvs() ? onThisKernel() : inUserModeLinux()),
           ...TIMEOUTS,
         },
@@ -263,7 +267,7 @@ function upstream() {
     name: 'upstream',
     include: ['test/upstream/**/*.upstream.test.ts'],
     env: { NODE_COMPILE_CACHE: compileCache },
-    globalSetup: ['test/support/require-root.ts'],
+    globalSetup: ['test/support/require-root.ts', PROGRAMS],
     fileParallelism: false,
     ...TIMEOUTS,
     testTimeout: 300_000,
@@ -279,7 +283,7 @@ function dashboards() {
     name: 'dashboards',
     include: ['test/dashboards/live/*.test.ts'],
     env: { NODE_COMPILE_CACHE: compileCache },
-    globalSetup: ['test/support/require-root.ts'],
+    globalSetup: ['test/support/require-root.ts', PROGRAMS],
     ...TIMEOUTS,
     sequence: { groupOrder: ORDER.packets },
   }
@@ -292,7 +296,7 @@ function packages() {
   const test = {
     name: 'packages',
     include: ['test/packages/**/*.packages.test.ts'],
-    globalSetup: ['test/support/require-root.ts'],
+    globalSetup: ['test/support/require-root.ts', PROGRAMS],
     fileParallelism: false,
     ...TIMEOUTS,
     testTimeout: 900_000,

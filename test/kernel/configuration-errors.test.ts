@@ -9,6 +9,7 @@ import { netState } from '../support/lab/net-state.ts'
 import { netSysctls } from '../support/lab/net-sysctls.ts'
 import { startProcess } from '../support/lab/process.ts'
 import { asUser } from '../support/other-user.ts'
+import { launcherOf } from '../support/programs.ts'
 
 /** A start that cannot succeed is refused with exit code 2 before anything of the kernel is touched. */
 let lab: Lab
@@ -25,7 +26,7 @@ afterAll(async () => {
   rmSync(folder, { recursive: true })
 })
 
-const LAUNCHER = new URL('../../bin/node-proxy', import.meta.url).pathname
+const LAUNCHER = launcherOf('node-proxy')
 const UNPRIVILEGED_UID = 65_534
 
 /** A kubeconfig with these fields of its cluster and its user; the path of the file. */

@@ -6,6 +6,7 @@ import { createLab, type Lab } from '../support/lab/lab.ts'
 import { netState } from '../support/lab/net-state.ts'
 import { reconfigure } from '../support/lab/reconfigure.ts'
 import { readSysctl, writeSysctls } from '../support/lab/sysctl.ts'
+import { launcherOf } from '../support/programs.ts'
 
 /**
  * What the node offers to itself alone stays its own (CVE-2020-8558), whatever node-proxy does with
@@ -188,7 +189,7 @@ const READ_ONLY = [
   'mount -o remount,bind,ro /proc/sys',
   'exec "$@"',
 ].join(' && ')
-const LAUNCHER = new URL('../../bin/node-proxy', import.meta.url).pathname
+const LAUNCHER = launcherOf('node-proxy')
 
 test.runIf(ROUTES)(
   'where /proc/sys cannot be written the guard stays, and --cleanup fails',

@@ -4,8 +4,9 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { expect, onTestFinished, test } from 'vitest'
+import { launcherOf } from '../support/programs.ts'
 
-const PROGRAM = fileURLToPath(new URL('../../bin/orch-server', import.meta.url))
+const PROGRAM = launcherOf('orch-server')
 
 /** Runs the program to its end; what it says, its exit code, and whether it made a data directory. */
 async function start(flagsIn: (folder: string) => readonly string[]) {

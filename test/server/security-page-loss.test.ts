@@ -2,7 +2,6 @@ import { execFile } from 'node:child_process'
 import { cp, mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { fileURLToPath } from 'node:url'
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
 import { newTestAuthority } from '../support/certificates/test-authority.ts'
 import { installedKubectls } from '../support/kubectl/installed.ts'
@@ -13,9 +12,10 @@ import {
   type Proof,
 } from '../support/pages/operated-page.ts'
 import { sectionsOf } from '../support/pages/page-section.ts'
+import { launcherOf } from '../support/programs.ts'
 import { webhookKubeconfig } from '../support/secrets/audit-webhook.ts'
 
-const PROGRAM = fileURLToPath(new URL('../../bin/orch-server', import.meta.url))
+const PROGRAM = launcherOf('orch-server')
 
 interface Loss {
   /** What stands in backticks in the first column. */

@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest'
 import type { Finding } from '../../../src/doctor/evidence/finding.ts'
 import { bootKernel } from '../../../src/uml/start-kernel.ts'
+import { launcherOf } from '../../support/programs.ts'
 
 const CONFIG = `apiVersion: proxy.config.orch.io/v1alpha1
 kind: NodeProxyConfiguration
@@ -10,14 +11,13 @@ ipvs: { scheduler: mh }
 
 /** What doctor finds in a kernel without modules, after a node-proxy in ipvs mode has ended for that reason. */
 async function findWithout(modules: readonly string[]): Promise<readonly Finding[]> {
-  const program = `${process.cwd()}/bin/node-proxy`
   const { console } = await bootKernel({
     command: 'sh',
     args: [
       '-c',
       'printf "%s" "$2" >/tmp/config.yaml; "$1" --config=/tmp/config.yaml --iptables-backend=legacy --master=http://127.0.0.1:1 --hostname-override=any >/dev/null 2>&1; echo; echo "FOUND $("$1" doctor --config=/tmp/config.yaml -o json | tr -d "\\n")"',
       'sh',
-      program,
+      launcherOf('node-proxy'),
       CONFIG,
     ],
     memory: 512,

@@ -15,6 +15,7 @@ import type { ApiObject } from '../../support/lab/objects.ts'
 import { NODE_NAME } from '../../support/lab/plan.ts'
 import { type LabProcess, startProcess } from '../../support/lab/process.ts'
 import { runOrchServerCommand } from '../../support/orchserver/run-command.ts'
+import { launcherOf } from '../../support/programs.ts'
 
 /** A real orch-server and node-proxy, and orchctl on another machine, which reaches both through the network. */
 const ROOT = join(import.meta.dirname, '../../..')
@@ -70,7 +71,7 @@ function kubeconfig(user: string): string {
   return join(folder, `${user}.kubeconfig`)
 }
 
-const orchctl = (site: Site, ...words: string[]) => run(site, join(ROOT, 'bin/orchctl'), ...words)
+const orchctl = (site: Site, ...words: string[]) => run(site, launcherOf('orchctl'), ...words)
 
 type Site = Pick<Lab['node'], 'namespace'>
 

@@ -7,9 +7,10 @@ import { sumOf } from '../../support/lab/metrics.ts'
 import { netState } from '../../support/lab/net-state.ts'
 import { type LabProcess, startProcess } from '../../support/lab/process.ts'
 import { asUser } from '../../support/other-user.ts'
+import { launcherOf } from '../../support/programs.ts'
 
 /** One process at a time writes the rules of a network namespace, and the next one learns which. */
-const LAUNCHER = new URL('../../../bin/node-proxy', import.meta.url).pathname
+const LAUNCHER = launcherOf('node-proxy')
 const OTHER_PORTS = [
   '--healthz-bind-address=127.0.0.1:10266',
   '--metrics-bind-address=127.0.0.1:10259',

@@ -2,6 +2,7 @@ import { expect, test } from 'vitest'
 import { findInstallation } from '../../../src/uml/installation.ts'
 import { bootKernel } from '../../../src/uml/start-kernel.ts'
 import { readLog } from '../../support/lab/log-lines.ts'
+import { launcherOf } from '../../support/programs.ts'
 
 /** Kernels without one or several features: each is named, with its remedy, and nothing is left. */
 const CODE = 'NP_IPVS_MODULE_MISSING'
@@ -46,7 +47,7 @@ async function runWithout(modules: readonly string[], ...flags: readonly string[
        state >/tmp/after
        cmp /tmp/before /tmp/after && echo "status $status, nothing left"`,
       'sh',
-      `${process.cwd()}/bin/node-proxy`,
+      launcherOf('node-proxy'),
       ...FLAGS,
       ...flags,
     ],

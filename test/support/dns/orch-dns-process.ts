@@ -1,10 +1,10 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { createInterface } from 'node:readline'
-import { fileURLToPath } from 'node:url'
+import { launcherOf } from '../programs.ts'
 import { tieToUs } from '../tie-to-us.ts'
 
-const PROGRAM = fileURLToPath(new URL('../../../bin/orch-dns', import.meta.url))
+const PROGRAM = launcherOf('orch-dns')
 
 export interface OrchDnsOptions {
   readonly kubeconfig: string

@@ -6,6 +6,7 @@ import { createDaemon, type Daemon, type DaemonStart } from '../lab/daemon.ts'
 import { createLab, type Lab } from '../lab/lab.ts'
 import { NODE_NAME, WORLD } from '../lab/plan.ts'
 import { closeSite, openSite, type Site } from '../lab/site.ts'
+import { launcherOf } from '../programs.ts'
 
 const ROOT = join(import.meta.dirname, '../../..')
 const RBAC = '/apis/rbac.authorization.k8s.io/v1/clusterrolebindings'
@@ -109,7 +110,7 @@ async function addNode(lab: Lab, name: string, address: string): Promise<Further
 export function launcherOfVersion({ folder }: Lab, version: string): string {
   const [manifest, launcher] = [join(folder, 'other-package.json'), join(folder, 'other-version')]
   writeFileSync(manifest, JSON.stringify({ name: 'node-proxy', type: 'module', version }))
-  const script = `mount --bind '${manifest}' '${ROOT}/package.json' && exec '${ROOT}/bin/node-proxy' "$@"`
+  const script = `mount --bind '${manifest}' '${ROOT}/package.json' && exec '${launcherOf('node-proxy')}' "$@"`
   writeFileSync(launcher, `#!/bin/sh\n${script}\n`, { mode: 0o755 })
   return launcher
 }

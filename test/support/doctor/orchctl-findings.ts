@@ -2,8 +2,9 @@ import { dirname, join } from 'node:path'
 import type { Finding } from '../../../src/doctor/evidence/finding.ts'
 import { type CommandResult, runProgram } from '../inspection/run-program.ts'
 import type { Lab } from '../lab/lab.ts'
+import { launcherOf } from '../programs.ts'
 
-const PROGRAM = join(import.meta.dirname, '../../../bin/orchctl')
+const PROGRAM = launcherOf('orchctl')
 
 /** Runs `orchctl doctor -o json` on the lab's node; see `orchctlOnNode`. */
 export function orchctlDoctor(lab: Lab, ...words: readonly string[]): Promise<CommandResult> {

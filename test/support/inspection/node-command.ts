@@ -1,9 +1,10 @@
 import { dirname, join } from 'node:path'
 import type { Lab } from '../lab/lab.ts'
+import { launcherOf } from '../programs.ts'
 import { type CommandResult, runProgram } from './run-program.ts'
 
 /** The program. */
-export const LAUNCHER = join(import.meta.dirname, '../../../bin/node-proxy')
+export const LAUNCHER = launcherOf('node-proxy')
 
 /** The socket at which the lab's daemon is inspected. */
 export function inspectionSocket(lab: Pick<Lab, 'daemon'>): string {

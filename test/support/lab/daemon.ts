@@ -3,6 +3,7 @@ import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import type { HttpReply } from '../agent/protocol.ts'
 import { asUser } from '../other-user.ts'
+import { launcherOf } from '../programs.ts'
 import type { Api } from './api.ts'
 import { backendFlags, daemonConfigText, type ProxyConfig } from './daemon-config.ts'
 import { parseMetrics, type Samples, sumOf } from './metrics.ts'
@@ -10,8 +11,7 @@ import { type LabProcess, startProcess } from './process.ts'
 import type { Site } from './site.ts'
 
 /** The program under test; `NP_DAEMON` names another one that takes the same flags. */
-const LAUNCHER =
-  process.env['NP_DAEMON'] ?? new URL('../../../bin/node-proxy', import.meta.url).pathname
+const LAUNCHER = process.env['NP_DAEMON'] ?? launcherOf('node-proxy')
 
 export interface DaemonStart {
   readonly config?: ProxyConfig

@@ -1,12 +1,13 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { runOrchServerCommand } from '../orchserver/run-command.ts'
+import { launcherOf } from '../programs.ts'
 import { type ApiServer, type OrchServerKind, type ProgramUser, RANGES } from './api-server.ts'
 import { createNodeApiServer, ETCD_URL } from './node-api-server.ts'
 import { API_PORT } from './plan.ts'
 import type { Site } from './site.ts'
 
-const LAUNCHER = new URL('../../../bin/orch-server', import.meta.url).pathname
+const LAUNCHER = launcherOf('orch-server')
 
 /** The accounts of programs; both Service proxies have the same role. */
 const USERS: Readonly<Record<ProgramUser, string>> = {

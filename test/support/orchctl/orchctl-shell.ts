@@ -3,10 +3,10 @@ import { copyFile, mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
-import { fileURLToPath } from 'node:url'
+import { launcherOf } from '../programs.ts'
 import { tieToUs } from '../tie-to-us.ts'
 
-const PROGRAM = fileURLToPath(new URL('../../../bin/orchctl', import.meta.url))
+const PROGRAM = launcherOf('orchctl')
 
 /** What a run of orchctl wrote, and its exit code. */
 export interface Ran {

@@ -6,13 +6,13 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { setTimeout as delay } from 'node:timers/promises'
-import { fileURLToPath } from 'node:url'
 import type { Connection } from '../../../src/client/connection/connection.ts'
 import { loadKubeconfig } from '../../../src/client/connection/kubeconfig.ts'
 import { systemClock } from '../../../src/lib/clock.ts'
+import { launcherOf } from '../programs.ts'
 import { tieToUs } from '../tie-to-us.ts'
 
-const PROGRAM = fileURLToPath(new URL('../../../bin/orch-server', import.meta.url))
+const PROGRAM = launcherOf('orch-server')
 
 export interface OrchServerOptions {
   /**

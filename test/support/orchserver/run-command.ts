@@ -1,8 +1,8 @@
 import { execFile } from 'node:child_process'
-import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
+import { launcherOf } from '../programs.ts'
 
-const PROGRAM = fileURLToPath(new URL('../../../bin/orch-server', import.meta.url))
+const PROGRAM = launcherOf('orch-server')
 
 /**
  * Runs bin/orch-server to its end, for example `backup FILE --data-dir=D`.

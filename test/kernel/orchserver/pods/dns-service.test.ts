@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, beforeEach, expect, test, vi } from 'vitest'
 import { arrayAt, type JsonObject, objectAt, stringAt, valueAt } from '../../../../src/lib/json.ts'
 import { type LabProcess, startProcess } from '../../../support/lab/process.ts'
+import { launcherOf } from '../../../support/programs.ts'
 import { type PodCluster, startPodCluster } from './pod-cluster.ts'
 
 /** orch-dns in two Pods behind the Service cluster-dns, to which node-proxy leads. */
@@ -8,7 +9,7 @@ const DNS = '10.96.0.53'
 const NAME = 'kubernetes.default.svc.cluster.local'
 const SYSTEM = '/api/v1/namespaces/kube-system'
 const RBAC = '/apis/rbac.authorization.k8s.io/v1'
-const PROGRAM = new URL('../../../../bin/orch-dns', import.meta.url).pathname
+const PROGRAM = launcherOf('orch-dns')
 const PROBER = new URL('./dns-prober.script.ts', import.meta.url).pathname
 const LABELS = { app: 'cluster-dns' }
 const MAX_SILENCE_MS = 1_000
@@ -114,7 +115,7 @@ test('each DNS Pod is replaced, and clients are answered all the time', async ()
 test('a DNS Pod is killed, and clients are answered again within a second', async () => {
   const [victim = ''] = names
   const address = stringAt(objectAt((await pod(victim)) ?? {}, 'status'), 'podIP')
-  const pids = await cluster.node.exec(['pgrep', '-f', 'src/orchdns/main.ts'])
+  const pids = await cluster.node.exec(['pgrep', '-f', 'orch-?dns(.js|/main.ts)'])
   const listening = await Promise.all(
     pids
       .trim()

@@ -1,9 +1,10 @@
 import { randomBytes } from 'node:crypto'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { launcherOf } from '../../../support/programs.ts'
 import { exchange, type KubectlRun, type Said, startKubectl } from './kubectl-run.ts'
 import { type PodCluster, startPodCluster } from './pod-cluster.ts'
 
-const ORCHCTL = new URL('../../../../bin/orchctl', import.meta.url).pathname
+const ORCHCTL = launcherOf('orchctl')
 const SCRIPT = new URL('./streams.script.ts', import.meta.url).pathname
 const MEGABYTE = 1_000_000
 const PODS = '/api/v1/namespaces/shop/pods'

@@ -1,10 +1,11 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { JsonObject } from '../../../../src/lib/json.ts'
 import type { Resolution } from '../../../../src/orchctl/resolve/resolution.ts'
+import { launcherOf } from '../../../support/programs.ts'
 import { startKubectl } from './kubectl-run.ts'
 import { NODE_ADDRESS, type PodCluster, startPodCluster } from './pod-cluster.ts'
 
-const ORCHCTL = new URL('../../../../bin/orchctl', import.meta.url).pathname
+const ORCHCTL = launcherOf('orchctl')
 
 let cluster: PodCluster
 let web: string

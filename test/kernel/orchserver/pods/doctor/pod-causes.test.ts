@@ -2,10 +2,11 @@ import { readFile } from 'node:fs/promises'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { arrayAt, type JsonObject, stringAt, valueAt } from '../../../../../src/lib/json.ts'
 import { signedToken } from '../../../../support/doctor/signed-token.ts'
+import { launcherOf } from '../../../../support/programs.ts'
 import { type PodCluster, startPodCluster } from '../pod-cluster.ts'
 import { type FoundCause, openPodShop, type PodShop } from './pod-shop.ts'
 
-const NODE_PROXY = new URL('../../../../../bin/node-proxy', import.meta.url).pathname
+const NODE_PROXY = launcherOf('node-proxy')
 const DNS = '10.96.0.53'
 const FOLDER = '/var/run/secrets/kubernetes.io/serviceaccount'
 const LISTED = '/api/v1/namespaces/shop/pods'

@@ -1,10 +1,11 @@
 import type { JsonObject } from '../../../../../src/lib/json.ts'
 import type { ShownFinding } from '../../../../support/doctor/doctor-cluster.ts'
 import { untilObject } from '../../../../support/doctor/until-object.ts'
+import { launcherOf } from '../../../../support/programs.ts'
 import { startKubectl } from '../kubectl-run.ts'
 import type { PodCluster } from '../pod-cluster.ts'
 
-const ORCHCTL = new URL('../../../../../bin/orchctl', import.meta.url).pathname
+const ORCHCTL = launcherOf('orchctl')
 
 /** A namespace whose Pods are processes, and orchctl on the machine of the cluster. */
 export interface PodShop {

@@ -1,0 +1,70 @@
+import { createHash } from 'node:crypto'
+import {
+  chmodSync,
+  globSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs'
+import { dirname, join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+
+const ROOT = fileURLToPath(new URL('../..', import.meta.url))
+const NAMES = ['node-proxy', 'orch-server', 'orchctl', 'orch-dns'] as const
+/** What the programs read beside their own code. */
+const BESIDE = ['config', 'node_modules', 'package.json', 'scripts', 'src']
+const FOLDER = 'NP_PROGRAMS'
+
+/**
+ * The launcher of a program: of the bundle that images ship, which starts in half the processor time, where vitest made
+ * one, and otherwise that of the checkout.
+ */
+export function launcherOf(name: (typeof NAMES)[number]): string {
+  return join(process.env[FOLDER] ?? ROOT, 'bin', name)
+}
+
+/** Before the tests of a project of vitest: bundles the programs, unless that was done since their source changed. */
+export async function setup(): Promise<void> {
+  const folder = join(ROOT, 'dist/programs', stateOfSource())
+  if (statSync(folder, { throwIfNoEntry: false }) === undefined) await makePrograms(folder)
+  process.env[FOLDER] = folder
+}
+
+/** Whole at once, also where another run makes the same. */
+async function makePrograms(folder: string): Promise<void> {
+  const { bundlePrograms, launched } = await import('../../docker/image/bundle.ts')
+  mkdirSync(dirname(folder), { recursive: true })
+  const made = mkdtempSync(`${folder}.`)
+  chmodSync(made, 0o755)
+  for (const place of ['bin', 'lib']) mkdirSync(join(made, place))
+  for (const place of BESIDE) symlinkSync(join('../../..', place), join(made, place))
+  const { files } = await bundlePrograms(ROOT, NAMES)
+  for (const [path, code] of files) writeFileSync(join(made, path), code)
+  for (const name of NAMES) {
+    const launcher = readFileSync(join(ROOT, 'bin', name), 'utf8')
+    const text = launcher.replaceAll(launched(ROOT, name).main, `lib/${name}.js`)
+    writeFileSync(join(made, 'bin', name), text, { mode: 0o755 })
+  }
+  try {
+    renameSync(made, folder)
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'ENOTEMPTY') throw error
+    rmSync(made, { recursive: true })
+  }
+}
+
+/** Another one after every change of what a bundle is made of. */
+function stateOfSource(): string {
+  const patterns = ['src/**/*.ts', 'docker/image/*.ts', 'bin/*', 'package-lock.json']
+  const state = createHash('sha256')
+  for (const path of globSync(patterns, { cwd: ROOT }).toSorted()) {
+    const { mtimeMs, size } = statSync(join(ROOT, path))
+    state.update(`${path} ${mtimeMs} ${size}\n`)
+  }
+  return state.digest('hex').slice(0, 16)
+}
