@@ -54,9 +54,9 @@ export const LONG_TESTS: readonly LongTests[] = [
   },
   {
     reason:
-      'starts a process for each plan; plan.test has iptables mode, and dry-run.test of src/sync the others over fakes',
+      'starts a process for each plan; dry-run.test of src/sync plans over fakes in every run',
     projects: ['kernel'],
-    files: ['test/kernel/inspection/plan-modes.test.ts'],
+    files: ['test/kernel/inspection/plan-modes.test.ts', 'test/kernel/inspection/plan.test.ts'],
   },
   {
     reason:
@@ -100,7 +100,7 @@ export const LONG_TESTS: readonly LongTests[] = [
     files: ['test/server/kubectl.test.ts'],
   },
   {
-    reason: 'a minute of names and addresses; dns-service and pod-dns send questions in every run',
+    reason: 'a minute of names and addresses; dns-service sends questions in every run',
     projects: ['server'],
     files: ['test/server/dns/orch-dns.test.ts'],
   },
@@ -139,7 +139,7 @@ export const LONG_TESTS: readonly LongTests[] = [
     ],
   },
   {
-    reason: 'ten thousand Services in a browser; kernel has the page of a real daemon in every run',
+    reason: 'ten thousand Services in a browser; unit tests have each view',
     projects: ['server'],
     files: ['test/server/page/node-page.test.ts'],
   },
@@ -179,7 +179,7 @@ export const LONG_TESTS: readonly LongTests[] = [
     files: ['test/kernel/**/*.alone.test.ts'],
   },
   {
-    reason: 'makes every symptom of a page; commands and differences have what it shows',
+    reason: 'makes every symptom of a page; commands has what it shows',
     projects: ['kernel'],
     files: [
       'test/kernel/inspection/more-symptoms.test.ts',
@@ -248,7 +248,7 @@ export const LONG_TESTS: readonly LongTests[] = [
   },
   {
     reason:
-      'twenty seconds of readings, which serve for a second each; unit tests read the same counters, and metrics the others',
+      'twenty seconds of readings, which serve for a second each; unit tests read the same counters',
     projects: ['kernel'],
     files: ['test/kernel/nftables/connections.test.ts'],
   },
@@ -258,9 +258,17 @@ export const LONG_TESTS: readonly LongTests[] = [
     files: ['test/kernel/health-check.test.ts', 'test/kernel/topology-hints.test.ts'],
   },
   {
-    reason: 'which addresses serve is decided alike in all modes; flows has a node port in each',
+    reason:
+      'which addresses serve, and whom, is decided alike in all modes; flows has each kind of address in every run',
     projects: ['kernel'],
-    files: ['test/kernel/node-ports.test.ts'],
+    files: [
+      'test/kernel/endpoint-choice.test.ts',
+      'test/kernel/external-addresses.test.ts',
+      'test/kernel/node-addresses.test.ts',
+      'test/kernel/node-ports.test.ts',
+      'test/kernel/service-ranges.test.ts',
+      'test/kernel/source-ranges.test.ts',
+    ],
   },
   {
     reason: 'many packets each, a minute and more; flows sends such packets in every mode',
@@ -289,8 +297,8 @@ export const LONG_TESTS: readonly LongTests[] = [
   },
   {
     reason:
-      'half a minute of what others do to rules; kernel has those of iptables mode, and unit tests each of nf_tables',
-    projects: ['nftables'],
+      'half a minute and more of what others do to rules; foreign-flush and unit tests have such changes in every run',
+    projects: ['kernel', 'nftables'],
     files: ['test/kernel/drift.test.ts'],
   },
   {
@@ -300,14 +308,21 @@ export const LONG_TESTS: readonly LongTests[] = [
     files: ['test/kernel/inspection/record.test.ts'],
   },
   {
-    reason: 'a minute of alterations by hand; differences has those of iptables mode in every run',
+    reason:
+      'minutes of alterations by hand; unit tests compare the same rules, and commands explains packets in every run',
     projects: ['kernel'],
-    files: ['test/kernel/explain/nftables-differences.test.ts'],
+    files: [
+      'test/kernel/explain/differences.test.ts',
+      'test/kernel/explain/iptables-walk.test.ts',
+      'test/kernel/explain/nftables-differences.test.ts',
+      'test/kernel/explain/userspace-differences.test.ts',
+    ],
   },
   {
-    reason: 'every way in for a daemon without root, by both data paths; unit tests run both',
+    reason:
+      'every way in, by both data paths; unit tests run both, and userspace has flows in every run',
     projects: ['kernel'],
-    files: ['test/kernel/userspace/bind.test.ts'],
+    files: ['test/kernel/userspace/bind.test.ts', 'test/kernel/userspace/redirect.test.ts'],
   },
   {
     reason: 'a minute and more in User-mode Linux; unit tests cover the decisions',
@@ -318,5 +333,63 @@ export const LONG_TESTS: readonly LongTests[] = [
     reason: 'every scheduler, two minutes in User-mode Linux; unit tests cover the decisions',
     projects: ['ipvs'],
     files: ['test/kernel/schedulers.ipvs.test.ts'],
+  },
+  {
+    reason: 'a minute and more of conversations; kernel has them in every run',
+    projects: ['userspace'],
+    files: [
+      'test/kernel/datagrams.test.ts',
+      'test/kernel/hairpin.test.ts',
+      'test/kernel/traffic.test.ts',
+    ],
+  },
+  {
+    reason: 'further flows and clients, a minute; flows has packets of every kind in every run',
+    projects: ['nftables'],
+    files: ['test/kernel/affinity.test.ts', 'test/kernel/rule-flows.test.ts'],
+  },
+  {
+    reason: 'runs every command of a page; nftables has flows in every run',
+    projects: ['kernel'],
+    files: ['test/kernel/nftables/operate-page.test.ts'],
+  },
+  {
+    reason: 'the page of a daemon in a browser; unit tests have each view',
+    projects: ['kernel'],
+    files: ['test/kernel/inspection/page.test.ts'],
+  },
+  {
+    reason:
+      'a minute of Pods; dns-service, pod-identity and node-agent have such Pods in every run',
+    projects: ['kernel'],
+    files: [
+      'test/kernel/nodeagent/identity.test.ts',
+      'test/kernel/orchserver/pods/pod-dns.test.ts',
+    ],
+  },
+  {
+    reason:
+      'half a minute each of daemons that start and end; hand-over and flows have such in every run',
+    projects: ['kernel'],
+    files: [
+      'test/kernel/api-outage.test.ts',
+      'test/kernel/metrics.test.ts',
+      'test/kernel/modes/clean-up.test.ts',
+    ],
+  },
+  {
+    reason: 'half a minute of the lab itself, on which all other tests of packets rest',
+    projects: ['kernel'],
+    files: ['test/kernel/lab.test.ts'],
+  },
+  {
+    reason:
+      'starts servers, and commands of two programs for each kind; unit tests cover what each writes',
+    projects: ['server'],
+    files: [
+      'test/server/describe.test.ts',
+      'test/server/encryption.test.ts',
+      'test/server/orchctl-doctor.test.ts',
+    ],
   },
 ]
