@@ -150,6 +150,21 @@ test('a reset ends a stream at the other end, and destroying one resets it', asy
   expect(await failed).toMatchObject([{ code: 'NP_STREAMS_RESET' }])
 })
 
+test('what arrived before a reset can still be read; then the stream fails', async () => {
+  const streams: SpdyStream[] = []
+  const onStream = (stream: SpdyStream) => void streams.push(stream)
+  const hand = byHand((far) => createSpdySession(far, { role: 'server', onStream }))
+  hand.send(synStream(1))
+  hand.send({ type: 'data', streamId: 1, isLast: false, data: Buffer.from('the whole answer') })
+  hand.send({ type: 'reset', streamId: 1, status: 5 })
+  hand.send({ type: 'ping', id: 7 })
+  await expect.poll(() => hand.frames).toEqual([{ type: 'ping', id: 7 }])
+  const bytes = streams[0]!.bytes
+  const failed = once(bytes, 'error')
+  expect(await text(bytes)).toBe('the whole answer')
+  expect(await failed).toMatchObject([{ code: 'NP_STREAMS_RESET' }])
+})
+
 test('pings of the peer are answered, its own answers are not', async () => {
   const hand = byHand((far) => createSpdySession(far, { role: 'server' }))
   hand.send({ type: 'ping', id: 2 })

@@ -229,7 +229,7 @@ class Session implements SpdySession, StreamCarrier {
     const stream = this.#streams.get(streamId)
     if (stream === undefined) return
     this.#forget(stream)
-    stream.bytes.destroy(
+    stream.fail(
       new NodeProxyError('NP_STREAMS_RESET', `the peer reset a stream with status ${status}`),
     )
   }

@@ -37,6 +37,11 @@ export interface StreamEnd extends SpdyStream {
   isOurEndSent: boolean
   isPeerEndReceived: boolean
   accepting: PromiseWithResolvers<void>
+  /**
+   * Fails once what has arrived is read: a kubelet resets the streams of a command that has ended, right behind its
+   * output and its status.
+   */
+  fail(error: Error): void
 }
 
 export interface StreamParts {
@@ -82,6 +87,11 @@ export function createStream({ id, headers, carrier, windowBytes }: StreamParts)
     accepting,
     accepted: accepting.promise,
     accept: () => carrier.accept(stream),
+    fail: (error) => {
+      if (inbound.bytes + bytes.readableLength === 0) return void bytes.destroy(error)
+      bytes.once('end', () => bytes.destroy(error))
+      inbound.end()
+    },
     window: new SendWindow(windowBytes),
     isOurEndSent: false,
     isPeerEndReceived: false,
