@@ -28,6 +28,7 @@ const ORDER = {
   docker: 5,
   upstream: 6,
   packages: 7,
+  cluster: 8,
 }
 
 /** They end tests that hang, also on a machine that is many times slower than it should be. */
@@ -117,7 +118,7 @@ export default defineConfig({
           include: ['src/**/*.test.ts', 'test/**/*.test.ts', 'bench/**/*.test.ts'],
           exclude: [
             'test/{architecture,kernel,server,e2e}/**',
-            '**/*.{charts,docker,packages,upstream}.test.ts',
+            '**/*.{charts,cluster,docker,packages,upstream}.test.ts',
             'test/dashboards/live/**',
           ],
           // No module keeps state, so files share what was loaded once, and leave all else as found.
@@ -231,6 +232,7 @@ export default defineConfig({
       ...upstream(),
       ...dashboards(),
       ...packages(),
+      ...cluster(),
     ]),
   },
 })
@@ -301,6 +303,20 @@ function packages() {
     ...TIMEOUTS,
     testTimeout: 900_000,
     sequence: { groupOrder: ORDER.packages },
+  }
+  return [{ test }]
+}
+
+/** Nodes with kubelets: only in the namespaces that `npm run test:cluster` makes. */
+function cluster() {
+  if (process.env['NP_CLUSTER_SCRATCH'] === undefined) return []
+  const test = {
+    name: 'cluster',
+    include: ['test/cluster/**/*.cluster.test.ts'],
+    env: { NODE_COMPILE_CACHE: compileCache },
+    fileParallelism: false,
+    ...TIMEOUTS,
+    sequence: { groupOrder: ORDER.cluster },
   }
   return [{ test }]
 }

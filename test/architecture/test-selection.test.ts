@@ -16,6 +16,7 @@ async function listed(selection: Selection): Promise<readonly string[]> {
     env: {
       NP_TESTS: selection === 'all' ? '' : selection,
       NP_CHART_PROGRAMS: undefined,
+      NP_CLUSTER_SCRATCH: undefined,
       NP_UPSTREAM_PROGRAMS: undefined,
       NP_DASHBOARDS: undefined,
       NP_PACKAGES: undefined,
@@ -51,7 +52,7 @@ test('npm test, npm run test:long, test:modes and test:ipvs together run every f
 
 test('every test file of the repository belongs to a project', () => {
   const onRequest = [
-    'test/upstream/**',
+    'test/{cluster,upstream}/**',
     'test/charts/**/*.charts.test.ts',
     'test/packages/**/*.packages.test.ts',
     'test/dashboards/live/**',

@@ -3,9 +3,10 @@ import { once } from 'node:events'
 import { createWriteStream, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
+import { untilClosed } from '../../support/apart/apart.ts'
+import { cgroupOf, removeScratch } from '../../support/apart/scratch.ts'
 import { runProject } from '../../support/on-demand/run-project.ts'
 import { step } from '../../support/on-demand/step.ts'
-import { cgroupOf, removeScratch } from './scratch.ts'
 import { shelter } from './shelter.ts'
 
 /**
@@ -22,11 +23,7 @@ const START_MS = 60_000
 const READY = 'API listen on'
 const INTERRUPTED = 130
 
-const stopping = new AbortController()
-process.stdin.on('end', () => stopping.abort()).resume()
-for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
-  process.on(signal, () => stopping.abort())
-}
+const stopping = untilClosed()
 process.exit(await main())
 
 async function main(): Promise<number> {
@@ -45,12 +42,12 @@ async function main(): Promise<number> {
         NP_DOCKER_REQUIRED: '1',
         NP_DOCKER_OWN: '1',
       },
-      signal: stopping.signal,
+      signal: stopping,
     })
-    return stopping.signal.aborted ? INTERRUPTED : status
+    return stopping.aborted ? INTERRUPTED : status
   } finally {
     await step('docker', 'stopping dockerd', () => stop(engine))
-    if (stopping.signal.aborted) removeScratch(scratch)
+    if (stopping.aborted) removeScratch(scratch)
   }
 }
 
@@ -90,7 +87,7 @@ async function startEngine(socket: string): Promise<ChildProcess> {
   })
   child.on('error', ({ message }) => fail(message))
   child.on('exit', (code) => fail(`dockerd ended with ${code}`))
-  stopping.signal.addEventListener('abort', () => fail('interrupted'))
+  stopping.addEventListener('abort', () => fail('interrupted'))
   await promise.finally(() => clearTimeout(late))
   return child
 }

@@ -1,34 +1,26 @@
-import { spawn, spawnSync } from 'node:child_process'
-import { once } from 'node:events'
+import { spawnSync } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
+import { runApart } from '../../support/apart/apart.ts'
+import { makeScratch, removeLeftovers, removeScratch } from '../../support/apart/scratch.ts'
 import { prepareBases } from '../images/prepare-bases.ts'
 import { installEngine } from './install.ts'
-import { makeScratch, removeLeftovers, removeScratch } from './scratch.ts'
 
 const INSIDE = fileURLToPath(new URL('inside.ts', import.meta.url))
-const APART = ['--net', '--mount', '--pid', '--fork', '--kill-child', '--mount-proc']
+const OWNER = { who: 'docker', program: 'test/docker/main.ts' }
 
 /**
  * Runs the tests against an engine that exists only for them: in namespaces of
  * its own, with its data in one folder. Returns the exit status of the tests.
  */
 export async function withOwnEngine(args: readonly string[], signal: AbortSignal): Promise<number> {
-  for (const scratch of removeLeftovers()) say(`removed ${scratch}, which an earlier run left`)
+  for (const scratch of removeLeftovers(OWNER)) say(`removed ${scratch}, which an earlier run left`)
   const installed = await installEngine()
   await prepareBases(signal)
-  const scratch = makeScratch()
+  const scratch = makeScratch(OWNER)
   try {
-    const command = [process.execPath, INSIDE, scratch, ...args]
-    const child = spawn('unshare', [...APART, ...command], {
-      stdio: ['pipe', 'inherit', 'inherit'],
-    })
-    child.stdin.on('error', () => undefined)
-    const stop = (): void => void child.stdin.end()
-    if (signal.aborted) stop()
-    signal.addEventListener('abort', stop)
-    const [status] = (await once(child, 'exit')) as [number | null]
+    const status = await runApart(INSIDE, [scratch, ...args], signal)
     say(`the engine was ${versionOf()}${installed.length > 0 ? `, installed by this run` : ''}`)
-    return status ?? 1
+    return status
   } finally {
     removeScratch(scratch)
     say(`removed ${scratch}; the engine, its containers, images and networks are gone with it`)

@@ -18,8 +18,8 @@ export interface Issued {
 export interface TestAuthority {
   /** PEM. */
   readonly cert: string
-  /** A certificate for an address, by default the loopback; issued now, or at another time. */
-  server(address?: string, at?: number): Promise<Issued>
+  /** A certificate for an address or several, by default the loopback; issued now, or at another time. */
+  server(address?: string | readonly string[], at?: number): Promise<Issued>
   client(user: string, groups?: readonly string[]): Promise<Issued>
 }
 
@@ -29,7 +29,7 @@ export async function newTestAuthority(name: string): Promise<TestAuthority> {
     cert: await issueAuthority(issuer, Date.now()),
     async server(address = '127.0.0.1', at = Date.now()) {
       const key = newKey()
-      const names = { dns: ['localhost'], ips: [address] }
+      const names = { dns: ['localhost'], ips: [address].flat() }
       return { key, cert: await issueServer({ issuer, key, names }, at) }
     },
     async client(user, groups = []) {

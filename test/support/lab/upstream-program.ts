@@ -7,7 +7,16 @@ export const UPSTREAM_PROGRAMS = [
   'kube-proxy',
 ] as const
 
-export type UpstreamProgram = (typeof UPSTREAM_PROGRAMS)[number]
+/** Those that `npm run test:cluster` builds. */
+export const CLUSTER_PROGRAMS = [
+  'kube-apiserver',
+  'kube-controller-manager',
+  'kube-scheduler',
+  'kubectl',
+  'kubelet',
+] as const
+
+export type UpstreamProgram = (typeof UPSTREAM_PROGRAMS)[number] | (typeof CLUSTER_PROGRAMS)[number]
 
 /** Path of a program in the folder `NP_UPSTREAM_PROGRAMS`. */
 export function upstreamProgram(name: UpstreamProgram): string {

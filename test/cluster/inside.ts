@@ -1,0 +1,17 @@
+import { removeScratchAlone, untilClosed } from '../support/apart/apart.ts'
+import { runProject } from '../support/on-demand/run-project.ts'
+import { prepareNamespaces, surroundingsOf } from './lab/surroundings.ts'
+
+/**
+ * The first process of the namespaces in which the tests, the control plane and the nodes run. When it ends, the kernel
+ * kills all of them.
+ */
+const [scratch = '', programs = '', images = '', ...args] = process.argv.slice(2)
+const INTERRUPTED = 130
+
+const stopping = untilClosed()
+await prepareNamespaces()
+const env = surroundingsOf({ scratch, programs, images })
+const status = await runProject('cluster', args, { env, signal: stopping })
+if (stopping.aborted) await removeScratchAlone(scratch)
+process.exit(stopping.aborted ? INTERRUPTED : status)

@@ -1,0 +1,79 @@
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { root } from '../../support/on-demand/root.ts'
+import type { Cluster } from './cluster.ts'
+import type { ClusterNode } from './node.ts'
+import { API_PORT, LAN, POD_NETWORKS } from './plan.ts'
+import { eventually } from './programs.ts'
+
+/** Modes for which every kernel has what they need; ipvs needs ip_vs. */
+export const MODES = ['nftables', 'iptables', 'userspace'] as const
+export type Mode = (typeof MODES)[number]
+
+const MODE_MS = 180_000
+
+/** Applies config/kubernetes/node-proxy, edited as docs/operate/install.md says; resolves when it is ready everywhere. */
+export async function installNodeProxy(cluster: Cluster, mode: Mode): Promise<void> {
+  const { kubectl } = cluster
+  await kubectl.run(['apply', '-f', manifest('rbac.yaml')])
+  await kubectl.run(['apply', '-f', '-'], { input: configMap(mode) })
+  await kubectl.run(['apply', '-f', '-'], { input: daemonSet() })
+  await kubectl.rolledOut('daemonset/node-proxy', 'kube-system')
+}
+
+/** Changes the mode by the ConfigMap alone; resolves when every node forwards in it, with the seconds that took. */
+export async function changeMode(cluster: Cluster, mode: Mode): Promise<number> {
+  const began = performance.now()
+  await cluster.kubectl.run(['apply', '-f', '-'], { input: configMap(mode) })
+  await Promise.all(cluster.nodes.map((node) => servesIn(node, mode)))
+  return (performance.now() - began) / 1_000
+}
+
+/** Resolves once the node's proxy is ready in a mode. */
+export async function servesIn(node: ClusterNode, mode: Mode): Promise<void> {
+  await eventually(
+    `${node.name} serves in ${mode} mode`,
+    async () => {
+      const current = await modeOf(node)
+      if (current !== mode) throw new Error(`it serves in ${current}`)
+      await node.run('curl -sSf --max-time 5 http://127.0.0.1:10256/readyz')
+      return true
+    },
+    { timeoutMs: MODE_MS },
+  )
+}
+
+/** By the word of the node's proxy. */
+export async function modeOf(node: ClusterNode): Promise<string> {
+  return (await node.run('curl -sS --max-time 5 http://127.0.0.1:10249/proxyMode')).trim()
+}
+
+function manifest(name: string): string {
+  return join(root, 'config/kubernetes/node-proxy', name)
+}
+
+function configMap(mode: Mode): string {
+  return edited('configmap.yaml', [
+    [/^( +mode:) iptables$/m, `$1 ${mode}`],
+    [/^( +clusterCIDR:) .*$/m, `$1 ${POD_NETWORKS}`],
+  ])
+}
+
+/** No proxy runs that would lead the first of them to the API server. */
+function daemonSet(): string {
+  return edited('daemonset.yaml', [
+    [/# (- name: KUBERNETES_SERVICE_HOST\n +)# ( +value:) .*$/m, `$1$2 ${LAN.v4}`],
+    [/# (- name: KUBERNETES_SERVICE_PORT\n +)# ( +value:) .*$/m, `$1$2 '${API_PORT}'`],
+  ])
+}
+
+/** A manifest with lines replaced. Throws where one is not there. */
+function edited(name: string, changes: readonly (readonly [RegExp, string])[]): string {
+  return changes.reduce(
+    (text, [pattern, replacement]) => {
+      if (!pattern.test(text)) throw new Error(`${name} has no ${pattern}: correct the pattern`)
+      return text.replace(pattern, replacement)
+    },
+    readFileSync(manifest(name), 'utf8'),
+  )
+}

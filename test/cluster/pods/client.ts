@@ -1,0 +1,84 @@
+import { createSocket } from 'node:dgram'
+import { lookup, Resolver } from 'node:dns/promises'
+import { once } from 'node:events'
+import { type IncomingMessage, request } from 'node:http'
+import { setTimeout as delay } from 'node:timers/promises'
+import type { Answer, HttpTask, NamesTask, Outcome, RequestsTask, Task, UdpTask } from './tasks.ts'
+
+/** What clients run, in a Pod and outside of the cluster: does the task of its argument, and prints what came of it. */
+const task = JSON.parse(process.argv[2] ?? '') as Task
+const result = task.kind === 'names' ? await namesOf(task) : await connections(task)
+process.stdout.write(`${JSON.stringify(result)}\n`)
+process.exit(0)
+
+async function namesOf({ name, type }: NamesTask): Promise<readonly string[]> {
+  if (type === undefined) {
+    const found = await lookup(name, { all: true })
+    return found.map(({ address }) => address).toSorted()
+  }
+  const records: readonly unknown[] = [await new Resolver().resolve(name, type)].flat()
+  return records.map((one) => (typeof one === 'string' ? one : JSON.stringify(one))).toSorted()
+}
+
+async function connections(requests: RequestsTask): Promise<Outcome> {
+  const { count, everyMs } = requests
+  const over = new AbortController()
+  if (count === undefined) process.stdin.on('end', () => over.abort()).resume()
+  const outcome: Outcome = { attempts: 0, answers: {}, sources: {}, failures: {}, seconds: 0 }
+  const running = new Set<Promise<void>>()
+  const began = performance.now()
+  while (!over.signal.aborted && outcome.attempts !== count) {
+    const early = began + outcome.attempts * (everyMs ?? 0) - performance.now()
+    if (early > 0) await delay(early)
+    outcome.attempts += 1
+    const one = attempt(requests, outcome).finally(() => running.delete(one))
+    running.add(one)
+    if (everyMs === undefined) await one
+  }
+  await Promise.all(running)
+  return { ...outcome, seconds: (performance.now() - began) / 1_000 }
+}
+
+async function attempt(requests: RequestsTask, outcome: Outcome): Promise<void> {
+  try {
+    const { name, source } = await (requests.kind === 'http'
+      ? overHttp(requests)
+      : overUdp(requests))
+    add(outcome.answers, name)
+    add(outcome.sources, source)
+  } catch (error) {
+    const { code, message } = error as NodeJS.ErrnoException
+    add(outcome.failures, code ?? message)
+  }
+}
+
+function add(counts: Record<string, number>, what: string): void {
+  counts[what] = (counts[what] ?? 0) + 1
+}
+
+/** Each over a connection of its own. */
+async function overHttp({ url, method, timeoutMs = 10_000 }: HttpTask): Promise<Answer> {
+  const sent = request(url, {
+    method: method ?? 'GET',
+    agent: false,
+    signal: AbortSignal.timeout(timeoutMs),
+  })
+  sent.end()
+  const [response] = (await once(sent, 'response')) as [IncomingMessage]
+  let text = ''
+  for await (const chunk of response) text += String(chunk)
+  if (response.statusCode !== 200) throw new Error(`status ${response.statusCode}`)
+  return JSON.parse(text) as Answer
+}
+
+/** Each from a port of its own. */
+async function overUdp({ host, port, timeoutMs = 10_000 }: UdpTask): Promise<Answer> {
+  const socket = createSocket(host.includes(':') ? 'udp6' : 'udp4')
+  try {
+    socket.send('?', port, host)
+    const [text] = await once(socket, 'message', { signal: AbortSignal.timeout(timeoutMs) })
+    return JSON.parse(String(text)) as Answer
+  } finally {
+    socket.close()
+  }
+}

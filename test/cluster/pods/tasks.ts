@@ -1,0 +1,46 @@
+export type Task = RequestsTask | NamesTask
+export type RequestsTask = HttpTask | UdpTask
+
+interface Requests {
+  /** Without it they go on until standard input ends. */
+  readonly count?: number
+  /** Milliseconds between the starts of two; one after the other unless set. */
+  readonly everyMs?: number
+  /** 10,000 unless set. */
+  readonly timeoutMs?: number
+}
+
+export interface HttpTask extends Requests {
+  readonly kind: 'http'
+  readonly url: string
+  /** GET unless set. */
+  readonly method?: 'PUT'
+}
+
+export interface UdpTask extends Requests {
+  readonly kind: 'udp'
+  readonly host: string
+  readonly port: number
+}
+
+/** By the system's resolver, or records of a type. */
+export interface NamesTask {
+  readonly kind: 'names'
+  readonly name: string
+  readonly type?: 'A' | 'AAAA' | 'CNAME' | 'SRV'
+}
+
+/** What a server answers: its Pod, and the client as it saw it. */
+export interface Answer {
+  readonly name: string
+  readonly source: string
+}
+
+/** What came of requests: how many there were of each answer, source and failure. */
+export interface Outcome {
+  attempts: number
+  readonly answers: Record<string, number>
+  readonly sources: Record<string, number>
+  readonly failures: Record<string, number>
+  readonly seconds: number
+}
