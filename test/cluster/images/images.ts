@@ -29,7 +29,8 @@ async function makeTestImage(folder: string): Promise<void> {
   await writeArchive(join(folder, ARCHIVES.test), {
     name: TEST_IMAGE,
     layers,
-    config: { Entrypoint: ['sleep', 'infinity'] },
+    // containerd looks for the program of a Pod's sandbox only where the image says.
+    config: { Entrypoint: ['sleep', 'infinity'], Env: ['PATH=/usr/local/bin:/usr/bin:/usr/sbin'] },
   })
   for (const layer of layers) rmSync(layer)
 }
