@@ -22,14 +22,18 @@ export class Cluster implements AsyncDisposable {
   }
 
   /** Resolves once all nodes are Ready. Runs in namespaces of the tests' own: it uses fixed names and addresses. */
-  static async start(files: ClusterFiles, nodes: number): Promise<Cluster> {
+  static async start(
+    files: ClusterFiles,
+    nodes: number,
+    startPlane: (folder: string) => Promise<ControlPlane> = startControlPlane,
+  ): Promise<Cluster> {
     await using starting = new AsyncDisposableStack()
     const folder = folderIn(files)
     mkdirSync(folder)
     starting.defer(() => rmSync(folder, { recursive: true }))
     starting.defer(() => removeCgroups(cgroupOf(files.scratch)))
     starting.use(await openNetwork())
-    const plane = starting.use(await startControlPlane(join(folder, 'control-plane')))
+    const plane = starting.use(await startPlane(join(folder, 'control-plane')))
     const cluster = new Cluster(files, plane)
     starting.defer(async () => {
       await Promise.all(cluster.#nodes.map((node) => node.powerOff()))
@@ -37,6 +41,10 @@ export class Cluster implements AsyncDisposable {
     await Promise.all(Array.from({ length: nodes }, () => cluster.addNode()))
     cluster.#parts.use(starting.move())
     return cluster
+  }
+
+  get plane(): ControlPlane {
+    return this.#plane
   }
 
   get kubectl(): Kubectl {

@@ -22,16 +22,20 @@ const TIMEOUT_MS = 180_000
 /** What 1.20 has as alpha: two families, and endpoints that say that they terminate. */
 const GATES = '--feature-gates=IPv6DualStack=true,EndpointSliceTerminatingCondition=true'
 
-/** etcd and the three programs of a control plane, in the namespace of the tests. */
+/** What kubelets and users of a cluster reach, in the namespace of the tests. */
 export interface ControlPlane extends AsyncDisposable {
+  /** Of the API server, at the address of the network of nodes. */
+  readonly port: number
   /** As an administrator. */
   readonly kubectl: Kubectl
   /** PEM of the authority of clients and servers. */
   readonly ca: string
-  kubeconfigOf(node: string): string
+  kubeconfigOf(node: string): Promise<string>
+  /** Lets a Node that has just registered have networks for its Pods, one of each family. */
+  giveNetworks(node: string): Promise<void>
 }
 
-/** Resolves once the API server is ready. */
+/** etcd and the three programs of Kubernetes; resolves once the API server is ready. */
 export async function startControlPlane(folder: string): Promise<ControlPlane> {
   await using starting = new AsyncDisposableStack()
   mkdirSync(folder, { recursive: true })
@@ -74,14 +78,18 @@ export async function startControlPlane(folder: string): Promise<ControlPlane> {
   }
   const running = starting.move()
   return {
+    port: API_PORT,
     kubectl,
     ca: authority.cert,
-    kubeconfigOf: (node) => kubeconfigOf(userOfNode(node)),
+    kubeconfigOf: (node) => Promise.resolve(kubeconfigOf(userOfNode(node))),
+    // kube-controller-manager does.
+    giveNetworks: () => Promise.resolve(),
     [Symbol.asyncDispose]: () => running.disposeAsync(),
   }
 }
 
-function userOfNode(name: string): string {
+/** As the API knows the kubelet of a node. */
+export function userOfNode(name: string): string {
   return `system:node:${name}`
 }
 

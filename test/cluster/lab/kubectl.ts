@@ -48,6 +48,15 @@ export class Kubectl {
     await this.run(['replace', '--raw', `${path}/status`, '-f', '-'], { input })
   }
 
+  /** Waits until Pods are ready. */
+  async ready(pods: readonly string[], namespace = 'default', timeoutMs = 240_000): Promise<void> {
+    const limit = `--timeout=${timeoutMs / 1_000}s`
+    const names = pods.map((name) => `pod/${name}`)
+    await this.run(['-n', namespace, 'wait', '--for=condition=Ready', ...names, limit], {
+      timeoutMs: timeoutMs + 10_000,
+    })
+  }
+
   /** Waits until a workload has the replicas that it wants, of its newest template. */
   async rolledOut(workload: string, namespace = 'default', timeoutMs = 240_000): Promise<void> {
     const limit = `--timeout=${timeoutMs / 1_000}s`

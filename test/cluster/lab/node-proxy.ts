@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { parse } from 'yaml'
 import { root } from '../../support/on-demand/root.ts'
 import type { Cluster } from './cluster.ts'
 import type { ClusterNode } from './node.ts'
@@ -17,8 +18,32 @@ export async function installNodeProxy(cluster: Cluster, mode: Mode): Promise<vo
   const { kubectl } = cluster
   await kubectl.run(['apply', '-f', manifest('rbac.yaml')])
   await kubectl.run(['apply', '-f', '-'], { input: configMap(mode) })
-  await kubectl.run(['apply', '-f', '-'], { input: daemonSet() })
+  await kubectl.run(['apply', '-f', '-'], { input: daemonSet(API_PORT) })
   await kubectl.rolledOut('daemonset/node-proxy', 'kube-system')
+}
+
+/** The same where no controller makes Pods for a DaemonSet: a Pod of its template on each node. */
+export async function runNodeProxies(
+  { kubectl, nodes, plane }: Cluster,
+  mode: Mode,
+): Promise<void> {
+  await kubectl.run(['apply', '-f', manifest('rbac.yaml')])
+  await kubectl.run(['apply', '-f', '-'], { input: configMap(mode) })
+  const { template } = (parse(daemonSet(plane.port), { merge: true }) as DaemonSet).spec
+  const names = nodes.map(({ name }) => `node-proxy-${name}`)
+  await kubectl.apply(
+    ...nodes.map(({ name }) => ({
+      apiVersion: 'v1',
+      kind: 'Pod',
+      metadata: { ...template.metadata, name: `node-proxy-${name}`, namespace: 'kube-system' },
+      spec: { ...template.spec, nodeName: name },
+    })),
+  )
+  await kubectl.ready(names, 'kube-system')
+}
+
+interface DaemonSet {
+  readonly spec: { readonly template: { readonly metadata: object; readonly spec: object } }
 }
 
 /** Changes the mode by the ConfigMap alone; resolves when every node forwards in it, with the seconds that took. */
@@ -43,9 +68,10 @@ export async function servesIn(node: ClusterNode, mode: Mode): Promise<void> {
   )
 }
 
-/** By the word of the node's proxy. */
+/** By the word of the node's proxy, which adds the data path of userspace mode. */
 export async function modeOf(node: ClusterNode): Promise<string> {
-  return (await node.run('curl -sS --max-time 5 http://127.0.0.1:10249/proxyMode')).trim()
+  const said = await node.run('curl -sS --max-time 5 http://127.0.0.1:10249/proxyMode')
+  return said.trim().replace(/ \(.*\)$/, '')
 }
 
 function manifest(name: string): string {
@@ -60,10 +86,10 @@ function configMap(mode: Mode): string {
 }
 
 /** No proxy runs that would lead the first of them to the API server. */
-function daemonSet(): string {
+function daemonSet(port: number): string {
   return edited('daemonset.yaml', [
     [/# (- name: KUBERNETES_SERVICE_HOST\n +)# ( +value:) .*$/m, `$1$2 ${LAN.v4}`],
-    [/# (- name: KUBERNETES_SERVICE_PORT\n +)# ( +value:) .*$/m, `$1$2 '${API_PORT}'`],
+    [/# (- name: KUBERNETES_SERVICE_PORT\n +)# ( +value:) .*$/m, `$1$2 '${port}'`],
   ])
 }
 

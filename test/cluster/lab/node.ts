@@ -55,7 +55,7 @@ export class ClusterNode {
   async boot(): Promise<void> {
     const { name, folder, cgroup, programs, images } = this.#files
     const disk = join(folder, 'disk')
-    this.#writeFiles(join(disk, 'var/lib/kubelet'))
+    await this.#writeFiles(join(disk, 'var/lib/kubelet'))
     const machine = await bootMachine({ name, disk, cgroup, shared: [programs, images] })
     this.#machine = machine
     const runtime = machine.start(join(folder, 'containerd.log'), [
@@ -74,6 +74,8 @@ export class ClusterNode {
     const began = Math.floor(Date.now() / 1_000) * 1_000
     const kubelet = machine.start(join(folder, 'kubelet.log'), this.#kubelet())
     this.#programs = [runtime, kubelet]
+    await this.#until('it is registered', () => this.#object())
+    await this.#plane.giveNetworks(name)
     const networks = await this.#until('it has networks of Pods', async () => {
       const { spec } = await this.#object()
       return spec.podCIDRs?.length === 2 ? spec.podCIDRs : undefined
@@ -140,10 +142,10 @@ export class ClusterNode {
     ]
   }
 
-  #writeFiles(folder: string): void {
+  async #writeFiles(folder: string): Promise<void> {
     mkdirSync(folder, { recursive: true })
     const files = {
-      kubeconfig: this.#plane.kubeconfigOf(this.name),
+      kubeconfig: await this.#plane.kubeconfigOf(this.name),
       'ca.crt': this.#plane.ca,
       'config.yaml': stringify(KUBELET),
       'containerd.toml': containerdConfig(),
@@ -163,7 +165,8 @@ const KUBELET = {
     webhook: { enabled: false },
     x509: { clientCAFile: '/var/lib/kubelet/ca.crt' },
   },
-  authorization: { mode: 'AlwaysAllow' },
+  // It asks the API server.
+  authorization: { mode: 'Webhook' },
   cgroupDriver: 'cgroupfs',
   clusterDNS: [CLUSTER_DNS],
   clusterDomain: 'cluster.local',

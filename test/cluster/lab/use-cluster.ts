@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, beforeEach } from 'vitest'
 import { Cluster } from './cluster.ts'
+import type { ControlPlane } from './control-plane.ts'
 import { clusterFiles } from './surroundings.ts'
 
 const START_MS = 10 * 60_000
@@ -8,10 +9,11 @@ const START_MS = 10 * 60_000
 export function useCluster(
   nodes: number,
   prepare: (cluster: Cluster) => Promise<void> = async () => undefined,
+  startPlane?: (folder: string) => Promise<ControlPlane>,
 ): () => Cluster {
   let cluster: Cluster | undefined
   beforeAll(async () => {
-    cluster = await Cluster.start(clusterFiles(), nodes)
+    cluster = await Cluster.start(clusterFiles(), nodes, startPlane)
     await prepare(cluster).catch(async (error: unknown) => {
       process.stderr.write(`${await cluster?.report()}\n`)
       throw error

@@ -53,6 +53,17 @@ export function serverOnEachNode(app: string, options: ServerOptions = {}): obje
   }
 }
 
+/** A server on a node, for clusters in which nothing makes Pods. */
+export function serverOn(node: string, app: string, options: ServerOptions = {}): object {
+  const { metadata, spec } = podTemplate(app, options)
+  return {
+    apiVersion: 'v1',
+    kind: 'Pod',
+    metadata: { ...metadata, name: `${app}-${node}` },
+    spec: { ...spec, nodeName: node },
+  }
+}
+
 /** A Service of the servers `app`, over TCP unless the spec has ports. */
 export function service(name: string, app: string, spec: object = {}): object {
   return {
@@ -63,7 +74,10 @@ export function service(name: string, app: string, spec: object = {}): object {
   }
 }
 
-function podTemplate(app: string, { pod = {}, container = {} }: ServerOptions): object {
+function podTemplate(
+  app: string,
+  { pod = {}, container = {} }: ServerOptions,
+): { readonly metadata: object; readonly spec: object } {
   return {
     metadata: { labels: { app } },
     spec: {

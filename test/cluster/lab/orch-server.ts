@@ -1,0 +1,53 @@
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { startOrchServer } from '../../support/orchserver/orch-server-process.ts'
+import { runOrchServerCommand } from '../../support/orchserver/run-command.ts'
+import { type ControlPlane, userOfNode } from './control-plane.ts'
+import { Kubectl } from './kubectl.ts'
+import { LAN, NODE_NAMES, SERVICE_NETWORKS } from './plan.ts'
+
+/** orch-server where kube-apiserver would be. Nothing makes Pods there, or chooses their nodes. */
+export interface OrchControlPlane extends ControlPlane {
+  /** Kills the server, and starts it again. */
+  restart(): Promise<void>
+}
+
+/** In the namespace of the tests; resolves once it is ready. */
+export async function startOrchControlPlane(): Promise<OrchControlPlane> {
+  await using starting = new AsyncDisposableStack()
+  const flags = [
+    '--bind-address=0.0.0.0',
+    `--advertise-address=${LAN.v4}`,
+    `--tls-san=${LAN.v4}`,
+    `--service-cluster-ip-range=${SERVICE_NETWORKS}`,
+  ]
+  const server = starting.use(await startOrchServer({ flags }))
+  const { dataDir } = server
+  const kubectl = new Kubectl(server.kubeconfig, join(dataDir, '../kubectl-cache'))
+  const port = Number(new URL(server.url).port)
+  const running = starting.move()
+  return {
+    port,
+    kubectl,
+    ca: readFileSync(join(dataDir, 'pki/ca.crt'), 'utf8'),
+    kubeconfigOf: (node) =>
+      runOrchServerCommand(
+        'kubeconfig',
+        `--data-dir=${dataDir}`,
+        `--user=${userOfNode(node)}`,
+        '--group=system:nodes',
+        `--server=https://${LAN.v4}:${port}`,
+      ),
+    async giveNetworks(node) {
+      const number = NODE_NAMES.findIndex((known) => known === node)
+      const podCIDRs = [`10.244.${number}.0/24`, `fd00:10:244:${number}::/64`]
+      const spec = JSON.stringify({ spec: { podCIDR: podCIDRs[0], podCIDRs } })
+      await kubectl.run(['patch', 'node', node, '--type=merge', '-p', spec])
+    },
+    async restart() {
+      await server.kill()
+      await server.start()
+    },
+    [Symbol.asyncDispose]: () => running.disposeAsync(),
+  }
+}
