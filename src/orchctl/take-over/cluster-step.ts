@@ -43,6 +43,8 @@ export type ClusterStep =
   | { readonly kind: 'label'; readonly node: string; readonly label: Served | '' }
   | { readonly kind: 'roll-out'; readonly of: Proxy; readonly progress: string }
   | { readonly kind: 'nodes'; readonly names: readonly string[] }
+  /** Only nodes that are not Ready are left. */
+  | { readonly kind: 'skip'; readonly names: readonly string[] }
 
 /**
  * The next step of a cluster. Before a DaemonSet is placed anew, nodes without the label get the one that says what
@@ -54,7 +56,10 @@ export function nextClusterStep(state: ClusterState, goal: Goal): ClusterStep {
   const prepared = goal.proxy === 'node-proxy' ? beforeTakeOver(state) : beforeReturn(state, goal)
   if (prepared !== undefined) return prepared
   const names = unfinished(state, goal)
-  if (names.length > 0) return { kind: 'nodes', names }
+  const absent = absentNodes(state, goal)
+  const movable = names.filter((name) => !absent.has(name))
+  if (movable.length > 0) return { kind: 'nodes', names: movable }
+  if (names.length > 0) return { kind: 'skip', names }
   if (goal.names !== undefined) return { kind: 'done' }
   return goal.proxy === 'node-proxy' ? afterTakeOver(state) : afterReturn(state)
 }
@@ -67,7 +72,17 @@ export function unfinished({ nodes }: ClusterState, { proxy, names }: Goal): rea
     .map(({ name }) => name)
 }
 
+/** Those of the nodes that are not yet where they are wanted that are not Ready, so that nothing can be done with them. */
+export function absentNodes(state: ClusterState, goal: Goal): ReadonlySet<string> {
+  const ready = new Set(state.nodes.filter(({ isReady }) => isReady).map(({ name }) => name))
+  return new Set(unfinished(state, goal).filter((name) => !ready.has(name)))
+}
+
+/** No Pod of a node that is not Ready is ready. */
 function hasMoved(node: NodeState): boolean {
+  const { isReady, served, pending, kubeProxy, cleanUps } = node
+  const isAlone = pending === '' && kubeProxy.length === 0 && cleanUps.length === 0
+  if (!isReady && served === 'node-proxy' && isAlone) return true
   return nextNodeStep(node, 'node-proxy', { isWritten: false, isWatched: true }).kind === 'done'
 }
 
@@ -95,18 +110,19 @@ function beforeTakeOver(state: ClusterState): ClusterStep | undefined {
   if (!isEverywhere && !isSameRule(nodeProxy.rule, NODE_PROXY_BY_LABEL)) {
     return { kind: 'place', of: 'node-proxy', rule: NODE_PROXY_BY_LABEL }
   }
-  return rollOut(kubeProxy, 'kube-proxy')
+  return rollOut(state, 'kube-proxy')
 }
 
 /** New nodes get node-proxy before they no longer get kube-proxy; one that comes between gets both, and then moves. */
-function afterTakeOver({ kubeProxy, nodeProxy }: ClusterState): ClusterStep {
+function afterTakeOver(state: ClusterState): ClusterStep {
+  const { kubeProxy, nodeProxy } = state
   if (!isSameRule(nodeProxy?.rule, NODE_PROXY_EVERYWHERE)) {
     return { kind: 'place', of: 'node-proxy', rule: NODE_PROXY_EVERYWHERE }
   }
   if (!isSameRule(kubeProxy?.rule, KUBE_PROXY_RETURNING)) {
     return { kind: 'place', of: 'kube-proxy', rule: KUBE_PROXY_RETURNING }
   }
-  return rollOut(nodeProxy, 'node-proxy') ?? { kind: 'done' }
+  return rollOut(state, 'node-proxy') ?? { kind: 'done' }
 }
 
 function beforeReturn(state: ClusterState, goal: Goal): ClusterStep | undefined {
@@ -125,14 +141,15 @@ function beforeReturn(state: ClusterState, goal: Goal): ClusterStep | undefined 
   return isEverywhere ? { kind: 'place', of: 'node-proxy', rule: NODE_PROXY_BY_LABEL } : undefined
 }
 
-function afterReturn({ kubeProxy, nodeProxy, made, nodes }: ClusterState): ClusterStep {
+function afterReturn(state: ClusterState): ClusterStep {
+  const { kubeProxy, nodeProxy, made, nodes } = state
   if (nodeProxy?.isMade === true) return { kind: 'delete', object: nodeProxy.object }
   const [object] = made
   if (object !== undefined) return { kind: 'delete', object }
   if (kubeProxy?.rule !== undefined) return { kind: 'place', of: 'kube-proxy', rule: undefined }
   const labelled = nodes.find(({ label }) => label !== '')
   if (labelled !== undefined) return { kind: 'label', node: labelled.name, label: '' }
-  return rollOut(kubeProxy, 'kube-proxy') ?? { kind: 'done' }
+  return rollOut(state, 'kube-proxy') ?? { kind: 'done' }
 }
 
 function adoption({ nodes }: ClusterState): ClusterStep | undefined {
@@ -141,9 +158,26 @@ function adoption({ nodes }: ClusterState): ClusterStep | undefined {
   return { kind: 'label', node: found.name, label: found.served }
 }
 
-function rollOut(daemonSet: DaemonSetState | undefined, of: Proxy): ClusterStep | undefined {
+function rollOut(state: ClusterState, of: Proxy): ClusterStep | undefined {
+  const daemonSet = of === 'kube-proxy' ? state.kubeProxy : state.nodeProxy
   if (daemonSet?.isRolledOut === true) return undefined
+  if (daemonSet?.isObserved === true && isUpWhereReady(state, of, daemonSet)) return undefined
   return { kind: 'roll-out', of, progress: daemonSet?.progress ?? '' }
+}
+
+/**
+ * A Pod on a node that is not Ready is not available, and by `maxUnavailable` a roll-out then ends nowhere else. The Pods
+ * of the other nodes may be of the old template: they serve as well.
+ */
+function isUpWhereReady({ nodes }: ClusterState, of: Proxy, { rule }: DaemonSetState): boolean {
+  const wanted = nodes.filter(({ label }) => accepts(rule, label))
+  const isUp = (node: NodeState): boolean =>
+    (of === 'kube-proxy' ? node.kubeProxy : node.nodeProxy).some(
+      ({ isReady, isDeleting }) => isReady && !isDeleting,
+    )
+  return (
+    wanted.some(({ isReady }) => !isReady) && wanted.filter(({ isReady }) => isReady).every(isUp)
+  )
 }
 
 /** A step of the cluster for people. */
@@ -169,6 +203,8 @@ export function clusterStepText(step: ClusterStep): string {
       return `wait until every Pod of ${step.of} is ready: ${step.progress}`
     case 'nodes':
       return `move ${step.names.length} nodes`
+    case 'skip':
+      return `not moved, because they are not Ready: ${step.names.join(', ')}`
   }
 }
 

@@ -9,7 +9,7 @@ async function move(cluster: FakeCluster, changed: (api: UsedApi) => Partial<Use
   const environment = cluster.environment(20_000)
   const api = { ...environment.api, ...changed(environment.api) }
   const goal = { proxy: 'node-proxy' as const, names: undefined }
-  const settings = { clusterCidr: '', image: undefined, settleMs: 5_000, atOnce: 1 }
+  const settings = { clusterCidr: '', image: undefined, settleMs: 5_000, atOnce: 1, holder: 'test' }
   const options = { goal, manifests: nodeProxyManifests(), ...settings }
   return runTakeOver(options, { ...environment, api })
 }

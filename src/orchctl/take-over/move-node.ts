@@ -4,6 +4,7 @@ import { type NodeStep, nextNodeStep, otherThan } from './next-step.ts'
 import { cleanUpPod } from './objects.ts'
 import { type NodeState, nodeState, type PodState, type ProxySets } from './observed.ts'
 import { CLEAN_UP_LABEL, NAMESPACE, PROXY_LABEL, type Proxy, type Served } from './placement.ts'
+import type { ConnectionCounts, NodeProbe } from './probe.ts'
 import { createRequests, type MoveEnvironment, pathOf, type Requests } from './requests.ts'
 
 /** What became of a node. */
@@ -11,11 +12,13 @@ export interface NodeResult {
   readonly node: string
   /**
    * `moved`: where it was wanted. `back`: it got worse, and went back. `stuck`: it got worse, and is not back yet. `gone`:
-   * it was deleted.
+   * it was deleted. `skipped`: it was not Ready when its turn came, and is as it was.
    */
-  readonly outcome: 'moved' | 'back' | 'stuck' | 'gone'
+  readonly outcome: 'moved' | 'back' | 'stuck' | 'gone' | 'skipped'
   /** What got worse. */
   readonly reason?: string
+  /** Of the connections that were made to it meanwhile. */
+  readonly connections?: ConnectionCounts
 }
 
 interface MoveOptions {
@@ -40,7 +43,27 @@ export async function moveNode(
   environment: MoveEnvironment,
 ): Promise<NodeResult> {
   const requests = createRequests(environment)
-  const move = new NodeMove(name, { ...options, requests }, environment)
+  const object = await requests.get(pathOf('Node', name))
+  if (object === undefined) return { node: name, outcome: 'gone' }
+  if (!nodeState(object, [], options.sets).isReady) return { node: name, outcome: 'skipped' }
+  const probe = await environment.startProbe?.(object)
+  if (environment.startProbe !== undefined && probe === undefined) {
+    environment.notice(`node ${name}: not probed: no node port of it answers from here`)
+  }
+  try {
+    const result = await moveWatched(name, { ...options, requests, probe }, environment)
+    return probe === undefined ? result : { ...result, connections: probe.counts() }
+  } finally {
+    probe?.close()
+  }
+}
+
+async function moveWatched(
+  name: string,
+  options: MoveParts,
+  environment: MoveEnvironment,
+): Promise<NodeResult> {
+  const move = new NodeMove(name, options, environment)
   const first = await move.towards(options.goal)
   if (first === 'gone') return { node: name, outcome: 'gone' }
   if (first === undefined) return { node: name, outcome: 'moved' }
@@ -50,6 +73,11 @@ export async function moveNode(
   if (second === 'gone') return { node: name, outcome: 'gone' }
   if (second === undefined) return { node: name, outcome: 'back', reason: first.worse }
   return { node: name, outcome: 'stuck', reason: `${first.worse}; then ${second.worse}` }
+}
+
+interface MoveParts extends MoveOptions {
+  readonly requests: Requests
+  readonly probe: NodeProbe | undefined
 }
 
 type Ended = undefined | 'gone' | { readonly worse: string }
@@ -72,15 +100,11 @@ interface Memory {
 
 class NodeMove {
   readonly #name: string
-  readonly #parts: MoveOptions & { readonly requests: Requests }
+  readonly #parts: MoveParts
   readonly #environment: MoveEnvironment
   #isUncheckedSaid = false
 
-  constructor(
-    name: string,
-    parts: MoveOptions & { readonly requests: Requests },
-    environment: MoveEnvironment,
-  ) {
+  constructor(name: string, parts: MoveParts, environment: MoveEnvironment) {
     this.#name = name
     this.#parts = parts
     this.#environment = environment
@@ -101,7 +125,10 @@ class NodeMove {
       this.#environment.signal.throwIfAborted()
       const seen = await this.#look()
       if (seen === undefined) return 'gone'
-      const worse = worseOf(seen.state, goal, memory)
+      const probed = await this.#parts.probe?.look()
+      // A node on its way back goes on: there is no better place.
+      const failing = goal === this.#parts.goal ? probed : undefined
+      const worse = worseOf(seen.state, goal, memory) ?? failing
       if (worse !== undefined) return { worse }
       const isWritten = goal === 'node-proxy' && (await this.#isWritten(seen.state, memory))
       const step = nextNodeStep(seen.state, goal, { isWritten, isWatched: memory.isWatched })

@@ -59,6 +59,8 @@ export interface DaemonSetState {
   readonly rule: Rule | undefined
   /** Every Pod is of the present template, and available. */
   readonly isRolledOut: boolean
+  /** Its controller has seen the present template. */
+  readonly isObserved: boolean
   /** `3 of 5` */
   readonly progress: string
   /** Made by the command. */
@@ -86,6 +88,7 @@ export function daemonSetState(object: JsonObject): DaemonSetState {
     object,
     rule: ruleOf(object),
     isRolledOut: isRolledOut(object),
+    isObserved: isObserved(object),
     progress: `${count(object, 'updatedNumberScheduled')} of ${count(object, 'desiredNumberScheduled')}`,
     isMade: isMade(object),
   }
@@ -169,12 +172,15 @@ function hasCondition(object: JsonObject, type: string): boolean {
 
 function isRolledOut(object: JsonObject): boolean {
   const desired = count(object, 'desiredNumberScheduled')
-  const generation = Number(valueAt(object, 'metadata', 'generation') ?? 0)
   // OnDelete: Pods keep their template until somebody deletes them.
   const isKept = stringAt(object, 'spec', 'updateStrategy', 'type') === 'OnDelete'
   const isNew = isKept || count(object, 'updatedNumberScheduled') >= desired
-  const isSeen = count(object, 'observedGeneration') >= generation
-  return isSeen && isNew && count(object, 'numberAvailable') >= desired
+  return isObserved(object) && isNew && count(object, 'numberAvailable') >= desired
+}
+
+function isObserved(object: JsonObject): boolean {
+  const generation = Number(valueAt(object, 'metadata', 'generation') ?? 0)
+  return count(object, 'observedGeneration') >= generation
 }
 
 function count(object: JsonObject, key: string): number {

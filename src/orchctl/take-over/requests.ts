@@ -5,6 +5,7 @@ import { quote } from '../../lib/quote.ts'
 import type { Api, Call, CallResult } from '../session/api.ts'
 import { type CallFailure, failureError } from '../session/call-failure.ts'
 import { NAMESPACE } from './placement.ts'
+import type { StartProbe } from './probe.ts'
 
 export type UsedApi = Pick<Api, 'request' | 'requestText'>
 
@@ -18,6 +19,8 @@ export interface MoveEnvironment {
   readonly signal: AbortSignal
   /** Why the node-proxy of a node says that it is not ready; undefined: not asked, or no answer. */
   readonly status?: (node: JsonObject) => Promise<readonly string[] | undefined>
+  /** Connects to a node while it moves; undefined: nothing does. */
+  readonly startProbe?: StartProbe
   /** Milliseconds between two looks. */
   readonly pollMs: number
   /** Milliseconds for what a move waits for. */
@@ -123,7 +126,10 @@ async function listAll(
 }
 
 /** The server may be away, or overloaded, for as long as a move waits for anything else. */
-async function sendAgain(call: Call, environment: MoveEnvironment): Promise<CallResult> {
+export async function sendAgain(
+  call: Call,
+  environment: Omit<MoveEnvironment, 'status' | 'startProbe'>,
+): Promise<CallResult> {
   const { api, clock, notice, signal, pollMs, timeoutMs } = environment
   const until = clock.now() + timeoutMs
   for (let isFirst = true; ; isFirst = false) {

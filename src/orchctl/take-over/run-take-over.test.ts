@@ -11,11 +11,15 @@ const RUNS = { numRuns: 25 }
 function run(
   cluster: FakeCluster,
   proxy: Proxy,
-  given: { readonly names?: readonly string[]; readonly atOnce?: number } = {},
+  given: {
+    readonly names?: readonly string[]
+    readonly atOnce?: number
+    readonly holder?: string
+  } = {},
 ): Promise<TakeOverResult> {
-  const { names, atOnce = 1 } = given
+  const { names, atOnce = 1, holder = 'test' } = given
   const goal = { proxy, names: names === undefined ? undefined : new Set(names) }
-  const settings = { clusterCidr: '10.0.0.0/8', image: undefined, settleMs: 5_000 }
+  const settings = { clusterCidr: '10.0.0.0/8', image: undefined, settleMs: 5_000, holder }
   const options = { goal, atOnce, manifests: nodeProxyManifests(), ...settings }
   return runTakeOver(options, cluster.environment())
 }
@@ -147,3 +151,95 @@ test('a node that was added after the take-over goes back with the others, and i
   })
   expect(cluster.violations).toEqual([])
 })
+
+const LEASE = '/apis/coordination.k8s.io/v1/namespaces/kube-system/leases/orchctl-take-over'
+const heldBy = (holder: string): string =>
+  `another run moves this cluster: ${holder} renews the Lease kube-system/orchctl-take-over`
+
+test.each<Proxy>(['node-proxy', 'kube-proxy'])(
+  'killed before or after each change on the way to %s, the next run ends it',
+  async (proxy) => {
+    const prepared = async (): Promise<FakeCluster> => {
+      const cluster = new FakeCluster(['a'])
+      if (proxy === 'kube-proxy') await run(cluster, 'node-proxy')
+      return cluster
+    }
+    const whole = await prepared()
+    const before = whole.requests
+    await run(whole, proxy)
+    const changes = whole.writes.filter((at) => at > before).map((at) => at - before)
+    const ended = state(whole)
+    expect(changes.length).toBeGreaterThan(10)
+    for (const at of changes) {
+      for (const isDone of [false, true]) {
+        const cluster = await prepared()
+        await interrupted(cluster, proxy, { at, isDone })
+        expect((await run(cluster, proxy, { holder: 'next' })).stopped).toBeUndefined()
+        expect({ at, isDone, ...state(cluster) }).toEqual({ at, isDone, ...ended })
+        expect(cluster.stored()).toEqual(whole.stored())
+        expect(cluster.violations).toEqual([])
+      }
+    }
+  },
+  60_000,
+)
+
+test('a second run is refused, with the name of the first, which goes on', async () => {
+  const cluster = new FakeCluster(NAMES)
+  const first = run(cluster, 'node-proxy', { holder: 'alice' })
+  await expect(run(cluster, 'kube-proxy', { holder: 'bob' })).rejects.toThrow(heldBy('alice'))
+  expect((await first).stopped).toBeUndefined()
+  expectTaken(cluster)
+  expect(cluster.objects.has(LEASE)).toBe(false)
+})
+
+test('the Lease of a run that was killed is taken over when nobody has renewed it for its duration', async () => {
+  const cluster = new FakeCluster(['a'])
+  await interrupted(cluster, 'node-proxy', { at: 40, isDone: true })
+  expect(cluster.objects.has(LEASE)).toBe(true)
+  const { clock } = cluster.environment()
+  const began = clock.now()
+  await run(cluster, 'node-proxy', { holder: 'next' })
+  expect(cluster.lines).toContain(
+    'test has the Lease kube-system/orchctl-take-over: wait up to 15 s whether it lives',
+  )
+  expect(clock.now() - began).toBeGreaterThanOrEqual(15_000)
+  expect(cluster.objects.has(LEASE)).toBe(false)
+})
+
+test('a run whose Lease another one has got changes nothing more, and leaves the Lease', async () => {
+  const cluster = new FakeCluster(NAMES)
+  const running = run(cluster, 'node-proxy')
+  const stolen = { kind: 'Lease', metadata: {}, spec: { holderIdentity: 'bob' } }
+  const environment = cluster.environment()
+  while (cluster.label('a') === '') await Promise.resolve()
+  await environment.api.request({ method: 'PUT', path: LEASE, body: stolen })
+  await expect(running).rejects.toThrow(heldBy('bob'))
+  expect(cluster.label('b')).toBe('')
+  expect(cluster.objects.get(LEASE)).toMatchObject({ spec: { holderIdentity: 'bob' } })
+  expect(cluster.violations).toEqual([])
+})
+
+test.each<Proxy>(['node-proxy', 'kube-proxy'])(
+  'a node that is not Ready is named in the end of the way to %s, and moves when it is Ready',
+  async (proxy) => {
+    const cluster = new FakeCluster(NAMES)
+    const stored = cluster.stored()
+    if (proxy === 'kube-proxy') await run(cluster, 'node-proxy')
+    const before = cluster.label('b')
+    cluster.setReady('b', false)
+    expect(await run(cluster, proxy)).toEqual({
+      nodes: [
+        { node: 'a', outcome: 'moved' },
+        { node: 'c', outcome: 'moved' },
+        { node: 'b', outcome: 'skipped' },
+      ],
+      stopped: 'not moved, because they are not Ready: b',
+    })
+    expect(cluster.label('b')).toBe(before)
+    cluster.setReady('b', true)
+    expect((await run(cluster, proxy)).stopped).toBeUndefined()
+    if (proxy === 'node-proxy') expectTaken(cluster)
+    else expectReturned(cluster, stored)
+  },
+)

@@ -8,6 +8,7 @@ import {
   type Goal,
   nextClusterStep,
 } from './cluster-step.ts'
+import { acquireLease } from './lease.ts'
 import { moveNode, type NodeResult } from './move-node.ts'
 import { type AdoptedSettings, adapted } from './objects.ts'
 import { daemonSetState, isForeignNode, isMade, nodeState, type ProxySets } from './observed.ts'
@@ -26,6 +27,8 @@ export interface TakeOverOptions extends AdoptedSettings {
   /** The most nodes that move at the same time. */
   readonly atOnce: number
   readonly settleMs: number
+  /** Names this run to another one that begins meanwhile. */
+  readonly holder: string
   /** The objects of node-proxy. */
   readonly manifests: readonly JsonObject[]
 }
@@ -71,9 +74,23 @@ export async function readCluster(
 
 /**
  * Takes a cluster over, or back. What is done next follows from what is there, so it can be interrupted at any point and
- * run again. It stops at the first node that gets worse: nodes on their way arrive, no other one begins.
+ * run again. It stops at the first node that gets worse: nodes on their way arrive, no other one begins. Nodes that are
+ * not Ready are left as they are, and then the cluster is not finished.
+ * @throws NP_ORCHCTL_TAKE_OVER where another run moves the cluster
  */
 export async function runTakeOver(
+  options: TakeOverOptions,
+  environment: MoveEnvironment,
+): Promise<TakeOverResult> {
+  const lease = await acquireLease(options.holder, environment)
+  try {
+    return await runAlone(options, { ...environment, api: lease.api })
+  } finally {
+    await lease.release()
+  }
+}
+
+async function runAlone(
   options: TakeOverOptions,
   environment: MoveEnvironment,
 ): Promise<TakeOverResult> {
@@ -87,7 +104,7 @@ export async function runTakeOver(
     if (step.kind === 'done') return { nodes: [...results.values()], stopped: undefined }
     if (step.kind === 'nodes') {
       const moved = await moveNodes(step.names, state, options, environment)
-      for (const one of moved) results.set(one.node, one)
+      for (const one of moved) if (one.outcome !== 'skipped') results.set(one.node, one)
       waiting.text = ''
       const worse = moved.find(({ outcome }) => outcome === 'back' || outcome === 'stuck')
       if (worse === undefined) continue
@@ -95,6 +112,10 @@ export async function runTakeOver(
       return { nodes: [...results.values()], stopped }
     }
     const text = clusterStepText(step)
+    if (step.kind === 'skip') {
+      const skipped = step.names.map((node): NodeResult => ({ node, outcome: 'skipped' }))
+      return { nodes: [...results.values(), ...skipped], stopped: text }
+    }
     if (text !== waiting.text) environment.notice(text)
     if (isLate(text, waiting, environment)) {
       const stopped = `not done within ${environment.timeoutMs / 1_000} s: ${text}`
@@ -152,7 +173,7 @@ async function moveNodes(
   return results
 }
 
-type ActingStep = Exclude<ClusterStep, { readonly kind: 'done' | 'nodes' | 'roll-out' }>
+type ActingStep = Exclude<ClusterStep, { readonly kind: 'done' | 'nodes' | 'roll-out' | 'skip' }>
 
 async function perform(
   step: ActingStep,

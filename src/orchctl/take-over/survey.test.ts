@@ -21,6 +21,8 @@ const CLUSTER: Surveyed = {
   configMaps: [CONFIG],
   felix: undefined,
   nodes: [],
+  names: undefined,
+  absent: [],
   unknownNodes: [],
   nodeProxyConfig: 'mode: iptables\nclusterCIDR: 10.0.0.0/8\n',
   isBack: false,
@@ -134,5 +136,12 @@ test('what else is refused', () => {
   }
   expect(findingsOf({ nodes: [node] })).toEqual([
     'refused: Node n1: has the label orch.io/service-proxy="cilium"',
+  ])
+})
+
+test('a node that is not Ready is skipped, and refused where it is named', () => {
+  expect(findingsOf({ absent: ['n1'] })).toEqual(['note: Node n1: is not Ready, and is skipped'])
+  expect(findingsOf({ absent: ['n1'], names: new Set(['n1']) })).toEqual([
+    'refused: Node n1: is not Ready',
   ])
 })

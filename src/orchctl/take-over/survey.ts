@@ -34,7 +34,11 @@ export interface Surveyed {
   /** `default` of FelixConfiguration (Calico); undefined: there is none. */
   readonly felix: JsonObject | undefined
   readonly nodes: readonly NodeState[]
-  /** Names that the user has given, of nodes that do not exist or cannot move. */
+  /** Names that the user has given; undefined: the whole cluster. */
+  readonly names: ReadonlySet<string> | undefined
+  /** Nodes that are to move, but are not Ready. */
+  readonly absent: readonly string[]
+  /** Those names of nodes that do not exist or cannot move. */
   readonly unknownNodes: readonly string[]
   /** Text of node-proxy's configuration, as it is or as it will be created. */
   readonly nodeProxyConfig: string
@@ -94,7 +98,8 @@ function kubeProxyFindings({ daemonSets }: Surveyed): readonly SurveyFinding[] {
   return [refusal('DaemonSet kube-system/kube-proxy', found, remedy)]
 }
 
-function nodeFindings({ nodes, unknownNodes }: Surveyed): readonly SurveyFinding[] {
+function nodeFindings(surveyed: Surveyed): readonly SurveyFinding[] {
+  const { nodes, unknownNodes } = surveyed
   const unknown = unknownNodes.map((name) =>
     refusal(`Node ${name}`, 'does not exist, or is not of Linux', 'see orchctl get nodes'),
   )
@@ -109,7 +114,18 @@ function nodeFindings({ nodes, unknownNodes }: Surveyed): readonly SurveyFinding
         ]
       : [],
   )
-  return [...unknown, ...strange]
+  const absent = surveyed.absent.flatMap((name) => absence(name, surveyed))
+  return [...unknown, ...strange, ...absent]
+}
+
+/** A node that is named is what is wanted; of a cluster the others can move without it. */
+function absence(name: string, { names }: Surveyed): readonly SurveyFinding[] {
+  const object = `Node ${name}`
+  if (names === undefined) {
+    const remedy = 'run the command again when it is Ready, or delete the Node'
+    return [{ isRefusal: false, object, found: 'is not Ready, and is skipped', remedy }]
+  }
+  return [refusal(object, 'is not Ready', 'wait until it is')]
 }
 
 function versionFindings({ version }: Surveyed): readonly SurveyFinding[] {

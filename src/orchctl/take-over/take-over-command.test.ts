@@ -65,7 +65,7 @@ async function serve(cluster: FakeCluster, { version = 'v1.31.0', isAllowed = tr
   }
 }
 
-const settings = { clusterCidr: '', image: undefined, settleMs: 5_000, atOnce: 1 }
+const settings = { clusterCidr: '', image: undefined, settleMs: 5_000, atOnce: 1, holder: 'test' }
 const manifests = nodeProxyManifests()
 
 test('without --yes the plan is printed, and nothing is changed', async () => {
@@ -103,7 +103,7 @@ test('a refusal changes nothing, even with --yes', async () => {
     'refused: Node nowhere',
     'refused: the API server',
     'refused: ConfigMap kube-system/kube-proxy',
-    ...Array.from({ length: 6 }, () => 'refused: the user'),
+    ...Array.from({ length: 10 }, () => 'refused: the user'),
   ])
   expect(stdout).toContain('may not patch daemonsets.apps; give the rights')
   expect(cluster.stored()).toEqual(before)

@@ -1,3 +1,4 @@
+import { hostname } from 'node:os'
 import { fileURLToPath } from 'node:url'
 import type { Command } from 'commander'
 import type { Clock } from '../../lib/clock.ts'
@@ -5,6 +6,7 @@ import { parseDuration } from '../../lib/duration.ts'
 import { NodeProxyError } from '../../lib/error.ts'
 import { type JsonObject, stringAt, stringsAt } from '../../lib/json.ts'
 import { quote } from '../../lib/quote.ts'
+import { systemRandom } from '../../lib/random.ts'
 import { readManifests } from '../../manifests/manifests.ts'
 import { addNodeFlags, type NodeFlags } from '../nodes/node-flags.ts'
 import { readNodes } from '../nodes/read-nodes.ts'
@@ -14,10 +16,12 @@ import { oneLine } from '../output/terminal-text.ts'
 import { reviewAccess } from '../session/api.ts'
 import { type CommandContext, type Run, runs } from '../session/command-module.ts'
 import { type ExitCode, usageError } from '../usage/exit-code.ts'
-import { type ClusterState, type Goal, unfinished } from './cluster-step.ts'
+import { absentNodes, type ClusterState, type Goal, unfinished } from './cluster-step.ts'
+import type { NodeResult } from './move-node.ts'
 import { plannedSteps } from './next-step.ts'
 import { adapted } from './objects.ts'
 import { NAMESPACE, type Proxy } from './placement.ts'
+import { createProbes } from './probe.ts'
 import { createRequests, type MoveEnvironment, pathOf, type Requests } from './requests.ts'
 import {
   nodeProxyManifest,
@@ -55,17 +59,21 @@ back to kube-proxy by itself, and no other one begins.
 
 Without names all nodes move, and those that are added later get node-proxy, too.
 
+A Lease excludes a second run. Nodes that are not Ready are skipped, and named at the end.
+
 Rights (of a ClusterRole, unless kube-system is named):
   nodes, pods, daemonsets.apps, configmaps      get, list
   nodes                                         patch
   daemonsets.apps of kube-system                create, patch, delete
   pods of kube-system                           create, delete
   pods/log, pods/proxy of kube-system           get
+  leases.coordination.k8s.io of kube-system     get, create, update, delete
+  services, endpointslices.discovery.k8s.io     list, unless --no-probe
   serviceaccounts, configmaps of kube-system;
   clusterroles, clusterrolebindings             get, create, delete
   felixconfigurations.crd.projectcalico.org     get, with Calico
 
-Exit code 0: done, or planned; 1: refused, or a node has gone back.
+Exit code 0: done, or planned; 1: refused, a node has gone back or was skipped, or another run is under way.
 
 Examples:
   orchctl take-over
@@ -85,6 +93,7 @@ interface TakeOverFlags extends NodeFlags {
   readonly image?: string
   readonly manifests: string
   readonly status?: boolean
+  readonly probe: boolean
   readonly output?: string
 }
 
@@ -101,6 +110,7 @@ export function define(command: Command, context: CommandContext): void {
     .option('--image <image>', 'the image of node-proxy, where its DaemonSet is created')
     .option('--manifests <folder>', "node-proxy's objects, for what the cluster lacks", MANIFESTS)
     .option('--status', 'also watch the state that the node-proxy of a node serves remotely')
+    .option('--no-probe', 'do not connect to node ports of a node while it moves')
     .option('-o, --output <format>', 'json')
     .addHelpText('after', ABOUT)
   runs<TakeOverFlags>(addNodeFlags(command), context, takeOver)
@@ -126,7 +136,8 @@ const takeOver: Run<TakeOverFlags> = async (args, flags, context) => {
   }
   for (const one of findings) context.notice(findingText(one))
   const { clusterCidr } = surveyed
-  const options = { goal, atOnce, settleMs, manifests, clusterCidr, image: flags.image }
+  const holder = holderOf(context)
+  const options = { goal, atOnce, settleMs, holder, manifests, clusterCidr, image: flags.image }
   return showResult(await runTakeOver(options, environment), flags, context)
 }
 
@@ -142,7 +153,7 @@ async function environmentOf(
     if (answer !== undefined) context.notice(`not checked: ${answer.result.error.message}`)
     return undefined
   }
-  return {
+  const environment: MoveEnvironment = {
     api,
     clock: WAITING_CLOCK,
     notice: (line) => context.notice(line),
@@ -151,6 +162,20 @@ async function environmentOf(
     timeoutMs: durationOf(flags.timeout, '--timeout'),
     ...(flags.status === true ? { status } : {}),
   }
+  if (!flags.probe) return environment
+  const { clock, notice } = environment
+  const requests = createRequests(environment)
+  return {
+    ...environment,
+    startProbe: createProbes({ requests, clock, notice, everyMs: POLL_MS }),
+  }
+}
+
+/** Names this run to people: `alice@bastion, process 4711, 3f9a01bc`. */
+function holderOf({ host }: CommandContext): string {
+  const user = host.env['USER'] ?? ''
+  const machine = user === '' ? hostname() : `${user}@${hostname()}`
+  return `${machine}, process ${process.pid}, ${systemRandom.uuid().slice(0, 8)}`
 }
 
 /** The facts of the survey, and the range of Pods that node-proxy's new ConfigMap gets. */
@@ -187,6 +212,8 @@ async function readSurveyed(
     configMaps,
     felix,
     nodes,
+    names: goal.names,
+    absent: [...absentNodes(state, goal)],
     unknownNodes: [...(goal.names ?? [])].filter((name) => !known.has(name)),
     nodeProxyConfig: stringAt(config, 'data', 'config.yaml'),
     isBack,
@@ -205,6 +232,10 @@ const RIGHTS = [
   'create pods',
   'delete pods',
   'get pods/log',
+  'get leases.coordination.k8s.io',
+  'create leases.coordination.k8s.io',
+  'update leases.coordination.k8s.io',
+  'delete leases.coordination.k8s.io',
 ]
 
 async function missingRights(
@@ -255,8 +286,9 @@ function showPlan(
   context: CommandContext,
 ): ExitCode {
   const moving = new Set(isRefused ? [] : unfinished(state, goal))
+  const absent = absentNodes(state, goal)
   const nodes = state.nodes
-    .filter(({ name }) => moving.has(name))
+    .filter(({ name }) => moving.has(name) && !absent.has(name))
     .map((node) => ({ node: node.name, steps: [...plannedSteps(node, goal.proxy)] }))
   if (flags.output === 'json') {
     const isTerminal = context.host.stdout.isTTY === true
@@ -293,16 +325,20 @@ function showResult(
       jsonText({ nodes: [...nodes], stopped: stopped ?? null } as never, { isTerminal }),
     )
   } else {
-    for (const { node, outcome, reason } of nodes) {
-      context.print(
-        `${oneLine(`${node}: ${outcome}${reason === undefined ? '' : `: ${reason}`}`)}\n`,
-      )
-    }
+    for (const one of nodes) context.print(`${oneLine(resultText(one))}\n`)
   }
   if (stopped === undefined) return 0
   throw new NodeProxyError('NP_ORCHCTL_TAKE_OVER', `stopped: ${stopped}`, {
     hint: 'mend that, and run the command again, or give --back: both go on from what is there',
   })
+}
+
+function resultText({ node, outcome, reason, connections }: NodeResult): string {
+  const parts = [`${node}: ${outcome}`, ...(reason === undefined ? [] : [reason])]
+  if (connections === undefined) return parts.join(': ')
+  const { attempts, failed, held, reset } = connections
+  const counts = `${attempts} new connections, ${failed} failed; ${held} held, ${reset} reset`
+  return `${parts.join(': ')} (${counts})`
 }
 
 function countOf(text: string): number {

@@ -1,5 +1,6 @@
 import type { Clock } from '../../../lib/clock.ts'
 import {
+  arrayAt,
   isJsonObject,
   type Json,
   type JsonObject,
@@ -47,6 +48,8 @@ export class FakeCluster {
   /** What must never be. */
   readonly violations: string[] = []
   requests = 0
+  /** Which of the requests were to change something. */
+  readonly writes: number[] = []
   /** The request at which the client dies, before or after the server has done it. */
   crash: { readonly at: number; readonly isDone: boolean } | undefined
   /** The node whose node-proxy crashes from this request on. */
@@ -96,6 +99,19 @@ export class FakeCluster {
     })
   }
 
+  /** A node without power: its Pods are there, and not ready. */
+  setReady(name: string, isReady: boolean): void {
+    const path = `/api/v1/nodes/${name}`
+    const conditions = [{ type: 'Ready', status: isReady ? 'True' : 'Unknown' }]
+    const changed = mergePatch(this.objects.get(path), { status: { conditions } })
+    if (isJsonObject(changed)) this.#put(path, changed)
+  }
+
+  #isReady(name: string): boolean {
+    const [condition] = arrayAt(this.objects.get(`/api/v1/nodes/${name}`), 'status', 'conditions')
+    return stringAt(condition, 'status') === 'True'
+  }
+
   label(node: string): string {
     return stringAt(this.objects.get(`/api/v1/nodes/${node}`), 'metadata', 'labels', PROXY_LABEL)
   }
@@ -112,8 +128,11 @@ export class FakeCluster {
 
   #request(call: Call): CallResult {
     this.requests++
-    const isLast = this.crash?.at === this.requests
-    if (isLast && this.crash?.isDone !== true) throw new Error('killed')
+    if (call.method !== undefined) this.writes.push(this.requests)
+    const { crash } = this
+    const isLast = crash?.at === this.requests
+    const isOver = crash !== undefined && this.requests >= crash.at
+    if (isOver && !(isLast && crash.isDone)) throw new Error('killed')
     const result = this.#answer(call)
     this.#check()
     if (isLast) throw new Error('killed')
@@ -140,9 +159,13 @@ export class FakeCluster {
     const object = this.objects.get(path)
     if (object === undefined) return { ok: false, failure: refused(404, undefined) }
     if (method === 'GET') return found(this.#shown(object))
-    if (method === 'DELETE') this.objects.delete(path)
-    else return this.#patch(path, object, body)
-    return found({})
+    const version = stringAt(body, 'preconditions', 'resourceVersion')
+    if (method === 'DELETE') {
+      if (version !== '' && version !== versionOf(object)) return CONFLICT
+      this.objects.delete(path)
+      return found({})
+    }
+    return this.#change(path, object, { body, isWhole: method === 'PUT' })
   }
 
   #create(collection: string, body: Json | undefined): CallResult {
@@ -150,23 +173,25 @@ export class FakeCluster {
     const name = stringAt(object, 'metadata', 'name')
     const path = `${collection}/${name}`
     if (this.objects.has(path) || this.pods.has(name)) {
-      return { ok: false, failure: refused(409, undefined) }
+      return CONFLICT
     }
     if (collection === `${SYSTEM}/pods`) {
       const proxy = stringAt(object, 'metadata', 'labels', CLEAN_UP_LABEL) as Proxy
       this.#addPod(name, stringAt(object, 'spec', 'nodeName'), { proxy, isCleanUp: true })
     } else this.#put(path, object)
-    return found(object)
+    return found(this.objects.get(path) ?? object)
   }
 
-  #patch(path: string, object: JsonObject, body: Json | undefined): CallResult {
+  #change(
+    path: string,
+    object: JsonObject,
+    { body = {}, isWhole }: { readonly body: Json | undefined; readonly isWhole: boolean },
+  ): CallResult {
     const version = stringAt(body, 'metadata', 'resourceVersion')
-    if (version !== '' && version !== stringAt(object, 'metadata', 'resourceVersion')) {
-      return { ok: false, failure: refused(409, undefined) }
-    }
-    const patched = mergePatch(object, body ?? {})
-    if (isJsonObject(patched)) this.#put(path, patched)
-    return found({})
+    if (version !== '' && version !== versionOf(object)) return CONFLICT
+    const changed = isWhole ? body : mergePatch(object, body)
+    if (isJsonObject(changed)) this.#put(path, changed)
+    return found(this.objects.get(path) ?? {})
   }
 
   #deletePod(path: string): CallResult {
@@ -221,6 +246,7 @@ export class FakeCluster {
   /** One step of the controller and of every kubelet. */
   #tick(): void {
     for (const pod of this.pods.values()) {
+      if (!this.#isReady(pod.node)) continue
       if (pod.isDeleting && ++pod.leaving >= GRACE) this.pods.delete(pod.name)
       else this.#run(pod)
     }
@@ -234,7 +260,8 @@ export class FakeCluster {
         } else if (pod === undefined) {
           const name = `${proxy}-${++this.#serial}`
           this.#addPod(name, node, { proxy, isCleanUp: false })
-        } else if (pod.generation !== generation && !isRolling) {
+        } else if (!this.#isReady(node)) isRolling = true
+        else if (pod.generation !== generation && !isRolling) {
           pod.isDeleting = true
           isRolling = true
         }
@@ -270,7 +297,8 @@ export class FakeCluster {
     const { name, node, proxy, isCleanUp, age } = pod
     const isBroken = !isCleanUp && this.#isBroken(pod)
     const isBlocked = proxy === 'node-proxy' && this.#podOf('kube-proxy', node) !== undefined
-    const isUp = proxy === 'kube-proxy' ? age >= 1 : this.#hasWritten(pod) && !isBlocked
+    const isRunning = proxy === 'kube-proxy' ? age >= 1 : this.#hasWritten(pod) && !isBlocked
+    const isUp = isRunning && this.#isReady(node)
     const waiting: JsonObject = isBroken ? { waiting: { reason: 'CrashLoopBackOff' } } : {}
     return {
       metadata: {
@@ -302,7 +330,7 @@ export class FakeCluster {
       observedGeneration: generation,
       desiredNumberScheduled: nodes.length,
       updatedNumberScheduled: pods.filter(isNew).length,
-      numberAvailable: pods.filter((pod) => pod.age >= 1).length,
+      numberAvailable: pods.filter((pod) => pod.age >= 1 && this.#isReady(pod.node)).length,
     }
     return { ...object, status }
   }
@@ -329,6 +357,12 @@ function daemonSet(name: string, image: string): JsonObject {
     metadata: { name, namespace: 'kube-system' },
     spec: { template: { spec: { containers: [{ name, image }] } } },
   }
+}
+
+const CONFLICT: CallResult = { ok: false, failure: refused(409, undefined) }
+
+function versionOf(object: JsonObject): string {
+  return stringAt(object, 'metadata', 'resourceVersion')
 }
 
 function found(body: JsonObject): CallResult {
