@@ -35,7 +35,7 @@ process.exitCode = await runOnDemand({
     const scratch = makeScratch(OWNER)
     try {
       const images = join(scratch, 'images')
-      await makeImages(images, signal)
+      await makeImages(images, programs, signal)
       return await runApart(INSIDE, [scratch, programs, images, ...args], signal)
     } finally {
       removeScratch(scratch)

@@ -4,22 +4,36 @@ import { execa } from 'execa'
 import { root } from '../../support/on-demand/root.ts'
 import { step } from '../../support/on-demand/step.ts'
 import { writeArchive } from './archive.ts'
-import { machineLayer, nodeLayer } from './layers.ts'
+import { machineLayer, nodeLayer, programLayer } from './layers.ts'
 
 /** What servers, clients and the sandboxes of Pods run in: Node, and commands of Debian. */
 export const TEST_IMAGE = 'node-proxy-cluster-test:test'
+
+/** kube-proxy, as the DaemonSet of kubeadm names it. */
+const KUBE_PROXY_IMAGE = 'kube-proxy:v1.20.2'
+/** The file of kube-proxy, which only the tests that need it import. */
+export const KUBE_PROXY_ARCHIVE = 'kube-proxy.tar'
 
 /** The files in the folder of images, as `ctr images import` reads them. */
 export const ARCHIVES = { test: 'test.tar', daemon: 'node-proxy.tar' } as const
 
 const PACKAGES = ['base-files', 'coreutils', 'dash', 'libatomic1', 'libstdc++6']
+/** What kube-proxy in iptables mode runs. */
+const KUBE_PROXY_PACKAGES = [...PACKAGES, 'conntrack', 'iptables']
 const TIMEOUT_MS = 10 * 60_000
 
 /** Writes the archives of all images that the cluster needs, without an engine or a registry. */
-export async function makeImages(folder: string, signal: AbortSignal): Promise<void> {
+export async function makeImages(
+  folder: string,
+  programs: string,
+  signal: AbortSignal,
+): Promise<void> {
   mkdirSync(folder, { recursive: true })
   await makeDaemonImage(folder, signal)
-  await step('cluster', 'making an image of files of this machine', () => makeTestImage(folder))
+  await step('cluster', 'making images of files of this machine', async () => {
+    await makeTestImage(folder)
+    await makeKubeProxyImage(folder, programs)
+  })
 }
 
 async function makeTestImage(folder: string): Promise<void> {
@@ -31,6 +45,21 @@ async function makeTestImage(folder: string): Promise<void> {
     layers,
     // containerd looks for the program of a Pod's sandbox only where the image says.
     config: { Entrypoint: ['sleep', 'infinity'], Env: ['PATH=/usr/local/bin:/usr/bin:/usr/sbin'] },
+  })
+  for (const layer of layers) rmSync(layer)
+}
+
+async function makeKubeProxyImage(folder: string, programs: string): Promise<void> {
+  const layers = ['debian', 'kube-proxy'].map((name) => join(folder, `${name}.layer`)) as [
+    string,
+    string,
+  ]
+  await machineLayer(layers[0], KUBE_PROXY_PACKAGES)
+  await programLayer(layers[1], join(programs, 'kube-proxy'))
+  await writeArchive(join(folder, KUBE_PROXY_ARCHIVE), {
+    name: KUBE_PROXY_IMAGE,
+    layers,
+    config: { Env: ['PATH=/usr/local/bin:/usr/bin:/usr/sbin:/bin:/sbin'] },
   })
   for (const layer of layers) rmSync(layer)
 }

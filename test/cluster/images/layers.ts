@@ -1,4 +1,5 @@
 import { globSync, lstatSync } from 'node:fs'
+import { basename, dirname } from 'node:path'
 import { execa } from 'execa'
 import { root } from '../../support/on-demand/root.ts'
 
@@ -33,6 +34,12 @@ export async function nodeLayer(file: string): Promise<void> {
   const folder = `node_modules/node-linux-${process.arch}/bin`
   const place = `--transform=s,^${folder},usr/local/bin,`
   await run('tar', ['-C', root, place, '-cf', file, `${folder}/node`])
+}
+
+/** A tar with a program in /usr/local/bin. */
+export async function programLayer(file: string, program: string): Promise<void> {
+  const place = '--transform=s,^,usr/local/bin/,'
+  await run('tar', ['-C', dirname(program), place, '-cf', file, basename(program)])
 }
 
 async function run(

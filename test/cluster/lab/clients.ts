@@ -1,11 +1,18 @@
 import { fileURLToPath } from 'node:url'
 import { execa } from 'execa'
-import type { NamesTask, Outcome, RequestsTask, Task } from '../pods/tasks.ts'
+import type {
+  HeldOutcome,
+  HeldTask,
+  NamesTask,
+  Outcome,
+  RequestsTask,
+  Task,
+} from '../pods/tasks.ts'
 import type { Kubectl } from './kubectl.ts'
 import { PROGRAMS_AT } from './workloads.ts'
 
 const CLIENT = fileURLToPath(new URL('../pods/client.ts', import.meta.url))
-const TIMEOUT_MS = 5 * 60_000
+const TIMEOUT_MS = 10 * 60_000
 
 /** Who connects: a Pod, or a client outside of the cluster. */
 export interface Client {
@@ -15,6 +22,8 @@ export interface Client {
   resolve(task: Omit<NamesTask, 'kind'>): Promise<readonly string[]>
   /** Goes on while something happens. All connections have ended when it resolves. */
   during(task: RequestsTask, change: () => Promise<void>): Promise<Outcome>
+  /** Holds connections while something happens. */
+  holding(task: Omit<HeldTask, 'kind'>, change: () => Promise<void>): Promise<HeldOutcome>
 }
 
 /** In the network that the nodes are in. */
@@ -33,17 +42,19 @@ function clientBy([program = '', ...args]: readonly string[]): Client {
     const { stdout } = await running
     return JSON.parse(stdout) as T
   }
+  const meanwhile = async <T>(task: Task, change: () => Promise<void>): Promise<T> => {
+    const running = start(task)
+    try {
+      await change()
+    } finally {
+      running.stdin.end()
+    }
+    return await outcomeOf<T>(running)
+  }
   return {
     connect: (task) => outcomeOf<Outcome>(start(task)),
     resolve: (task) => outcomeOf<readonly string[]>(start({ ...task, kind: 'names' })),
-    async during(task, change) {
-      const running = start(task)
-      try {
-        await change()
-      } finally {
-        running.stdin.end()
-      }
-      return await outcomeOf<Outcome>(running)
-    },
+    during: (task, change) => meanwhile<Outcome>(task, change),
+    holding: (task, change) => meanwhile<HeldOutcome>({ ...task, kind: 'held' }, change),
   }
 }

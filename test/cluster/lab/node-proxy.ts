@@ -17,7 +17,7 @@ const MODE_MS = 180_000
 export async function installNodeProxy(cluster: Cluster, mode: Mode): Promise<void> {
   const { kubectl } = cluster
   await kubectl.run(['apply', '-f', manifest('rbac.yaml')])
-  await kubectl.run(['apply', '-f', '-'], { input: configMap(mode) })
+  await kubectl.run(['apply', '-f', '-'], { input: nodeProxyConfigMap(mode) })
   await kubectl.run(['apply', '-f', '-'], { input: daemonSet(API_PORT) })
   await kubectl.rolledOut('daemonset/node-proxy', 'kube-system')
 }
@@ -28,7 +28,7 @@ export async function runNodeProxies(
   mode: Mode,
 ): Promise<void> {
   await kubectl.run(['apply', '-f', manifest('rbac.yaml')])
-  await kubectl.run(['apply', '-f', '-'], { input: configMap(mode) })
+  await kubectl.run(['apply', '-f', '-'], { input: nodeProxyConfigMap(mode) })
   const { template } = (parse(daemonSet(plane.port), { merge: true }) as DaemonSet).spec
   const names = nodes.map(({ name }) => `node-proxy-${name}`)
   await kubectl.apply(
@@ -49,7 +49,7 @@ interface DaemonSet {
 /** Changes the mode by the ConfigMap alone; resolves when every node forwards in it, with the seconds that took. */
 export async function changeMode(cluster: Cluster, mode: Mode): Promise<number> {
   const began = performance.now()
-  await cluster.kubectl.run(['apply', '-f', '-'], { input: configMap(mode) })
+  await cluster.kubectl.run(['apply', '-f', '-'], { input: nodeProxyConfigMap(mode) })
   await Promise.all(cluster.nodes.map((node) => servesIn(node, mode)))
   return (performance.now() - began) / 1_000
 }
@@ -78,7 +78,8 @@ function manifest(name: string): string {
   return join(root, 'config/kubernetes/node-proxy', name)
 }
 
-function configMap(mode: Mode): string {
+/** Its ConfigMap, with the networks of the cluster. */
+export function nodeProxyConfigMap(mode: Mode): string {
   return edited('configmap.yaml', [
     [/^( +mode:) iptables$/m, `$1 ${mode}`],
     [/^( +clusterCIDR:) .*$/m, `$1 ${POD_NETWORKS}`],

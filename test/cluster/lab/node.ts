@@ -65,10 +65,7 @@ export class ClusterNode {
     this.#programs = [runtime]
     await this.#until('containerd answers', () => machine.run(`ctr -a ${CONTAINERD} version`))
     for (const archive of Object.values(ARCHIVES)) {
-      await machine.run(
-        `ctr -a ${CONTAINERD} -n k8s.io images import ${join(images, archive)}`,
-        IMPORT_MS,
-      )
+      await this.importImage(join(images, archive))
     }
     // The API has whole seconds.
     const began = Math.floor(Date.now() / 1_000) * 1_000
@@ -95,8 +92,26 @@ export class ClusterNode {
 
   /** Runs a command line on the node as root; its standard output. */
   run(line: string): Promise<string> {
+    return this.#on().run(line)
+  }
+
+  #on(): Machine {
     if (this.#machine === undefined) throw new Error(`${this.name} is off`)
-    return this.#machine.run(line)
+    return this.#machine
+  }
+
+  /** `archive` is a file in the folder of images. */
+  async importImage(archive: string): Promise<void> {
+    await this.#on().run(`ctr -a ${CONTAINERD} -n k8s.io images import ${archive}`, IMPORT_MS)
+  }
+
+  /** kill -9 of the containers with a name. */
+  async killContainers(name: string): Promise<void> {
+    const ctr = `ctr -a ${CONTAINERD} -n k8s.io`
+    const filter = `labels."io.kubernetes.container.name"==${name}`
+    const all = `$(${ctr} containers ls -q '${filter}')`
+    // Those that have ended are listed, too.
+    await this.run(`for one in ${all}; do ${ctr} tasks kill -s SIGKILL $one || true; done`)
   }
 
   /** As if it lost its power. */

@@ -4,6 +4,8 @@ import { TEST_IMAGE } from '../images/images.ts'
 /** Where Pods have the programs of the folder `pods`. */
 export const PROGRAMS_AT = '/test'
 export const PORT = 8080
+/** Where servers send back each byte that comes. */
+export const ECHO_PORT = 8081
 const PROGRAMS = 'test-programs'
 
 export interface ServerOptions {

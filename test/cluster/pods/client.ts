@@ -2,14 +2,67 @@ import { createSocket } from 'node:dgram'
 import { lookup, Resolver } from 'node:dns/promises'
 import { once } from 'node:events'
 import { type IncomingMessage, request } from 'node:http'
+import { connect, type Socket } from 'node:net'
 import { setTimeout as delay } from 'node:timers/promises'
-import type { Answer, HttpTask, NamesTask, Outcome, RequestsTask, Task, UdpTask } from './tasks.ts'
+import type {
+  Answer,
+  HeldOutcome,
+  HeldTask,
+  HttpTask,
+  NamesTask,
+  Outcome,
+  RequestsTask,
+  Task,
+  UdpTask,
+} from './tasks.ts'
+
+const ECHO_EVERY_MS = 50
+/** The longest time for a byte to come back. */
+const ECHO_MS = 10_000
 
 /** What clients run, in a Pod and outside of the cluster: does the task of its argument, and prints what came of it. */
 const task = JSON.parse(process.argv[2] ?? '') as Task
-const result = task.kind === 'names' ? await namesOf(task) : await connections(task)
+const result = await resultOf(task)
 process.stdout.write(`${JSON.stringify(result)}\n`)
 process.exit(0)
+
+async function resultOf(one: Task): Promise<Outcome | HeldOutcome | readonly string[]> {
+  if (one.kind === 'names') return await namesOf(one)
+  return one.kind === 'held' ? await held(one) : await connections(one)
+}
+
+async function held({ host, port, streams }: HeldTask): Promise<HeldOutcome> {
+  const over = new AbortController()
+  process.stdin.on('end', () => over.abort()).resume()
+  const outcome: HeldOutcome = { streams, exchanged: 0, broken: {} }
+  const all = Array.from({ length: streams }, async () => {
+    try {
+      await hold(connect({ host, port, noDelay: true }), outcome, over.signal)
+    } catch (error) {
+      const { code, message } = error as NodeJS.ErrnoException
+      add(outcome.broken, code ?? message)
+    }
+  })
+  await Promise.all(all)
+  return outcome
+}
+
+async function hold(socket: Socket, outcome: HeldOutcome, over: AbortSignal): Promise<void> {
+  try {
+    await once(socket, 'connect', { signal: AbortSignal.timeout(ECHO_MS) })
+    while (!over.aborted) {
+      socket.write('x')
+      // An end without an error is an error here: nobody has asked for it.
+      const ended = once(socket, 'end').then(() => Promise.reject(new Error('ended')))
+      const signal = AbortSignal.timeout(ECHO_MS)
+      await Promise.race([once(socket, 'data', { signal }), ended])
+      outcome.exchanged += 1
+      await delay(ECHO_EVERY_MS)
+    }
+  } finally {
+    socket.destroy()
+  }
+}
 
 async function namesOf({ name, type }: NamesTask): Promise<readonly string[]> {
   if (type === undefined) {

@@ -1,8 +1,10 @@
 import { createSocket } from 'node:dgram'
 import { createServer } from 'node:http'
+import { createServer as createTcpServer } from 'node:net'
 
 /**
- * What runs in the test's Pods: answers with its name and the client's address, over HTTP and UDP. `PUT /ready/false`
+ * What runs in the test's Pods: answers with its name and the client's address, over HTTP and UDP, and at the next port
+ * sends back each byte that comes over TCP. `PUT /ready/false`
  * makes it unready. At SIGTERM it is unready, and ends when the connections that it has are done.
  */
 const port = Number(process.env['PORT'] ?? '8080')
@@ -19,6 +21,11 @@ const server = createServer((request, response) => {
 })
 server.listen(port, '::')
 
+const echo = createTcpServer((connection) => {
+  connection.on('error', () => connection.destroy()).pipe(connection)
+})
+echo.listen(port + 1, '::')
+
 const socket = createSocket('udp6')
 socket.on('message', (_, { address, port: from }) => {
   socket.send(JSON.stringify({ name, source: plain(address) }), from, address)
@@ -27,6 +34,7 @@ socket.bind(port, '::')
 
 process.on('SIGTERM', () => {
   isReady = false
+  echo.close()
   server.close(() => process.exit(0))
 })
 

@@ -1,4 +1,4 @@
-export type Task = RequestsTask | NamesTask
+export type Task = RequestsTask | HeldTask | NamesTask
 export type RequestsTask = HttpTask | UdpTask
 
 interface Requests {
@@ -21,6 +21,23 @@ export interface UdpTask extends Requests {
   readonly kind: 'udp'
   readonly host: string
   readonly port: number
+}
+
+/** TCP streams to a server that sends back what comes, on which bytes go all the time until standard input ends. */
+export interface HeldTask {
+  readonly kind: 'held'
+  readonly host: string
+  readonly port: number
+  readonly streams: number
+}
+
+/** What came of them. */
+export interface HeldOutcome {
+  readonly streams: number
+  /** Bytes that came back. */
+  exchanged: number
+  /** Streams that ended, or on which a byte did not come back in time, by why. */
+  readonly broken: Record<string, number>
 }
 
 /** By the system's resolver, or records of a type. */

@@ -11,6 +11,7 @@ export const UPSTREAM_PROGRAMS = [
 export const CLUSTER_PROGRAMS = [
   'kube-apiserver',
   'kube-controller-manager',
+  'kube-proxy',
   'kube-scheduler',
   'kubectl',
   'kubelet',
