@@ -121,6 +121,7 @@ async function takeOver(
   createInterface(running.stderr).on('line', (line) => void reactions.push(heard(line)))
   const { exitCode: code, stdout, stderr } = await running
   await Promise.all(reactions)
+  process.stderr.write(`${stdout}\n`.replaceAll(/^(?=.)/gm, 'cluster: orchctl: '))
   if (code !== exitCode)
     throw new Error(`orchctl ${command.join(' ')}: ${code}\n${stdout}\n${stderr}`)
   return { stdout, stderr }

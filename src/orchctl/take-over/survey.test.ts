@@ -145,3 +145,9 @@ test('a node that is not Ready is skipped, and refused where it is named', () =>
     'refused: Node n1: is not Ready',
   ])
 })
+
+test('a build without a release is said, and moves', () => {
+  expect(findingsOf({ version: 'v0.0.0-master+faecb196815e2' })).toEqual([
+    'note: the API server: has the version "v0.0.0-master+faecb196815e2", which is no release',
+  ])
+})

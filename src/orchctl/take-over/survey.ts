@@ -131,8 +131,15 @@ function absence(name: string, { names }: Surveyed): readonly SurveyFinding[] {
 function versionFindings({ version }: Surveyed): readonly SurveyFinding[] {
   const [, major, minor] = /^v?(\d+)\.(\d+)/.exec(version) ?? []
   if (Number(major) > 1 || Number(minor) >= OLDEST_MINOR) return []
+  const object = 'the API server'
+  if (Number(major) === 0) {
+    const found = `has the version ${quote(version)}, which is no release`
+    return [
+      { isRefusal: false, object, found, remedy: `check that it is as 1.${OLDEST_MINOR} or newer` },
+    ]
+  }
   const remedy = `upgrade it to 1.${OLDEST_MINOR} or newer, or move by hand as docs/operate/take-over.md says`
-  return [refusal('the API server', `has the version ${quote(version)}`, remedy)]
+  return [refusal(object, `has the version ${quote(version)}`, remedy)]
 }
 
 function modeFindings(surveyed: Surveyed): readonly SurveyFinding[] {

@@ -9,6 +9,7 @@ const UNREAD = /^\/usr\/share\/(?:doc|info|lintian|locale|man)\/|\/gconv\//
 /** Links and tables that packages make when they are installed. */
 const INSTALLED = [
   '/{bin,lib,lib64,sbin}',
+  '/{etc/alternatives,usr/sbin}/{ip,ip6}tables{,-save,-restore}',
   '/etc/{group,ld.so.cache,nsswitch.conf,passwd,protocols,services}',
 ]
 

@@ -27,6 +27,8 @@ interface FakePod {
   leaving: number
 }
 
+/** More than any move needs. */
+const MAX_REQUESTS = 20_000
 /** Ticks that a Pod takes to end. */
 const GRACE = 4
 
@@ -128,6 +130,7 @@ export class FakeCluster {
 
   #request(call: Call): CallResult {
     this.requests++
+    if (this.requests > MAX_REQUESTS) throw new Error('it goes on for ever')
     if (call.method !== undefined) this.writes.push(this.requests)
     const { crash } = this
     const isLast = crash?.at === this.requests
