@@ -19,7 +19,7 @@ export const ARCHIVES = { test: 'test.tar', daemon: 'node-proxy.tar' } as const
 
 const PACKAGES = ['base-files', 'coreutils', 'dash', 'libatomic1', 'libstdc++6']
 /** What kube-proxy in iptables mode runs. */
-const KUBE_PROXY_PACKAGES = [...PACKAGES, 'conntrack', 'iptables']
+const KUBE_PROXY_PACKAGES = [...PACKAGES, 'conntrack', 'ipset', 'iptables']
 const TIMEOUT_MS = 10 * 60_000
 
 /** Writes the archives of all images that the cluster needs, without an engine or a registry. */
