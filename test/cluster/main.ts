@@ -16,6 +16,8 @@ const WANTED = {
   containerd: '/usr/bin/containerd',
   runc: '/usr/sbin/runc',
   'containernetworking-plugins': '/usr/lib/cni/bridge',
+  conntrack: '/usr/sbin/conntrack',
+  ipset: '/usr/sbin/ipset',
   iptables: '/usr/sbin/iptables',
   binutils: '/usr/bin/strip',
 } as const
