@@ -20,6 +20,7 @@ const LABEL = 'orch.io/service-proxy'
 const OUTSIDE_EVERY_MS = 1_000 / 150
 const IN_POD_EVERY_MS = 1_000 / 50
 const STREAMS = 20
+const CLIENTS = ['from a Pod', 'to node-2', 'to node-1']
 
 /** A cluster of kube-proxy, which moves to node-proxy and back while clients connect to both of its nodes. */
 const cluster = useCluster(2, async (made) => {
@@ -171,7 +172,11 @@ function summed(
   const rate = outcomes.reduce((sum, one) => sum + one.attempts / one.seconds, 0)
   const streams = holdings.reduce((sum, one) => sum + one.streams, 0)
   const exchanged = holdings.reduce((sum, one) => sum + one.exchanged, 0)
-  const failures = countsOf(outcomes.map((one) => one.failures))
+  // The client that began last ends first.
+  const named = outcomes.map(({ failures: counts }, index) =>
+    byClient(counts, CLIENTS[index] ?? ''),
+  )
+  const failures = countsOf(named)
   const broken = countsOf(holdings.map((one) => one.broken))
   table.push([way, attempts, textOf(failures), streams, exchanged, textOf(broken)].join(' | '))
   process.stderr.write(`cluster: | ${table.at(-1)} |\n`)
@@ -188,6 +193,15 @@ function countsOf(all: readonly Readonly<Record<string, number>>[]): Record<stri
     sums[why] = (sums[why] ?? 0) + count
   }
   return sums
+}
+
+function byClient(
+  counts: Readonly<Record<string, number>>,
+  client: string,
+): Record<string, number> {
+  return Object.fromEntries(
+    Object.entries(counts).map(([why, count]) => [`${why} ${client}`, count]),
+  )
 }
 
 function textOf(counts: Readonly<Record<string, number>>): string {

@@ -109,6 +109,8 @@ const SERVER = {
     { name: 'POD_NAME', valueFrom: { fieldRef: { fieldPath: 'metadata.name' } } },
   ],
   ports: [{ containerPort: PORT }],
+  // Without a request a container gets almost no processor time where a test takes all of it.
+  resources: { requests: { cpu: '100m' } },
   readinessProbe: { httpGet: { path: '/ready', port: PORT }, periodSeconds: 1, timeoutSeconds: 5 },
   // Every node-proxy has heard by then that it ends.
   lifecycle: { preStop: { exec: { command: ['sleep', '5'] } } },
