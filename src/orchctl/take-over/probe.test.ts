@@ -2,8 +2,7 @@ import { once } from 'node:events'
 import { type AddressInfo, createServer, type Server, type Socket } from 'node:net'
 import { expect, onTestFinished, test } from 'vitest'
 import type { JsonObject } from '../../lib/json.ts'
-import { createProbes, type NodeProbe } from './probe.ts'
-import type { Requests } from './requests.ts'
+import { createProbes, type NodeProbe, type ProbeRequests } from './probe.ts'
 
 const NODE = { status: { addresses: [{ type: 'InternalIP', address: '127.0.0.1' }] } }
 
@@ -41,7 +40,7 @@ function requestsOf(
   services: readonly JsonObject[],
   ready: ReadonlySet<string>,
   version = 'v1',
-): Pick<Requests, 'get' | 'list'> {
+): ProbeRequests {
   return {
     get: async (path) => (path.endsWith(`/${version}`) ? {} : undefined),
     list: async (path, query) => {
@@ -55,11 +54,11 @@ function requestsOf(
 }
 
 /** A probe of the node whose clock passes a second with each look. */
-async function probeOf(requests: Pick<Requests, 'get' | 'list'>, notices: string[] = []) {
+async function probeOf(requests: ProbeRequests, notices: string[] = []) {
   let now = 0
   const clock = { now: () => now, after: () => () => undefined }
   const notice = (line: string): void => void notices.push(line)
-  const start = createProbes({ requests: requests as Requests, clock, notice, everyMs: 1_000 })
+  const start = createProbes({ requests, clock, notice, everyMs: 1_000 })
   const probe = await start(NODE)
   onTestFinished(() => probe?.close())
   const look = (): Promise<string | undefined> => {

@@ -2,7 +2,6 @@ import { connect, type Socket } from 'node:net'
 import type { Clock } from '../../lib/clock.ts'
 import { hostPort } from '../../lib/ip.ts'
 import { arrayAt, type JsonObject, stringAt, valueAt } from '../../lib/json.ts'
-import type { Requests } from './requests.ts'
 
 /** What became of the connections to a node while it moved. */
 export interface ConnectionCounts {
@@ -23,8 +22,15 @@ export interface NodeProbe {
 /** Begins to connect to a node; undefined: no node port of it answers. */
 export type StartProbe = (node: JsonObject) => Promise<NodeProbe | undefined>
 
+/** The requests to the API server that a probe sends. */
+export interface ProbeRequests {
+  /** Undefined: there is none. */
+  get(path: string): Promise<JsonObject | undefined>
+  list(path: string, query?: Readonly<Record<string, string>>): Promise<readonly JsonObject[]>
+}
+
 interface ProbeEnvironment {
-  readonly requests: Requests
+  readonly requests: ProbeRequests
   readonly clock: Clock
   readonly notice: (line: string) => void
   /** Milliseconds between two rounds. */
@@ -169,7 +175,7 @@ function open(host: string, port: number): Promise<{ socket: Socket } | { reason
 
 /** One port of each Service, in the order of their names. */
 async function readCandidates(
-  requests: Requests,
+  requests: ProbeRequests,
   endpoints: Endpoints,
 ): Promise<readonly Candidate[]> {
   const services = await requests.list('/api/v1/services')
@@ -200,10 +206,10 @@ function candidateOf(service: JsonObject): Candidate | undefined {
 
 /** The EndpointSlices of Services; servers before 1.21 have those of v1beta1 only. */
 class Endpoints {
-  readonly #requests: Requests
+  readonly #requests: ProbeRequests
   #version: Promise<'v1' | 'v1beta1'> | undefined
 
-  constructor(requests: Requests) {
+  constructor(requests: ProbeRequests) {
     this.#requests = requests
   }
 
