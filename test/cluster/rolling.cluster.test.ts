@@ -13,7 +13,7 @@ import {
   servers,
   service,
 } from './lab/workloads.ts'
-import type { HttpTask, Outcome } from './pods/tasks.ts'
+import type { HttpTask, RequestsOutcome } from './pods/tasks.ts'
 
 const MINUTES = 60_000
 /** 200 connections a second: three quarters from outside at a node port, one from a Pod at the cluster IP. */
@@ -76,11 +76,14 @@ describe.each(MODES.filter((mode) => mode !== 'userspace'))('in %s mode', (mode)
 })
 
 /** Connects from outside and from a Pod meanwhile; returns what the client outside saw. */
-async function expectNoneFailed(what: string, change: () => Promise<void>): Promise<Outcome> {
+async function expectNoneFailed(
+  what: string,
+  change: () => Promise<void>,
+): Promise<RequestsOutcome> {
   const node = cluster().nodes[1]?.addresses.v4
   const beyond = url(`${node}:${await nodePortOf(kubectl(), 'web')}`, OUTSIDE_EVERY_MS)
   const inside = url(await clusterIpOf(kubectl(), 'web'), IN_POD_EVERY_MS)
-  const outcomes: Outcome[] = []
+  const outcomes: RequestsOutcome[] = []
   const last = await clientOutside().during(beyond, async () => {
     outcomes.push(await inPod.during(inside, change))
   })

@@ -11,7 +11,7 @@ import { clusterIpOf, nodePortOf, podOn } from './lab/lookups.ts'
 import { MODES, nodeProxyConfigMap } from './lab/node-proxy.ts'
 import { useCluster } from './lab/use-cluster.ts'
 import { ECHO_PORT, PORT, programs, serverOnEachNode, servers, service } from './lab/workloads.ts'
-import type { HeldOutcome, Outcome } from './pods/tasks.ts'
+import type { HeldOutcome, RequestsOutcome } from './pods/tasks.ts'
 
 const MINUTES = 60_000
 const ORCHCTL = join(root, 'bin/orchctl')
@@ -136,7 +136,7 @@ async function loaded(
   const [first, second] = cluster().nodes.map(({ addresses }) => addresses.v4)
   const nodePort = await nodePortOf(kubectl(), 'web')
   const clusterIp = await clusterIpOf(kubectl(), 'web')
-  const outcomes: Outcome[] = []
+  const outcomes: RequestsOutcome[] = []
   const holdings: HeldOutcome[] = []
   const saids: Said[] = []
   const http = (host: string, everyMs: number) =>
@@ -164,7 +164,7 @@ async function loaded(
 
 function summed(
   way: string,
-  outcomes: readonly Outcome[],
+  outcomes: readonly RequestsOutcome[],
   holdings: readonly HeldOutcome[],
   saids: readonly Said[],
 ): { readonly said: Said; readonly held: HeldOutcome } {

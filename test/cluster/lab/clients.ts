@@ -4,7 +4,7 @@ import type {
   HeldOutcome,
   HeldTask,
   NamesTask,
-  Outcome,
+  RequestsOutcome,
   RequestsTask,
   Task,
 } from '../pods/tasks.ts'
@@ -17,11 +17,11 @@ const TIMEOUT_MS = 10 * 60_000
 /** Who connects: a Pod, or a client outside of the cluster. */
 export interface Client {
   /** Connects as often as the task says. */
-  connect(task: RequestsTask & { readonly count: number }): Promise<Outcome>
+  connect(task: RequestsTask & { readonly count: number }): Promise<RequestsOutcome>
   /** The answers to a name; rejects where it does not exist. */
   resolve(task: Omit<NamesTask, 'kind'>): Promise<readonly string[]>
   /** Goes on while something happens. All connections have ended when it resolves. */
-  during(task: RequestsTask, change: () => Promise<void>): Promise<Outcome>
+  during(task: RequestsTask, change: () => Promise<void>): Promise<RequestsOutcome>
   /** Holds connections while something happens. */
   holding(task: Omit<HeldTask, 'kind'>, change: () => Promise<void>): Promise<HeldOutcome>
 }
@@ -52,9 +52,9 @@ function clientBy([program = '', ...args]: readonly string[]): Client {
     return await outcomeOf<T>(running)
   }
   return {
-    connect: (task) => outcomeOf<Outcome>(start(task)),
+    connect: (task) => outcomeOf<RequestsOutcome>(start(task)),
     resolve: (task) => outcomeOf<readonly string[]>(start({ ...task, kind: 'names' })),
-    during: (task, change) => meanwhile<Outcome>(task, change),
+    during: (task, change) => meanwhile<RequestsOutcome>(task, change),
     holding: (task, change) => meanwhile<HeldOutcome>({ ...task, kind: 'held' }, change),
   }
 }

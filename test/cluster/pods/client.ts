@@ -10,7 +10,7 @@ import type {
   HeldTask,
   HttpTask,
   NamesTask,
-  Outcome,
+  RequestsOutcome,
   RequestsTask,
   Task,
   UdpTask,
@@ -26,7 +26,7 @@ const result = await resultOf(task)
 process.stdout.write(`${JSON.stringify(result)}\n`)
 process.exit(0)
 
-async function resultOf(one: Task): Promise<Outcome | HeldOutcome | readonly string[]> {
+async function resultOf(one: Task): Promise<RequestsOutcome | HeldOutcome | readonly string[]> {
   if (one.kind === 'names') return await namesOf(one)
   return one.kind === 'held' ? await held(one) : await connections(one)
 }
@@ -73,11 +73,17 @@ async function namesOf({ name, type }: NamesTask): Promise<readonly string[]> {
   return records.map((one) => (typeof one === 'string' ? one : JSON.stringify(one))).toSorted()
 }
 
-async function connections(requests: RequestsTask): Promise<Outcome> {
+async function connections(requests: RequestsTask): Promise<RequestsOutcome> {
   const { count, everyMs } = requests
   const over = new AbortController()
   if (count === undefined) process.stdin.on('end', () => over.abort()).resume()
-  const outcome: Outcome = { attempts: 0, answers: {}, sources: {}, failures: {}, seconds: 0 }
+  const outcome: RequestsOutcome = {
+    attempts: 0,
+    answers: {},
+    sources: {},
+    failures: {},
+    seconds: 0,
+  }
   const running = new Set<Promise<void>>()
   const began = performance.now()
   while (!over.signal.aborted && outcome.attempts !== count) {
@@ -92,7 +98,7 @@ async function connections(requests: RequestsTask): Promise<Outcome> {
   return { ...outcome, seconds: (performance.now() - began) / 1_000 }
 }
 
-async function attempt(requests: RequestsTask, outcome: Outcome): Promise<void> {
+async function attempt(requests: RequestsTask, outcome: RequestsOutcome): Promise<void> {
   try {
     const { name, source } = await (requests.kind === 'http'
       ? overHttp(requests)

@@ -54,7 +54,7 @@ export interface Answer {
 }
 
 /** What came of requests: how many there were of each answer, source and failure. */
-export interface Outcome {
+export interface RequestsOutcome {
   attempts: number
   readonly answers: Record<string, number>
   readonly sources: Record<string, number>
