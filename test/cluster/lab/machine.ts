@@ -39,10 +39,12 @@ export async function bootMachine({ name, disk, cgroup, shared }: MachineFiles):
   const groups = hierarchies.map(({ folder }) => makeGroup(folder, cgroup)).join(' ')
   await plugIn(name)
   const joined = ['sh', '-euc', JOIN, 'sh', groups]
+  const apart = ['nsenter', `--net=/run/netns/${name}`, 'unshare', ...APART]
+  const boot = ['bash', BOOT, name, disk, shared.join('\n')]
   const first = startProgram(join(disk, 'boot.log'), [
     ...joined,
-    ...['nsenter', `--net=/run/netns/${name}`, 'unshare', ...APART],
-    ...['bash', BOOT, name, disk, shared.join('\n')],
+    ...apart,
+    ...boot,
     ...hierarchies.map(({ folder, options }) => `${options}:${basename(folder)}`),
   ])
   const init = await eventually(
