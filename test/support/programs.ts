@@ -4,34 +4,39 @@ import {
   globSync,
   mkdirSync,
   mkdtempSync,
+  readdirSync,
   readFileSync,
   renameSync,
   rmSync,
   statSync,
   symlinkSync,
+  utimesSync,
   writeFileSync,
 } from 'node:fs'
 import { dirname, join } from 'node:path'
-import { fileURLToPath } from 'node:url'
+import { root } from './on-demand/root.ts'
 
-const ROOT = fileURLToPath(new URL('../..', import.meta.url))
 const NAMES = ['node-proxy', 'orch-server', 'orchctl', 'orch-dns'] as const
 /** What the programs read beside their own code. */
 const BESIDE = ['config', 'node_modules', 'package.json', 'scripts', 'src']
 const FOLDER = 'NP_PROGRAMS'
+const DAY_MS = 24 * 60 * 60_000
 
 /**
  * The launcher of a program: of the bundle that images ship, which starts in half the processor time, where vitest made
  * one, and otherwise that of the checkout.
  */
 export function launcherOf(name: (typeof NAMES)[number]): string {
-  return join(process.env[FOLDER] ?? ROOT, 'bin', name)
+  return join(process.env[FOLDER] ?? root, 'bin', name)
 }
 
 /** Before the tests of a project of vitest: bundles the programs, unless that was done since their source changed. */
 export async function setup(): Promise<void> {
-  const folder = join(ROOT, 'dist/programs', stateOfSource())
+  const folder = join(root, 'dist/programs', stateOfSource())
   if (statSync(folder, { throwIfNoEntry: false }) === undefined) await makePrograms(folder)
+  const now = new Date()
+  utimesSync(folder, now, now)
+  removeUnused(dirname(folder), now)
   process.env[FOLDER] = folder
 }
 
@@ -43,11 +48,11 @@ async function makePrograms(folder: string): Promise<void> {
   chmodSync(made, 0o755)
   for (const place of ['bin', 'lib']) mkdirSync(join(made, place))
   for (const place of BESIDE) symlinkSync(join('../../..', place), join(made, place))
-  const { files } = await bundlePrograms(ROOT, NAMES)
+  const { files } = await bundlePrograms(root, NAMES)
   for (const [path, code] of files) writeFileSync(join(made, path), code)
   for (const name of NAMES) {
-    const launcher = readFileSync(join(ROOT, 'bin', name), 'utf8')
-    const text = launcher.replaceAll(launched(ROOT, name).main, `lib/${name}.js`)
+    const launcher = readFileSync(join(root, 'bin', name), 'utf8')
+    const text = launcher.replaceAll(launched(root, name).main, `lib/${name}.js`)
     writeFileSync(join(made, 'bin', name), text, { mode: 0o755 })
   }
   try {
@@ -58,12 +63,21 @@ async function makePrograms(folder: string): Promise<void> {
   }
 }
 
+/** Those of earlier sources, and of runs that were killed: nothing has used them for a day. */
+function removeUnused(parent: string, now: Date): void {
+  for (const name of readdirSync(parent)) {
+    const folder = join(parent, name)
+    const used = statSync(folder, { throwIfNoEntry: false })?.mtimeMs ?? 0
+    if (now.getTime() - used > DAY_MS) rmSync(folder, { recursive: true, force: true })
+  }
+}
+
 /** Another one after every change of what a bundle is made of. */
 function stateOfSource(): string {
   const patterns = ['src/**/*.ts', 'docker/image/*.ts', 'bin/*', 'package-lock.json']
   const state = createHash('sha256')
-  for (const path of globSync(patterns, { cwd: ROOT }).toSorted()) {
-    const { mtimeMs, size } = statSync(join(ROOT, path))
+  for (const path of globSync(patterns, { cwd: root }).toSorted()) {
+    const { mtimeMs, size } = statSync(join(root, path))
     state.update(`${path} ${mtimeMs} ${size}\n`)
   }
   return state.digest('hex').slice(0, 16)
