@@ -13,8 +13,6 @@ export interface HeldLease {
   release(): Promise<void>
 }
 
-type LeaseEnvironment = Omit<MoveEnvironment, 'status' | 'startProbe'>
-
 const NAME = 'orchctl-take-over'
 const COLLECTION = `/apis/coordination.k8s.io/v1/namespaces/${NAMESPACE}/leases`
 const PATH = `${COLLECTION}/${NAME}`
@@ -31,7 +29,7 @@ const WRITE_MS = 10_000
  */
 export async function acquireLease(
   holder: string,
-  environment: LeaseEnvironment,
+  environment: MoveEnvironment,
 ): Promise<HeldLease> {
   const { clock, notice, signal, pollMs } = environment
   let observed: { readonly version: string; readonly since: number } | undefined
@@ -62,7 +60,7 @@ export async function acquireLease(
 class RenewedLease implements HeldLease {
   readonly api: UsedApi
   readonly #holder: string
-  readonly #environment: LeaseEnvironment
+  readonly #environment: MoveEnvironment
   #lease: JsonObject
   #renewedAt: number
   #renewing: Promise<CallFailure | undefined> | undefined
@@ -70,7 +68,7 @@ class RenewedLease implements HeldLease {
   constructor(
     lease: JsonObject,
     renewedAt: number,
-    parts: { readonly holder: string; readonly environment: LeaseEnvironment },
+    parts: { readonly holder: string; readonly environment: MoveEnvironment },
   ) {
     this.#lease = lease
     this.#renewedAt = renewedAt
@@ -141,7 +139,7 @@ function leaseIn(result: CallResult): JsonObject | undefined {
 async function writeLease(
   lease: JsonObject | undefined,
   holder: string,
-  environment: LeaseEnvironment,
+  environment: MoveEnvironment,
 ): Promise<JsonObject | undefined> {
   const now = environment.clock.now()
   const body = leaseOf(undefined, holder, now)

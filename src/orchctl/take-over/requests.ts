@@ -126,10 +126,7 @@ async function listAll(
 }
 
 /** The server may be away, or overloaded, for as long as a move waits for anything else. */
-export async function sendAgain(
-  call: Call,
-  environment: Omit<MoveEnvironment, 'status' | 'startProbe'>,
-): Promise<CallResult> {
+export async function sendAgain(call: Call, environment: MoveEnvironment): Promise<CallResult> {
   const { api, clock, notice, signal, pollMs, timeoutMs } = environment
   const until = clock.now() + timeoutMs
   for (let isFirst = true; ; isFirst = false) {
