@@ -20,6 +20,7 @@ export const ARCHIVES = { test: 'test.tar', daemon: 'node-proxy.tar' } as const
 const PACKAGES = ['base-files', 'coreutils', 'dash', 'libatomic1', 'libstdc++6']
 /** What kube-proxy in iptables mode runs. */
 const KUBE_PROXY_PACKAGES = [...PACKAGES, 'conntrack', 'ipset', 'iptables']
+const PATH = 'PATH=/usr/local/bin:/usr/bin:/usr/sbin:/bin:/sbin'
 const TIMEOUT_MS = 10 * 60_000
 
 /** Writes the archives of all images that the cluster needs, without an engine or a registry. */
@@ -31,36 +32,38 @@ export async function makeImages(
   mkdirSync(folder, { recursive: true })
   await makeDaemonImage(folder, signal)
   await step('cluster', 'making images of files of this machine', async () => {
-    await makeTestImage(folder)
-    await makeKubeProxyImage(folder, programs)
+    await makeTestImage(join(folder, ARCHIVES.test), {
+      name: TEST_IMAGE,
+      packages: PACKAGES,
+      programs: nodeLayer,
+      config: { Entrypoint: ['sleep', 'infinity'] },
+    })
+    await makeTestImage(join(folder, KUBE_PROXY_ARCHIVE), {
+      name: KUBE_PROXY_IMAGE,
+      packages: KUBE_PROXY_PACKAGES,
+      programs: (layer) => programLayer(layer, join(programs, 'kube-proxy')),
+    })
   })
 }
 
-async function makeTestImage(folder: string): Promise<void> {
-  const layers = ['debian', 'node'].map((name) => join(folder, `${name}.layer`)) as [string, string]
-  await machineLayer(layers[0], PACKAGES)
-  await nodeLayer(layers[1])
-  await writeArchive(join(folder, ARCHIVES.test), {
-    name: TEST_IMAGE,
-    layers,
-    // containerd looks for the program of a Pod's sandbox only where the image says.
-    config: { Entrypoint: ['sleep', 'infinity'], Env: ['PATH=/usr/local/bin:/usr/bin:/usr/sbin'] },
-  })
-  for (const layer of layers) rmSync(layer)
+interface TestImage {
+  readonly name: string
+  /** Of Debian, as this machine has them. */
+  readonly packages: readonly string[]
+  /** Writes the layer above those. */
+  readonly programs: (file: string) => Promise<void>
+  readonly config?: Readonly<Record<string, unknown>>
 }
 
-async function makeKubeProxyImage(folder: string, programs: string): Promise<void> {
-  const layers = ['debian', 'kube-proxy'].map((name) => join(folder, `${name}.layer`)) as [
-    string,
-    string,
-  ]
-  await machineLayer(layers[0], KUBE_PROXY_PACKAGES)
-  await programLayer(layers[1], join(programs, 'kube-proxy'))
-  await writeArchive(join(folder, KUBE_PROXY_ARCHIVE), {
-    name: KUBE_PROXY_IMAGE,
-    layers,
-    config: { Env: ['PATH=/usr/local/bin:/usr/bin:/usr/sbin:/bin:/sbin'] },
-  })
+async function makeTestImage(
+  file: string,
+  { name, packages, programs, config = {} }: TestImage,
+): Promise<void> {
+  const layers = [`${file}.debian`, `${file}.programs`] as const
+  await machineLayer(layers[0], packages)
+  await programs(layers[1])
+  // containerd looks for the program of a Pod's sandbox only where the image says.
+  await writeArchive(file, { name, layers, config: { ...config, Env: [PATH] } })
   for (const layer of layers) rmSync(layer)
 }
 
