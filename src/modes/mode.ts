@@ -244,4 +244,9 @@ export interface Mode {
    * left. Does nothing if the kernel holds nothing of the mode. An abort leaves the kernel as it is at that moment.
    */
   drainAndCleanup(signal: AbortSignal): Promise<void>
+  /**
+   * Takes no new connections any more, because another mode that serves already takes them; everything else stays.
+   * Absent in a mode whose rules forward without this process.
+   */
+  takeNoMore?(): Promise<void>
 }

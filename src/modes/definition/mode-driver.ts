@@ -37,6 +37,11 @@ export interface Periods {
  */
 export interface ModeDriver<C = unknown> {
   readonly name: string
+  /**
+   * The mode that the daemon leaves to the kernel when it stops, because the rules of this mode do not forward without a
+   * process. Absent: they do, or no other mode can serve in its place.
+   */
+  readonly standIn?: string | undefined
   periods(config: C): Periods
   /** The values of the configuration on which readiness depends, as plain data: when they change, the daemon prepares again. */
   demands(config: NetfilterConfiguration & C): unknown

@@ -55,6 +55,15 @@ test('aborted, it leaves everything as it is then', async () => {
   expect(kernel.iptables.dump()).toContain('NPUS-ROUTE')
 })
 
+test('where another mode takes new connections, the forwarder keeps those that it has', async () => {
+  const { kernel, mode, forwarder } = await serving()
+  await mode.takeNoMore()
+  expect(await entriesOf(kernel)).toBe(0)
+  expect(kernel.iptables.dump()).toContain('-A PREROUTING -j NPUS-ROUTE')
+  expect(await kernel.routes.list()).toHaveLength(2)
+  expect(forwarder.routes.size).toBe(1)
+})
+
 test('what an earlier run left is removed without a forwarder', async () => {
   const { kernel } = await serving()
   await new UserspaceMode(redirected(), { kernel }).drainAndCleanup(PATIENT)

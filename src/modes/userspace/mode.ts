@@ -15,6 +15,7 @@ import type {
 import { DriftChecker, SetInspector } from '../netfilter/drift-checker.ts'
 import { ifPresent, removeInTurn } from '../netfilter/if-present.ts'
 import { memberOf, ofKind } from '../netfilter/object-key.ts'
+import type { Forwarder } from './forwarder.ts'
 import { GAPS } from './gaps.ts'
 import {
   createManagedState,
@@ -108,6 +109,10 @@ export class UserspaceMode implements Mode {
 
   drainAndCleanup(signal: AbortSignal): Promise<void> {
     return this.#mutex.run(() => drainAndCleanup(this.#state, signal))
+  }
+
+  takeNoMore(): Promise<void> {
+    return this.#mutex.run(() => takeNoMore(this.#state))
   }
 }
 
@@ -231,22 +236,31 @@ function isServiceMember(key: ObjectKey): boolean {
 }
 
 /**
- * Hands over to another mode that serves already. That mode gets all new connections once the sets are empty.
- * Established ones still come to the forwarder, by their connmark and their translation in conntrack, until they end
- * or the drain time is over. Conntrack records of UDP flows would last as long as their clients send, so they are
- * deleted at once. Then everything is removed.
+ * Hands over to another mode that serves already. Established connections still come to the forwarder, by their
+ * connmark and their translation in conntrack, until they end or the drain time is over. Then everything is removed.
  */
 async function drainAndCleanup(state: ManagedState, signal: AbortSignal): Promise<void> {
   if (signal.aborted) return
+  await takeNoMore(state, (forwarder) => forwarder.drain(signal))
+  if (!signal.aborted) await cleanUp(state)
+}
+
+/**
+ * Gives all new connections to another mode that serves already: once the sets are empty, none comes here. Conntrack
+ * records of UDP flows would last as long as their clients send, so they are deleted; the flows go on in the other mode.
+ * @param drain what becomes of the forwarder meanwhile
+ */
+async function takeNoMore(
+  state: ManagedState,
+  drain: (forwarder: Forwarder) => Promise<void> = async () => {},
+): Promise<void> {
   await emptySets(state)
   const { forwarderState, conntrack } = state
-  if (forwarderState) {
-    const { ownPorts } = forwarderState.forwarder
-    const drained = forwarderState.forwarder.drain(signal)
-    await conntrack?.cutTranslatedTo(ownPorts, ['UDP'])
-    await drained
-  }
-  if (!signal.aborted) await cleanUp(state)
+  if (forwarderState === undefined) return
+  const { ownPorts } = forwarderState.forwarder
+  const drained = drain(forwarderState.forwarder)
+  await conntrack?.cutTranslatedTo(ownPorts, ['UDP'])
+  await drained
 }
 
 async function emptySets({ redirect }: ManagedState): Promise<void> {

@@ -403,3 +403,55 @@ test('the end of the daemon stops the draining and leaves the rest to the next s
   await stopped
   expect([aborted, built[0]?.kernel.size]).toEqual([true, 1])
 })
+
+/** One Service in mode `one`, which ends with mode `two`. */
+async function endedWithTwo(late = new AbortController()) {
+  const all = await switched()
+  const { kernelOf, built, engine, clock } = all
+  const build = (): ScriptedMode => {
+    const mode = Object.assign(new ScriptedMode(), { name: 'two', kernel: kernelOf('two') })
+    built.push(mode)
+    return mode
+  }
+  const spec = { mode: 'two', settings: 'its', minPeriodMs: 0, verifyPeriodMs: 30_000, build }
+  const ended = engine.standIn(spec, late.signal)
+  return { ...all, ended, late, advance: () => clock.advance(0) }
+}
+
+test('a stand-in has everything before the mode takes no more connections; it follows the cluster until the end', async () => {
+  const { ended, built, kernelOf, advance, engine, world } = await endedWithTwo()
+  const { promise, resolve } = Promise.withResolvers<void>()
+  built[1]!.duringApply = () => promise
+  await advance()
+  expect(built[0]?.calls).not.toContain('takeNoMore')
+  resolve()
+  await advance()
+  expect(await ended).toBe(true)
+  expect(built[0]?.calls.at(-1)).toBe('takeNoMore')
+  expect([kernelOf('one').size, kernelOf('two').size]).toEqual([1, 1])
+  world.settings = 'second'
+  engine.enqueue([...serviceEvents('s2'), nodeEvent('b')])
+  engine.refresh()
+  await advance()
+  expect([engine.running?.mode.name, built.length]).toEqual(['two', 2])
+  expect(kernelOf('two').size).toBe(2)
+  await engine.stop()
+  expect(built[0]?.calls).not.toContain('drainAndCleanup')
+})
+
+test('a stand-in that is not complete in time leaves the connections to the mode', async () => {
+  const { ended, built, late, advance } = await endedWithTwo()
+  built[1]!.refused.set(objectOf('s1'), REFUSED)
+  await advance()
+  late.abort()
+  expect(await ended).toBe(false)
+  expect(built[0]?.calls).not.toContain('takeNoMore')
+})
+
+test('before the cluster is listed nothing stands in', async () => {
+  const { engine, built } = rig()
+  const spec = { mode: 'two', settings: '', minPeriodMs: 0, verifyPeriodMs: 30_000 }
+  const build = () => new ScriptedMode()
+  expect(await engine.standIn({ ...spec, build }, new AbortController().signal)).toBe(false)
+  expect(built).toEqual([])
+})

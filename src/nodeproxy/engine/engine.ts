@@ -64,6 +64,8 @@ export class Engine {
   #active: Assembly | undefined
   /** Resolves when the last hand-over that was requested has ended. Hand-overs run one after the other. */
   #handover: Promise<void> = Promise.resolve()
+  /** Whether a stand-in was requested; from then on the ModeSpec is not followed. */
+  #isEnding = false
   #stopped = false
 
   constructor(parts: EngineParts) {
@@ -99,6 +101,24 @@ export class Engine {
     if (!this.#followSpec()) this.#current?.loop.recompileAll()
   }
 
+  /**
+   * Ends with a mode whose rules forward while no daemon runs. Events are applied in that mode from then on, and the
+   * mode before keeps the connections that it has. To be called at most once, before `stop`.
+   * @returns whether the other mode serves all new connections. False: the cluster is not listed, or `signal` was
+   *   aborted first; then the mode before still takes them
+   */
+  async standIn(spec: ModeSpec, signal: AbortSignal): Promise<boolean> {
+    const before = this.#current
+    if (before === undefined) return false
+    this.#isEnding = true
+    const { promise, resolve } = Promise.withResolvers<boolean>()
+    signal.addEventListener('abort', () => resolve(false))
+    this.#switchTo(spec, () => resolve(true))
+    if (!(await promise)) return false
+    await before.mode.takeNoMore?.()
+    return true
+  }
+
   /** Resolves when the run in progress has ended and all removals have stopped. The kernel keeps its state. */
   async stop(): Promise<void> {
     this.#stopped = true
@@ -110,15 +130,15 @@ export class Engine {
 
   /** Switches to a new mode instance if the ModeSpec has changed. @returns whether it has */
   #followSpec(): boolean {
-    if (this.#current === undefined) return false
+    if (this.#current === undefined || this.#isEnding) return false
     const next = this.#parts.spec()
     if (isSame(next, this.#current.spec)) return false
     this.#switchTo(next)
     return true
   }
 
-  #switchTo(spec: ModeSpec): void {
-    const next = this.#assemble(spec, this.#current)
+  #switchTo(spec: ModeSpec, onComplete = this.#parts.onComplete): void {
+    const next = this.#assemble(spec, this.#current, onComplete)
     this.#current = next
     this.#handover = this.#handover.then(() => this.#handOverTo(next))
   }
@@ -154,7 +174,11 @@ export class Engine {
     this.#parts.pendingCleanups.add(spec.mode, mode)
   }
 
-  #assemble(spec: ModeSpec, before: Assembly | undefined): Assembly {
+  #assemble(
+    spec: ModeSpec,
+    before: Assembly | undefined,
+    report: EngineParts['onComplete'],
+  ): Assembly {
     const { clock, cutFlows, nodeContext } = this.#parts
     const mode = spec.build()
     const { program } = mode
@@ -163,7 +187,10 @@ export class Engine {
     const { store } = this
     const model = before?.model ?? new NodeModel({ store, table, program, nodeContext })
     const { minPeriodMs, verifyPeriodMs } = spec
-    const onComplete = (refused: number) => this.#completed(spec.mode, refused)
+    const onComplete = (refused: number) => {
+      if (refused > 0) this.#logRefused(spec.mode, refused)
+      report(spec.mode)
+    }
     const completion = new Completion({ tracker, program, clock, onComplete })
     const observer = this.#observe(mode, completion)
     const parts = { model, tracker, mode, clock, observer, cutFlows, minPeriodMs, verifyPeriodMs }
@@ -182,15 +209,11 @@ export class Engine {
     }
   }
 
-  #completed(mode: string, refused: number): void {
-    const { log, onComplete } = this.#parts
-    if (refused > 0) {
-      log.warn(
-        { mode, refused },
-        'the kernel refuses objects of some Services in the new mode; the change of mode continues without them',
-      )
-    }
-    onComplete(mode)
+  #logRefused(mode: string, refused: number): void {
+    this.#parts.log.warn(
+      { mode, refused },
+      'the kernel refuses objects of some Services in the new mode; the change of mode continues without them',
+    )
   }
 }
 

@@ -8,6 +8,7 @@ import { FakeIptables } from '../../kernel/iptables/testing/fake-iptables.ts'
 import { FakeAddresses } from '../../kernel/testing/fake-addresses.ts'
 import { FakeListeners } from '../../kernel/testing/fake-listeners.ts'
 import { FakeSysctl } from '../../kernel/testing/fake-sysctl.ts'
+import { NodeProxyError } from '../../lib/error.ts'
 import { FakeClock } from '../../lib/testing/fake-clock.ts'
 import type { ObjectKey } from '../../modes/mode.ts'
 import type { ModeInputs } from '../../modes/netfilter/settings/settings.ts'
@@ -328,4 +329,39 @@ test('after the end no mode watches and nothing is cleaned up', async () => {
   expect([built.one[0]?.isWatched, left.length]).toEqual([false, 1])
   await clock.advance(60_000)
   expect(left).toHaveLength(1)
+})
+
+test('a mode that needs this process leaves new connections to another one at the end', async () => {
+  const { proxy, built, listed, lines, drivers, clock } = await rig((all) => {
+    Object.assign(all.one, { standIn: 'two' })
+  })
+  await listed()
+  const stopped = proxy.stop()
+  await clock.advance(0)
+  await stopped
+  expect(built.one[0]?.calls.at(-1)).toBe('takeNoMore')
+  expect(built.two[0]?.kernel.size).toBe(1)
+  expect([built.two[0]?.isWatched, drivers.two.tuned.length]).toEqual([false, 1])
+  expect(lines.at(-1)).toContain('another mode forwards new connections until node-proxy runs')
+})
+
+const LACKING = {
+  code: 'NP_NODEPROXY_MODE_UNAVAILABLE',
+  what: 'no module',
+  remedy: 'load it',
+} as const
+
+test.each([
+  ['the kernel lacks something', async () => ({ missing: [LACKING], facts: {} })],
+  ['its probe fails', () => Promise.reject(new NodeProxyError('NP_KERNEL_NETLINK', 'no answer'))],
+])('where the other mode cannot stand in, because %s, the log says so', async (_, prepare) => {
+  const { proxy, built, listed, lines, drivers } = await rig((all) => {
+    Object.assign(all.one, { standIn: 'two' })
+  })
+  await listed()
+  Object.assign(drivers.two, { prepare })
+  await proxy.stop()
+  expect([built.two, built.one[0]?.isWatched]).toEqual([[], false])
+  expect(built.one[0]?.calls).not.toContain('takeNoMore')
+  expect(lines.at(-1)).toMatch(/^(warn|error) new connections wait until node-proxy runs again/)
 })

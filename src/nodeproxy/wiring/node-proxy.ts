@@ -2,6 +2,7 @@ import type { ClusterEvent } from '../../cluster/cluster-store.ts'
 import type { ClusterView } from '../../forwarding/node-context.ts'
 import type { ChangeHistory } from '../../inspection/change-history.ts'
 import type { Clock } from '../../lib/clock.ts'
+import { formatDuration } from '../../lib/duration.ts'
 import { regularly } from '../../lib/regularly.ts'
 import type { Node } from '../../resources/types.ts'
 import type { Health } from '../../telemetry/health/health.ts'
@@ -18,6 +19,13 @@ import type { NodeProxyParts } from './compose.ts'
 import { type Composition, compose } from './compose.ts'
 
 const HOUR_MS = 3_600_000
+/** Milliseconds that a stand-in may take to be complete: with the time of the connections less than a service manager gives. */
+const STAND_IN_MS = 8_000
+const SOMEBODY_STANDS_IN = 'another mode forwards new connections until node-proxy runs again'
+const NOBODY_STANDS_IN =
+  'new connections wait until node-proxy runs again: no other mode can forward them'
+
+type NamedDriver = NonNullable<ReturnType<NodeProxyParts['modes']['named']>>
 
 /** Turns cluster events into kernel state, Events and health. */
 export class NodeProxy {
@@ -140,14 +148,43 @@ export class NodeProxy {
     reviews.node()
   }
 
-  /** Ends after the run in progress; the kernel keeps its state. */
+  /** Ends after the run in progress; the kernel keeps its state, or gets that of the stand-in of the mode. */
   async stop(): Promise<void> {
     const { control, engine, healthChecks } = this.#composed
     this.#stopAddresses()
     this.#stopSummary()
+    await this.#standIn()
     await control.stop()
     await engine.stop()
     await healthChecks.close()
+  }
+
+  /** Leaves new connections to a mode that forwards without this process, where the mode itself does not. */
+  async #standIn(): Promise<void> {
+    const { modes, log } = this.#parts
+    const driver = modes.named(modes.current.standIn ?? '')
+    if (driver === undefined || this.running === undefined) return
+    const mode = driver.name
+    try {
+      const why = await this.#startStandIn(driver)
+      if (why === undefined) log.info({ mode }, SOMEBODY_STANDS_IN)
+      else log.warn({ mode, why }, NOBODY_STANDS_IN)
+    } catch (err) {
+      log.error({ err, mode }, NOBODY_STANDS_IN)
+    }
+  }
+
+  /** @returns why the mode does not stand in; undefined if it does */
+  async #startStandIn(driver: NamedDriver): Promise<string | undefined> {
+    const { clock, configuration } = this.#parts
+    const { engine, node } = this.#composed
+    const { missing } = await driver.prepare(node.modeInputs)
+    if (missing.length > 0) return missing.map(({ what }) => what).join('; ')
+    driver.tune(configuration.current)
+    const late = new AbortController()
+    const cancel = clock.after(STAND_IN_MS, () => late.abort())
+    const isDone = await engine.standIn(driver.spec(node.modeInputs), late.signal).finally(cancel)
+    return isDone ? undefined : `its rules are not complete after ${formatDuration(STAND_IN_MS)}`
   }
 
   async #open(): Promise<void> {

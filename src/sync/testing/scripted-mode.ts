@@ -132,4 +132,8 @@ export class ScriptedMode implements Mode {
     await this.duringCleanup(signal)
     if (!signal.aborted) this.kernel.clear()
   }
+
+  async takeNoMore(): Promise<void> {
+    this.calls.push('takeNoMore')
+  }
 }

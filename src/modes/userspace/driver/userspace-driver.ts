@@ -74,6 +74,11 @@ export class UserspaceDriver implements ModeDriver<UserspaceConfiguration> {
     this.#parts = parts
   }
 
+  /** Where packets are redirected, iptables and its rights are there. */
+  get standIn(): string | undefined {
+    return this.#runtime?.entry === 'redirect' ? 'iptables' : undefined
+  }
+
   demands({ userspace, iptables }: NetfilterConfiguration & UserspaceConfiguration): unknown {
     return { binds: userspace.bindMap.length > 0, mark: ownMark(iptables) }
   }
