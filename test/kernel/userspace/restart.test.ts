@@ -4,6 +4,7 @@ import { deploy } from '../../support/flows/deploy.ts'
 import type { Agent } from '../../support/lab/agent.ts'
 import type { DaemonStart } from '../../support/lab/daemon.ts'
 import { createLab, type Lab, type LabHost } from '../../support/lab/lab.ts'
+import { netState, oursIn } from '../../support/lab/net-state.ts'
 
 /** New connections, one each 10 ms, while the daemon is replaced in every way that operators do. */
 let lab: Lab
@@ -20,6 +21,8 @@ interface Placement {
 }
 
 const UNPRIVILEGED_UID = 65_534
+/** The kernel ends the connections of a killed process: those with unread bytes by a reset, others without an answer. */
+const ENDED_BY_KILL = ['ECONNRESET', 'mute']
 /** Connections of the stream at one moment: half a second of it on a busy machine. */
 const MAX_UNDER_WAY = 50
 
@@ -42,6 +45,14 @@ const REDIRECT: Placement = {
 
 async function agentOf({ place, client }: Placement): Promise<Agent> {
   return (await lab.site(place, client.source)).agent
+}
+
+/** What came of so many new connections, each once. */
+async function kindsOf(placement: Placement, attempts: number): Promise<readonly string[]> {
+  const agent = await agentOf(placement)
+  const request = { protocol: 'TCP', ...placement.client, attempts, parallel: 2 } as const
+  const outcomes = await agent.call('connect', request)
+  return [...new Set(outcomes.map(describeOutcome))]
 }
 
 async function underStream(placement: Placement, change: () => Promise<void>): Promise<LoadReport> {
@@ -76,14 +87,18 @@ describe.each([REDIRECT, bind('native'), bind('javascript')])('$name', (placemen
   })
 
   test.runIf(placement === REDIRECT)(
-    'SIGTERM, and the next one starts when it has ended: new connections wait for it',
+    'SIGTERM, and the next one starts when it has ended: iptables mode forwards in between',
     async () => {
       const { failures } = await underStream(placement, async () => {
         expect(await lab.daemon.stop()).toBe(0)
+        expect(await kindsOf(placement, 20)).toEqual(['answered'])
+        expect(oursIn(await netState(lab.node), 'iptables')).not.toEqual([])
         await lab.daemon.start(placement.start)
         await lab.daemon.synced()
       })
       expect(failures).toEqual([])
+      await expect.poll(async () => oursIn(await netState(lab.node), 'iptables')).toEqual([])
+      expect(await kindsOf(placement, 20)).toEqual(['answered'])
     },
   )
 
@@ -95,7 +110,7 @@ describe.each([REDIRECT, bind('native'), bind('javascript')])('$name', (placemen
     })
     const kinds = new Set(failures.map(({ outcome }) => describeOutcome(outcome)))
     if (placement === REDIRECT) {
-      expect([...kinds].filter((kind) => kind !== 'ECONNRESET')).toEqual([])
+      expect([...kinds].filter((kind) => !ENDED_BY_KILL.includes(kind))).toEqual([])
       expect(failures.length).toBeLessThanOrEqual(MAX_UNDER_WAY)
     } else expect(kinds).toContain('refused')
     expect((await underStream(placement, async () => {})).failures).toEqual([])
