@@ -1,5 +1,6 @@
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { fetchPrograms, PROGRAMS_VARIABLE } from '../charts/support/programs.ts'
 import { runApart } from '../support/apart/apart.ts'
 import { makeScratch, removeLeftovers, removeScratch } from '../support/apart/scratch.ts'
 import { CLUSTER_PROGRAMS } from '../support/lab/upstream-program.ts'
@@ -34,6 +35,7 @@ process.exitCode = await runOnDemand({
     for (const folder of removeLeftovers(OWNER)) say(`removed ${folder}, which an earlier run left`)
     await installMissing('cluster', WANTED)
     const programs = await upstreamPrograms(signal, CLUSTER_PROGRAMS)
+    process.env[PROGRAMS_VARIABLE] ??= JSON.stringify(await fetchPrograms(signal))
     const scratch = makeScratch(OWNER)
     try {
       const images = join(scratch, 'images')
