@@ -104,7 +104,16 @@ test.each<[string, Partial<Surveyed>, readonly string[]]>([
     { daemonSets: [daemonSet('kube-proxy', { command: ['kube-proxy', '--proxy-mode=ipvs'] })] },
     [expect.stringContaining('mode: "ipvs"')],
   ],
-  ['to userspace', withMode('iptables', 'userspace'), [expect.stringMatching(/^note: ConfigMap/)]],
+  [
+    'to userspace',
+    withMode('iptables', 'userspace'),
+    [expect.stringMatching(/^refused: ConfigMap/)],
+  ],
+  [
+    'from userspace',
+    { ...withMode('iptables', 'userspace'), isBack: true },
+    [expect.stringMatching(/^refused: ConfigMap/)],
+  ],
   ['aliases that cannot be read', { nodeProxyConfig: 'a: *b' }, [expect.stringContaining('CIDR')]],
 ])('modes: %s', (_name, changes, expected) => {
   expect(findingsOf(changes)).toEqual(expected)

@@ -64,6 +64,7 @@ export function survey(surveyed: Surveyed): readonly SurveyFinding[] {
   const found = [
     ...kubeProxyFindings(surveyed),
     ...nodeFindings(surveyed),
+    ...(modeOf(surveyed) === 'userspace' ? [USERSPACE] : []),
     ...(isBack ? [] : [...versionFindings(surveyed), ...modeFindings(surveyed)]),
     ...(isBack ? [] : surveyed.daemonSets.flatMap((one) => pluginFindings(one, surveyed))),
   ]
@@ -147,24 +148,27 @@ function modeFindings(surveyed: Surveyed): readonly SurveyFinding[] {
   const kubeProxy = named(daemonSets, 'kube-system', 'kube-proxy')
   if (kubeProxy === undefined) return []
   const old = kubeProxySettings(kubeProxy, configMaps)
-  const config = configOf(nodeProxyConfig)
-  const nodeProxy = named(daemonSets, 'kube-system', 'node-proxy')
-  const container = nodeProxy === undefined ? undefined : proxyContainer(nodeProxy)
-  const flag = flagOf(container, 'proxy-mode')
-  const mode = flag ?? (stringAt(config, 'mode') || 'iptables')
+  const clusterCidr = stringAt(configOf(nodeProxyConfig), 'clusterCIDR')
   return [
-    ...oldModeFindings(old.mode, mode),
-    ...(mode === 'userspace' ? [USERSPACE] : []),
-    ...cidrFindings(old.clusterCidr, stringAt(config, 'clusterCIDR')),
+    ...oldModeFindings(old.mode, modeOf(surveyed)),
+    ...cidrFindings(old.clusterCidr, clusterCidr),
   ]
 }
 
-const USERSPACE: SurveyFinding = {
-  isRefusal: false,
-  object: 'ConfigMap kube-system/node-proxy',
-  found: 'mode: userspace; the connections of a node end when it goes back',
-  remedy: 'choose iptables or nftables if they have to stay',
+/** The mode of node-proxy, as it is or will be. */
+function modeOf({ daemonSets, nodeProxyConfig }: Surveyed): string {
+  const nodeProxy = named(daemonSets, 'kube-system', 'node-proxy')
+  const container = nodeProxy === undefined ? undefined : proxyContainer(nodeProxy)
+  const flag = flagOf(container, 'proxy-mode')
+  return flag ?? (stringAt(configOf(nodeProxyConfig), 'mode') || 'iptables')
 }
+
+/** A kube-proxy that starts beside it translates packets that its rules have marked already: nobody answers them. */
+const USERSPACE = refusal(
+  'ConfigMap kube-system/node-proxy',
+  'mode: userspace; new connections would wait where kube-proxy starts beside it, as on the way back',
+  'set mode: iptables there, which running node-proxies take over live, and mode: userspace again when every node has moved',
+)
 
 function oldModeFindings(old: string, mode: string): readonly SurveyFinding[] {
   const object = 'ConfigMap kube-system/kube-proxy'
