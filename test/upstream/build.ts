@@ -1,6 +1,7 @@
 import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { execa } from 'execa'
+import type { Source } from './source.ts'
 
 const PACKAGE = 'k8s.io/kubernetes'
 const OPENAPI = 'pkg/generated/openapi'
@@ -10,7 +11,7 @@ const NOT_SERVED = /_examples|sample-apiserver|custom_metrics|external_metrics/
 export interface Build {
   /** The Go workspace is its folder `go`; Go's cache comes beside it. */
   readonly scratch: string
-  readonly source: string
+  readonly source: Source
   /** Where the programs go. */
   readonly into: string
   readonly signal: AbortSignal
@@ -64,7 +65,21 @@ async function packagesWithOpenapi(build: Build): Promise<string[]> {
 }
 
 async function goBuild(build: Build, what: string, output: string): Promise<void> {
-  await execa('go', ['build', '-ldflags=-s -w', '-o', output, what], settings(build))
+  const flags = `-ldflags=-s -w ${versionFlags(build.source)}`
+  await execa('go', ['build', flags, '-o', output, what], settings(build))
+}
+
+/** The source says of itself that it is no release; clients such as helm ask servers for their version. */
+function versionFlags({ version }: Source): string {
+  const [major, minor] = version.split('.')
+  const values = { gitVersion: `v${version}`, gitMajor: major, gitMinor: minor }
+  return ['component-base/version', 'client-go/pkg/version']
+    .flatMap((name) =>
+      Object.entries(values).map(
+        ([key, value]) => `-X ${PACKAGE}/vendor/k8s.io/${name}.${key}=${value}`,
+      ),
+    )
+    .join(' ')
 }
 
 /** A workspace without modules: the source has all that it needs. */
@@ -76,5 +91,5 @@ function settings({ scratch, source, signal }: Build) {
     GOPATH: join(scratch, 'go'),
     GOCACHE: join(scratch, 'cache'),
   }
-  return { cwd: source, env, cancelSignal: signal, stdin: 'ignore' } as const
+  return { cwd: source.folder, env, cancelSignal: signal, stdin: 'ignore' } as const
 }

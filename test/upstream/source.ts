@@ -8,11 +8,18 @@ const SOURCES = [
   `deb-src http://deb.debian.org/debian-security ${SUITE}-security main`,
 ]
 
+export interface Source {
+  /** Its folder in the Go workspace. */
+  readonly folder: string
+  /** `1.20.2` */
+  readonly version: string
+}
+
 /**
  * Fetches the source package with package lists of its own, so that those of the machine stay as
- * they are, and unpacks it as the Go workspace `scratch`/go; returns the folder of the source.
+ * they are, and unpacks it as the Go workspace `scratch`/go.
  */
-export async function fetchSource(scratch: string, cancelSignal: AbortSignal): Promise<string> {
+export async function fetchSource(scratch: string, cancelSignal: AbortSignal): Promise<Source> {
   const lists = join(scratch, 'lists')
   mkdirSync(join(lists, 'partial'), { recursive: true })
   const list = join(scratch, 'sources.list')
@@ -32,8 +39,10 @@ export async function fetchSource(scratch: string, cancelSignal: AbortSignal): P
   await execa('apt-get', [...options, 'source', '--download-only', 'kubernetes'], run)
   const archive = readdirSync(scratch).find((name) => name.endsWith('.orig.tar.gz'))
   if (archive === undefined) throw new Error(`Debian’s kubernetes came without its source`)
-  const source = join(scratch, 'go/src/k8s.io/kubernetes')
-  mkdirSync(source, { recursive: true })
-  await execa('tar', ['-xzf', archive, '-C', source, '--strip-components=1'], run)
-  return source
+  const [, version] = /_(?:.*really)?(\d+\.\d+\.\d+)/.exec(archive) ?? []
+  if (version === undefined) throw new Error(`${archive} has no version in its name`)
+  const folder = join(scratch, 'go/src/k8s.io/kubernetes')
+  mkdirSync(folder, { recursive: true })
+  await execa('tar', ['-xzf', archive, '-C', folder, '--strip-components=1'], run)
+  return { folder, version }
 }
