@@ -345,14 +345,14 @@ test('a mode that needs this process leaves new connections to another one at th
   expect(lines.at(-1)).toContain('another mode forwards new connections until node-proxy runs')
 })
 
-const LACKING = {
+const NO_MODULE = {
   code: 'NP_NODEPROXY_MODE_UNAVAILABLE',
   what: 'no module',
   remedy: 'load it',
 } as const
 
 test.each([
-  ['the kernel lacks something', async () => ({ missing: [LACKING], facts: {} })],
+  ['the kernel lacks something', async () => ({ missing: [NO_MODULE], facts: {} })],
   ['its probe fails', () => Promise.reject(new NodeProxyError('NP_KERNEL_NETLINK', 'no answer'))],
 ])('where the other mode cannot stand in, because %s, the log says so', async (_, prepare) => {
   const { proxy, built, listed, lines, drivers } = await rig((all) => {
