@@ -23,7 +23,10 @@ export const UNEXECUTED: ReadonlyMap<string, readonly Unexecuted[]> = new Map([
     [
       { page: './README.md', commands: ['npm test', 'npm run test:docker'] },
       { page: 'docker/README.md', commands: ['npm run test:docker'] },
-      { page: 'take-over.md', commands: ['npm run test:upstream -- take-over', 'npm run test:cluster -- takeover'] },
+      {
+        page: 'take-over.md',
+        commands: ['npm run test:upstream -- take-over', 'npm run test:cluster -- takeover'],
+      },
       { page: 'configuration.md', commands: ['npx vitest run src/nodeproxy/config --update'] },
       {
         page: 'troubleshooting.md',
