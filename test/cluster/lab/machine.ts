@@ -57,17 +57,28 @@ export async function bootMachine({ name, disk, cgroup, shared }: MachineFiles):
     { timeoutMs: BOOT_MS, why: () => first.tail() },
   )
   const inside = [...joined, 'nsenter', `--target=${init}`, '--all', '--']
+  /** The ends of all that was started on it: each has a process of its control group outside of its namespaces. */
+  const ends = new Set<Promise<unknown>>([first.ended])
+  const follow = (end: Promise<unknown>): void => {
+    ends.add(end)
+    void end.finally(() => ends.delete(end)).catch(() => undefined)
+  }
   return {
     async run(line, timeoutMs = COMMAND_MS) {
       const [program, ...args] = [...inside, 'sh', '-euc', line]
-      const { stdout } = await execa(program, args, { stdin: 'ignore', timeout: timeoutMs })
-      return stdout
+      const running = execa(program, args, { stdin: 'ignore', timeout: timeoutMs })
+      follow(running)
+      return (await running).stdout
     },
-    start: (log, command) => startProgram(log, [...inside, ...command]),
+    start(log, command) {
+      const program = startProgram(log, [...inside, ...command])
+      follow(program.ended)
+      return program
+    },
     async powerOff() {
       // Its death is complete when every process of its namespace is gone.
       process.kill(Number(init), 'SIGKILL')
-      await first.ended
+      await Promise.allSettled(ends)
       await unplug(name)
       rmSync(join(disk, 'boot.log'))
       removeCgroups(cgroup)
