@@ -102,7 +102,7 @@ describe.each(MODES)('%s mode', (mode) => {
     async () => {
       const { held } = await loaded(`${mode} → kube-proxy iptables`, async () => {
         if (mode !== movesIn) {
-          expect((await takeOver(['--back'], 1)).stderr).toContain('mode: userspace')
+          expect((await takeOver(['--back'], 1)).stdout).toContain('mode: userspace')
           await changeMode(cluster(), movesIn)
         }
         return takeOver(['--back'])
