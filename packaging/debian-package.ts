@@ -16,6 +16,7 @@ import {
 } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { basename, dirname, join } from 'node:path'
+import { COMPILE_FLAGS } from './bundle/compile.ts'
 import type { Checkout } from './checkout.ts'
 import { filesIn, type ProgramTree, writeProgramTree } from './program-tree.ts'
 import { NODE_DEPENDS, type Program } from './programs.ts'
@@ -43,15 +44,15 @@ export interface DebianOptions {
 }
 
 /** Writes the Debian package of a program; equal inputs give equal bytes. @returns its path */
-export function buildDebianPackage(
+export async function buildDebianPackage(
   checkout: Checkout,
   program: Program,
   options: DebianOptions,
-): string {
+): Promise<string> {
   const scratch = mkdtempSync(join(tmpdir(), 'np-package-'))
   try {
     const staging = join(scratch, program.name)
-    const tree = writeProgramTree(
+    const tree = await writeProgramTree(
       checkout,
       program,
       join(staging, 'usr/lib', program.name, 'package'),
@@ -109,7 +110,7 @@ function writeSystemFiles({ root }: Checkout, program: Program, staging: string)
   if (name === 'orchctl') {
     const tree = join(staging, 'usr/lib', name, 'package')
     for (const [shell, path] of Object.entries(COMPLETIONS)) {
-      const words = [join(tree, 'src/orchctl/main.ts'), 'completion', shell]
+      const words = [join(tree, `lib/${name}.js`), 'completion', shell]
       put(path, execFileSync(join(tree, 'bin/node'), words, { encoding: 'utf8' }))
     }
   }
@@ -163,6 +164,7 @@ function scriptText(
   const values: Readonly<Record<string, string>> = {
     NAME: program.name,
     TREE: tree.installedAt,
+    FLAGS: COMPILE_FLAGS.join(' '),
     UNIT: program.units[0] ?? '',
     UNITS: program.units.join(' '),
   }

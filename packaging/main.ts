@@ -22,13 +22,13 @@ DEBEMAIL name who answers for the Debian packages.
 
 /** `npm run packages`: exits with 0, or with 2 and the reason. */
 try {
-  main()
+  await main()
 } catch (error) {
   process.stderr.write(`packages: ${error instanceof Error ? error.message : String(error)}\n`)
   process.exitCode = 2
 }
 
-function main(): void {
+async function main(): Promise<void> {
   const { values, positionals } = parseArgs({
     allowPositionals: true,
     options: {
@@ -49,9 +49,9 @@ function main(): void {
   const maintainer = maintainerOf(process.env)
   const wanted = (name: string) => positionals.length === 0 || positionals.includes(name)
   for (const program of PROGRAMS.filter(({ name }) => wanted(name))) {
-    report(buildDebianPackage(checkout, program, { compression, output, maintainer }))
+    report(await buildDebianPackage(checkout, program, { compression, output, maintainer }))
   }
-  if (wanted(NPM)) report(buildNpmPackage(checkout, output))
+  if (wanted(NPM)) report(await buildNpmPackage(checkout, output))
 }
 
 function report(file: string): void {

@@ -1,16 +1,10 @@
 import { createHash } from 'node:crypto'
-import {
-  chmodSync,
-  cpSync,
-  mkdirSync,
-  readdirSync,
-  readFileSync,
-  statSync,
-  writeFileSync,
-} from 'node:fs'
-import { dirname, join, matchesGlob, relative } from 'node:path'
-import { type Checkout, NODE_PACKAGE, NODE_PROGRAM, programOf } from './checkout.ts'
-import { importedBy, UNUSED_IN_PACKAGES } from './imported-files.ts'
+import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { dirname, join, relative } from 'node:path'
+import { applicationOf } from './bundle/application.ts'
+import { launched } from './bundle/bundle.ts'
+import { CACHE } from './bundle/compile.ts'
+import { type Checkout, NODE_PACKAGE, NODE_PROGRAM } from './checkout.ts'
 import type { Program } from './programs.ts'
 
 /** What a program needs to run: its modules, npm packages, and Node. */
@@ -21,33 +15,29 @@ export interface ProgramTree {
   readonly installedAt: string
 }
 
-const COMPILE = 'compile.ts'
+/** Runs where a package is installed. */
+const COMPILE = 'compile.js'
 
 /** Writes the tree of a program into `folder`, which is made. */
-export function writeProgramTree(
+export async function writeProgramTree(
   checkout: Checkout,
   { name }: Pick<Program, 'name'>,
   folder: string,
-): ProgramTree {
+): Promise<ProgramTree> {
   const { root, version } = checkout
-  const main = programOf(root, `bin/${name}`)
-  const { files, packages } = importedBy(root, [main])
-  for (const path of files) copy(join(root, path), join(folder, path))
-  for (const path of packages) {
-    if (!path.startsWith('node_modules/node-linux-')) copyPackage(root, path, folder)
+  const { files, compile } = await applicationOf(checkout, [name])
+  const put = (path: string, content: Buffer | string, mode = 0o644): void => {
+    mkdirSync(dirname(join(folder, path)), { recursive: true })
+    writeFileSync(join(folder, path), content, { mode })
   }
-  copy(join(root, NODE_PROGRAM), join(folder, 'bin/node'))
-  copy(join(root, NODE_PACKAGE, 'LICENSE'), join(folder, 'LICENSE.node'))
-  copy(join(root, 'LICENSE'), join(folder, 'LICENSE'))
-  copy(join(import.meta.dirname, COMPILE), join(folder, COMPILE))
-  const manifest = { name, version, license: 'Apache-2.0', type: 'module' }
-  writeFileSync(join(folder, 'package.json'), `${JSON.stringify(manifest, undefined, 2)}\n`)
-  const options = nodeOptions(readFileSync(join(root, 'bin', name), 'utf8'), name)
+  for (const [path, { content, mode }] of files) put(path, content, mode)
+  put(COMPILE, compile)
+  put('bin/node', readFileSync(join(root, NODE_PROGRAM)), 0o755)
+  put('LICENSE.node', readFileSync(join(root, NODE_PACKAGE, 'LICENSE')))
+  const options = ['--disable-warning=ExperimentalWarning', ...launched(root, name).flags].join(' ')
   const id = `${version}-${hashOf(folder, options)}`
   const installedAt = `/usr/lib/${name}/versions/${id}`
-  const launcher = join(folder, 'bin', name)
-  writeFileSync(launcher, launcherText({ name, version, installedAt, options, main }))
-  chmodSync(launcher, 0o755)
+  put(`bin/${name}`, launcherText({ name, version, installedAt, options }), 0o755)
   return { id, installedAt }
 }
 
@@ -64,47 +54,19 @@ interface Launcher {
   readonly version: string
   readonly installedAt: string
   readonly options: string
-  readonly main: string
 }
 
 /**
  * The program that is started. Whoever has opened it is led to the files of the same version, even if an upgrade puts
  * another one in its place before the next line is read.
  */
-function launcherText({ name, version, installedAt, options, main }: Launcher): string {
+function launcherText({ name, version, installedAt, options }: Launcher): string {
   return `#!/bin/sh
 # ${name} ${version}
 root=${installedAt}
-export NODE_COMPILE_CACHE="\${NODE_COMPILE_CACHE-$root/compile-cache}"
-exec "$root/bin/node" ${options} "$root/${main}" "$@"
+export NODE_COMPILE_CACHE="\${NODE_COMPILE_CACHE-$root/${CACHE}}"
+exec "$root/bin/node" ${options} "$root/lib/${name}.js" "$@"
 `
-}
-
-/** The options with which the launcher of a checkout starts Node. */
-function nodeOptions(launcher: string, name: string): string {
-  const started = /exec "[^"]+"((?: +--[\w-]+(?:=[\w.]+)?)+) +"\$bin\/\.\.\/src\//
-  const [, options] = started.exec(launcher.replaceAll(/\\\n\s*/g, ' ')) ?? []
-  if (options === undefined) throw new Error(`bin/${name} does not start Node with options`)
-  return options.trim()
-}
-
-/** Of a package that is in another one, only what is imported is copied, by a call of its own. */
-function copyPackage(root: string, path: string, folder: string): void {
-  const from = join(root, path)
-  if (statSync(from, { throwIfNoEntry: false }) === undefined) return
-  cpSync(from, join(folder, path), {
-    recursive: true,
-    filter: (source) => {
-      const inside = relative(root, source)
-      if (inside !== path && inside.slice(path.length).startsWith('/node_modules')) return false
-      return !UNUSED_IN_PACKAGES.some((pattern) => matchesGlob(inside, pattern))
-    },
-  })
-}
-
-function copy(from: string, to: string): void {
-  mkdirSync(dirname(to), { recursive: true })
-  cpSync(from, to, { dereference: true })
 }
 
 function hashOf(folder: string, options: string): string {

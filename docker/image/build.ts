@@ -3,8 +3,10 @@ import { readFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { execa } from 'execa'
-import { applicationOf } from './application.ts'
-import { addCompileCache, NODE } from './compile-cache.ts'
+import { type Application, applicationOf } from '../../packaging/bundle/application.ts'
+import { launched } from '../../packaging/bundle/bundle.ts'
+import { CACHE } from '../../packaging/bundle/compile.ts'
+import { AT, addCompileCache, NODE } from './compile-cache.ts'
 import { type DebianPackage, readPackage } from './debian-packages.ts'
 import { FileTree, licence, NONROOT } from './file-tree.ts'
 import { type ImageConfig, type Layer, layerOf, ociArchive } from './oci-archive.ts'
@@ -81,8 +83,12 @@ export async function buildImage(
     below.push(programs)
     layers.push(await layerOf('programs that read and write the kernel', programs, time))
   }
-  const { tree, npm, modules } = await applicationOf(recipe, root)
-  await addCompileCache(below, tree, modules)
+  const application = await applicationOf(
+    shared,
+    recipe.programs.map((program) => program.name),
+  )
+  const tree = treeOf(recipe, application, root)
+  await addCompileCache(below, tree, application.compile)
   const created = new Date(time * 1_000).toISOString()
   const debian = userland.packagesOf(below)
   const nodeVersion = process.versions.node
@@ -91,7 +97,7 @@ export async function buildImage(
     version,
     created,
     debian,
-    npm,
+    npm: application.npm,
     node: { version: nodeVersion, ...shared.programs },
   })
   tree.addText(`usr/share/sbom/${recipe.name}.spdx.json`, sbom)
@@ -99,6 +105,27 @@ export async function buildImage(
   const config = configOf(recipe, shared, created)
   const archive = await ociArchive(`${recipe.name}:${tag}`, config, layers, time)
   return { name: recipe.name, archive, sbom, layers }
+}
+
+/** The programs of an image, with their launchers. */
+function treeOf({ programs, dataFolder }: Recipe, { files }: Application, root: string): FileTree {
+  const tree = new FileTree()
+  for (const [path, file] of files) tree.add(`${AT}/${path}`, { kind: 'file', ...file })
+  for (const { name } of programs) addLauncher(tree, root, name)
+  if (dataFolder !== undefined) {
+    tree.add(dataFolder, { kind: 'folder', mode: 0o700, owner: NONROOT })
+  }
+  return tree
+}
+
+/** A script whose interpreter is Node, because there is no shell. */
+function addLauncher(tree: FileTree, root: string, name: string): void {
+  const { flags } = launched(root, name)
+  // The kernel passes the rest of the first line as one argument.
+  if (flags.length > 1) throw new Error(`bin/${name}: more than one flag of V8`)
+  const script = `${[`#!/${NODE}`, ...flags].join(' ')}\nimport '../lib/${name}.js'\n`
+  tree.addText(`${AT}/bin/${name}`, script, 0o755)
+  tree.add(`usr/local/bin/${name}`, { kind: 'link', target: `../../../${AT}/bin/${name}` })
 }
 
 function configOf(
@@ -114,7 +141,7 @@ function configOf(
       Entrypoint: [programs[0]?.name ?? name],
       Env: [
         'PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin',
-        'NODE_COMPILE_CACHE=/opt/node-proxy/cache',
+        `NODE_COMPILE_CACHE=/${AT}/${CACHE}`,
         // node:ffi is still called experimental.
         'NODE_OPTIONS=--disable-warning=ExperimentalWarning',
       ],

@@ -40,16 +40,12 @@ export class FileTree {
   }
 
   /** Adds the files below a folder of this machine, readable by everyone. */
-  async addFolder(
-    path: string,
-    from: string,
-    accepts: (path: string) => boolean = () => true,
-  ): Promise<void> {
+  async addFolder(path: string, from: string): Promise<void> {
     const found = await readdir(from, { recursive: true, withFileTypes: true })
     for (const one of found) {
       const source = join(one.parentPath, one.name)
       const to = posix.join(path, source.slice(from.length))
-      if (one.isFile() && accepts(source)) this.add(to, await fileAt(source))
+      if (one.isFile()) this.add(to, await fileAt(source))
     }
   }
 
@@ -75,7 +71,7 @@ export class FileTree {
 }
 
 /** A file of this machine, readable by everyone, and executable if it is. */
-export async function fileAt(path: string): Promise<Entry> {
+async function fileAt(path: string): Promise<Entry> {
   const { mode } = await stat(path)
   return { kind: 'file', content: await readFile(path), mode: (mode & 0o111) === 0 ? 0o644 : 0o755 }
 }

@@ -42,7 +42,7 @@ export async function setup(): Promise<void> {
 
 /** Whole at once, also where another run makes the same. */
 async function makePrograms(folder: string): Promise<void> {
-  const { bundlePrograms, launched } = await import('../../docker/image/bundle.ts')
+  const { bundlePrograms, launched } = await import('../../packaging/bundle/bundle.ts')
   mkdirSync(dirname(folder), { recursive: true })
   const made = mkdtempSync(`${folder}.`)
   chmodSync(made, 0o755)
@@ -74,7 +74,7 @@ function removeUnused(parent: string, now: Date): void {
 
 /** Another one after every change of what a bundle is made of. */
 function stateOfSource(): string {
-  const patterns = ['src/**/*.ts', 'docker/image/*.ts', 'bin/*', 'package-lock.json']
+  const patterns = ['src/**/*.ts', 'packaging/bundle/*.ts', 'bin/*', 'package-lock.json']
   const state = createHash('sha256')
   for (const path of globSync(patterns, { cwd: root }).toSorted()) {
     const { mtimeMs, size } = statSync(join(root, path))

@@ -2,9 +2,9 @@ import { readFileSync } from 'node:fs'
 import { isBuiltin } from 'node:module'
 import { basename, dirname, join, relative } from 'node:path'
 import { type OutputChunk, type Plugin, rolldown } from 'rolldown'
-import { programOf } from '../../packaging/checkout.ts'
+import { programOf } from '../checkout.ts'
 
-/** The folder below /opt/node-proxy with the bundle. */
+/** The folder with the bundle; all paths are from the folder that it is installed in. */
 const FOLDER = 'lib'
 /** Packages with native code, which stay as they are. */
 const AS_THEY_ARE = ['netlink']
@@ -16,9 +16,9 @@ const REQUIRED = /\brequire\('([^']+)'\)/g
 
 /** A program's code in few files, and what it needs beside them. */
 export interface Bundle {
-  /** By the path below /opt/node-proxy. */
+  /** By path. */
   readonly files: ReadonlyMap<string, string>
-  /** Paths below /opt/node-proxy of files that run as soon as they are loaded: programs and threads. */
+  /** Paths of files that run as soon as they are loaded: programs and threads. */
   readonly starting: readonly string[]
   /** Files of `src` and `node_modules` that went into it, from the root of the checkout. */
   readonly modules: ReadonlySet<string>
