@@ -16,7 +16,7 @@ import {
 } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { basename, dirname, join } from 'node:path'
-import { COMPILE_FLAGS } from './bundle/compile.ts'
+import { CACHE, COMPILE_FLAGS } from './bundle/compile.ts'
 import type { Checkout } from './checkout.ts'
 import { filesIn, type ProgramTree, writeProgramTree } from './program-tree.ts'
 import { NODE_DEPENDS, type Program } from './programs.ts'
@@ -164,6 +164,7 @@ function scriptText(
   const values: Readonly<Record<string, string>> = {
     NAME: program.name,
     TREE: tree.installedAt,
+    CACHE,
     FLAGS: COMPILE_FLAGS.join(' '),
     UNIT: program.units[0] ?? '',
     UNITS: program.units.join(' '),

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
-import type { DebianPackage } from './debian-packages.ts'
 import type { NpmPackage } from '../../packaging/bundle/packages.ts'
+import type { DebianPackage } from './debian-packages.ts'
 
 /** What a bill of materials names. */
 interface Materials {

@@ -136,6 +136,15 @@ SubState=running
     expect(await run('ls /var/backups/orch-server | wc -l')).toBe('1\n')
   })
 
+  test('start from what was compiled when they were installed', async () => {
+    const said = await run(`export NODE_DEBUG_NATIVE=COMPILE_CACHE
+      node-proxy --version; orchctl --version
+      setpriv --reuid orch-server --clear-groups orch-server --version`)
+    for (const name of PROGRAMS)
+      expect(said).toMatch(new RegExp(`/lib/${name}\\.js.* was accepted`))
+    expect(said).not.toMatch(/was rejected|writing cache/)
+  })
+
   test('go back one minor version, also when that is interrupted', async () => {
     const report = await meanwhile(
       `cd /run/packages/old; dpkg --unpack *.deb

@@ -1,5 +1,5 @@
 import { execFileSync } from 'node:child_process'
-import { copyFileSync, existsSync, mkdirSync, mkdtempSync, rmSync, symlinkSync } from 'node:fs'
+import { copyFileSync, existsSync, mkdirSync, mkdtempSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { execa } from 'execa'
 import { debianWith, isFresh, makeArchive } from '../docker/images/debian-base.ts'
@@ -28,6 +28,7 @@ const DEBIAN = [
   'procps',
   'systemd',
 ]
+const NPM_PACKAGES = 'node_modules'
 const SETTINGS = 'config/orch-server.yaml'
 /** What runs inside of machines. */
 const SCRIPTS = ['backend.script.ts', 'traffic.script.ts']
@@ -72,14 +73,14 @@ async function prepareDebian(folder: string, signal: AbortSignal): Promise<void>
   await execa('tar', ['-C', folder, '-xf', base.archive])
 }
 
-/** The files of an older commit, with the npm packages of this checkout. */
+/** The files of an older commit; the npm packages are those of this checkout, which `build` puts there. */
 function olderCheckout(folder: string): string {
   mkdirSync(folder)
   const archive = execFileSync('git', ['-C', root, 'archive', OLDER_COMMIT], {
     maxBuffer: 1 << 30,
   })
   execFileSync('tar', ['-C', folder, '-x'], { input: archive })
-  symlinkSync(join(root, 'node_modules'), join(folder, 'node_modules'))
+  mkdirSync(join(folder, NPM_PACKAGES))
   // The commit has no such file yet.
   copyFileSync(join(root, SETTINGS), join(folder, SETTINGS))
   return folder
@@ -89,8 +90,16 @@ function olderCheckout(folder: string): string {
 async function build(output: string, checkout: string, version: string): Promise<void> {
   const names = version === VERSIONS.new ? [] : ['node-proxy', 'orch-server', 'orchctl']
   const options = ['--output', output, '--checkout', checkout, '--version', version]
-  const program = join(root, 'packaging/main.ts')
-  await execa(process.execPath, [program, ...options, '--compression', 'none', ...names], {
+  const program = [process.execPath, join(root, 'packaging/main.ts')]
+  const [command = '', ...words] =
+    checkout === root ? program : [...withPackagesAt(join(checkout, NPM_PACKAGES)), ...program]
+  await execa(command, [...words, ...options, '--compression', 'none', ...names], {
     env: { SOURCE_DATE_EPOCH: '1767225600' },
   })
+}
+
+/** What runs a program to which the npm packages of this checkout are in `folder`, as if npm had installed them there. */
+function withPackagesAt(folder: string): readonly string[] {
+  const script = 'mount --bind "$1" "$2"; shift 2; exec "$@"'
+  return ['unshare', '--mount', 'sh', '-ec', script, 'sh', join(root, NPM_PACKAGES), folder]
 }

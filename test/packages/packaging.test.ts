@@ -1,43 +1,15 @@
 import { spawnSync } from 'node:child_process'
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { describe, expect, test } from 'vitest'
+import { expect, test } from 'vitest'
 import { programOf } from '../../packaging/checkout.ts'
 import { debianVersion, packagedUnit } from '../../packaging/debian-package.ts'
-import { importedBy } from '../../packaging/imported-files.ts'
 import { root } from '../support/on-demand/root.ts'
 
 const UNITS = join(root, 'config/systemd')
 
-describe('what a program can come to load', () => {
-  const { files, packages } = importedBy(root, [programOf(root, 'bin/node-proxy')])
-
-  test.each([
-    ['imports', 'src/nodeproxy/daemon.ts'],
-    ['imports it later', 'src/nodeproxy/commands/status-command.ts'],
-    ['starts it as a thread', 'src/modes/userspace/pool/worker-main.ts'],
-    ['serves it', 'src/page/files/main.ts'],
-  ])('is a module that it %s', (_how, path) => {
-    expect(files).toContain(path)
-  })
-
-  test('is no test, and nothing of another program', () => {
-    expect([...files].filter((path) => /\.test\.ts$|\/testing\//.test(path))).toEqual([])
-    expect([...files].filter((path) => /^src\/(?:apiserver|orchctl|sandbox)\//.test(path))).toEqual(
-      [],
-    )
-  })
-
-  test('is a package that it imports, with what that needs, and Node', () => {
-    for (const name of ['pino', 'thread-stream', `node-linux-${process.arch}`]) {
-      expect(packages).toContain(`node_modules/${name}`)
-    }
-    expect(packages).not.toContain('node_modules/vitest')
-  })
-
-  test('a launcher without a program is refused', () => {
-    expect(() => programOf(root, 'scripts/setup')).toThrow('scripts/setup starts no src/…/main.ts')
-  })
+test('a launcher without a program is refused', () => {
+  expect(() => programOf(root, 'scripts/setup')).toThrow('scripts/setup starts no src/…/main.ts')
 })
 
 test.each(readdirSync(UNITS))('the packaged %s names files of packages only', (unit) => {
