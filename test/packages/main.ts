@@ -10,7 +10,7 @@ import { runProject } from '../support/on-demand/run-project.ts'
 import { step } from '../support/on-demand/step.ts'
 import { VERSIONS } from './built-packages.ts'
 
-const TIMEOUT_MS = 60 * 60_000
+const TIMEOUT_MS = 90 * 60_000
 /** The commit that stands for the minor version before this one. */
 const OLDER_COMMIT = '27be1978'
 /** systemd, what our packages depend on, and what they recommend; `curl` is for the tests. */

@@ -16,7 +16,7 @@ import { step } from '../../support/on-demand/step.ts'
 
 const SUITE = 'bookworm'
 const KEEP_MS = 7 * 24 * 60 * 60 * 1_000
-const TIMEOUT_MS = 10 * 60 * 1_000
+const TIMEOUT_MS = 30 * 60 * 1_000
 const CACHE = join(root, 'node_modules/.cache/docker-base')
 /** What no container reads. */
 const BALLAST = [
