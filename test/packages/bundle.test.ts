@@ -104,7 +104,9 @@ describe('the application of node-proxy', () => {
 
   test('has no test, and nothing of another program', () => {
     const text = [...application.files.values()].map(({ content }) => content.toString()).join('\n')
-    const parts = [...text.matchAll(/^\/\/ ((?:src|node_modules)\/\S+)$/gm)].map(([, path = '']) => path)
+    const parts = [...text.matchAll(/^\/\/ ((?:src|node_modules)\/\S+)$/gm)].map(
+      ([, path = '']) => path,
+    )
     expect(parts).toContain('src/nodeproxy/daemon.ts')
     const strange = /\.test\.ts$|\/testing\/|^src\/(?:apiserver|orchctl|sandbox)\//
     const all = [...parts, ...application.files.keys()]

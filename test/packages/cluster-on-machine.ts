@@ -15,8 +15,11 @@ export const URL_OF_WEB = 'http://10.96.0.10/'
 /** As administrator of orch-server. */
 export const ADMIN = 'export KUBECONFIG=/var/lib/orch-server/admin.kubeconfig\n'
 
-/** Commands that wait until node-proxy follows the cluster; if it ends before, the timeout of the script ends the wait. */
-export const UNTIL_READY = untilDone('curl -sf 127.0.0.1:10256/readyz')
+/** Commands that wait until orch-server serves: that of the older commit is no `Type=notify`. */
+export const UNTIL_SERVED = untilDone('curl -sfk https://127.0.0.1:6443/readyz')
+
+/** The same, and until node-proxy follows the cluster; if it ends before, the timeout of the script ends the wait. */
+export const UNTIL_READY = `${UNTIL_SERVED}${untilDone('curl -sf 127.0.0.1:10256/readyz')}`
 
 /** Gives a machine a network, and two backends in a network namespace as that of Pods. */
 export async function addNetwork(machine: Machine): Promise<void> {

@@ -8,10 +8,13 @@ import {
   answeredBy,
   leadTo,
   UNTIL_READY,
+  UNTIL_SERVED,
   URL_OF_WEB,
 } from './cluster-on-machine.ts'
 
 const PROCESS = 'systemctl show --value -p MainPID'
+/** Of the user who ran orchctl, in a home that is no package's. */
+const OF_USERS = /^\/root\/\.cache(?:\/orchctl.*)?$/
 const BACKUPS = /^\/var\/backups\/orch-server(?:\/\d{8}T\d{6})?$/
 /** Every file of the machine. */
 const FILES = 'find / -xdev | LC_ALL=C sort'
@@ -75,7 +78,7 @@ describe('packages on a machine', () => {
     expect(await versions()).toBe(all(VERSIONS.old))
     expect(await run('systemctl is-enabled node-proxy orch-server')).toBe('enabled\nenabled\n')
     expect(await run('systemctl is-active node-proxy || true')).toBe('inactive\n')
-    await run(`${connect}${UNTIL_READY}`)
+    await run(`${UNTIL_SERVED}${connect}${UNTIL_READY}`)
     expect(await run(`dpkg --verify ${PROGRAMS.join(' ')}`)).toBe('')
   })
 
@@ -137,7 +140,7 @@ SubState=running
   })
 
   test('start from what was compiled when they were installed', async () => {
-    const said = await run(`export NODE_DEBUG_NATIVE=COMPILE_CACHE
+    const said = await run(`exec 2>&1; export NODE_DEBUG_NATIVE=COMPILE_CACHE
       node-proxy --version; orchctl --version
       setpriv --reuid orch-server --clear-groups orch-server --version`)
     for (const name of PROGRAMS)
@@ -182,11 +185,11 @@ SubState=running
     await answeredBy(machine, 'one')
   })
 
-  test('leave nothing but backups when they are purged', async () => {
+  test('leave nothing but backups and the caches of users when they are purged', async () => {
     await run(spanOf('upgrade.md', 'apt-get purge node-proxy orch-server orchctl'))
     const added = await machine.sh(`${FILES} | LC_ALL=C comm -13 /run/files-before -`)
     const left = added.split('\n').filter((path) => path !== '' && !OF_DEBIAN.test(path))
-    expect(left.filter((path) => !BACKUPS.test(path))).toEqual([])
+    expect(left.filter((path) => !BACKUPS.test(path) && !OF_USERS.test(path))).toEqual([])
     expect(left.length).toBeGreaterThan(1)
     expect(await run('systemctl list-unit-files | grep -E "node-proxy|orch-server" || true')).toBe(
       '',

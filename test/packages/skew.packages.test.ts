@@ -1,7 +1,14 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { Machine } from '../support/machine/machine.ts'
 import { startDebian, VERSIONS } from './built-packages.ts'
-import { ADMIN, addNetwork, answeredBy, leadTo, UNTIL_READY } from './cluster-on-machine.ts'
+import {
+  ADMIN,
+  addNetwork,
+  answeredBy,
+  leadTo,
+  UNTIL_READY,
+  UNTIL_SERVED,
+} from './cluster-on-machine.ts'
 
 type Age = keyof typeof VERSIONS
 
@@ -15,7 +22,7 @@ describe('versions beside each other', () => {
     machine = await startDebian()
     await addNetwork(machine)
     await machine.sh(`cd /run/packages/old; ${INSTALL} *.deb
-      ${ADMIN}orchctl apply -f /usr/share/doc/node-proxy/examples/rbac.yaml
+      ${UNTIL_SERVED}${ADMIN}orchctl apply -f /usr/share/doc/node-proxy/examples/rbac.yaml
       orch-server kubeconfig --service-account kube-system/node-proxy --output /etc/node-proxy/kubeconfig
       systemctl start node-proxy\n${UNTIL_READY}`)
   })
