@@ -66,6 +66,7 @@ export async function startBackgroundServices(
   const requests = createRequestAuthority({
     clock: shared.clock,
     folder: join(config.dataDir, 'pki'),
+    longest: config.kubelet.certificateDuration,
     reserved: reservedNames,
     permits: permissionsOf(clientOfAccount(CERTIFIER)),
   })

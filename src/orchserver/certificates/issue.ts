@@ -113,14 +113,17 @@ export interface KeyRequest extends Omit<ClientRequest, 'key'> {
   readonly hasKeyEncipherment: boolean
 }
 
-/** A client or serving certificate for a public key, in PEM. */
+/**
+ * A client or serving certificate for a public key, in PEM. It begins at most a tenth of its life before now: a kubelet
+ * renews by the share of the whole that is over, and would never end to renew one that is mostly past when it is issued.
+ */
 export async function issueForKey(request: KeyRequest, now: number): Promise<string> {
   const { issuer, publicKey, user, groups, life, names, hasKeyEncipherment } = request
   const { serverAuth, clientAuth } = ExtendedKeyUsage
   return issueFor(publicKey, {
     subject: nameOf(user, groups),
     issuer,
-    life: { from: now - LATE_CLOCKS, until: now + life },
+    life: { from: now - Math.min(LATE_CLOCKS, life / 10), until: now + life },
     extensions: [
       new BasicConstraintsExtension(false, undefined, true),
       hasKeyEncipherment

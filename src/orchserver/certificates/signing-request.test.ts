@@ -12,10 +12,11 @@ import {
 import { afterAll, expect, test } from 'vitest'
 import { KUBELET_SIGNERS } from '../../controllers/certificates-controller.ts'
 import type { SigningRequest } from '../../controllers/objects/plain-objects.ts'
-import { createRequestAuthority } from './request-authority.ts'
+import { createRequestAuthority, type RequestAuthorityOptions } from './request-authority.ts'
 
 const NOW = Date.UTC(2030, 0, 1)
-const DAY = 86_400_000
+const HOUR = 3_600_000
+const DAY = 24 * HOUR
 const ECDSA = { name: 'ECDSA', namedCurve: 'P-256', hash: 'SHA-256' }
 const RSA = {
   name: 'RSASSA-PKCS1-v1_5',
@@ -83,13 +84,15 @@ const dns = (value: string): JsonGeneralName => ({ type: 'dns', value })
 /** Bootstrappers may request any node, and nodes themselves. */
 const folder = mkdtempSync(join(tmpdir(), 'np-orch-'))
 afterAll(() => rmSync(folder, { recursive: true, force: true }))
-const authority = createRequestAuthority({
+const options: RequestAuthorityOptions = {
   folder,
+  longest: 365 * DAY,
   clock: { now: () => NOW },
   reserved: { dns: ['localhost', 'kubernetes.default'], ips: ['192.0.2.1'] },
   permits: async ({ groups }, permission) =>
     groups.includes(permission === 'nodeclient' ? 'system:bootstrappers' : 'system:nodes'),
-})
+}
+const authority = createRequestAuthority(options)
 
 test.each<[string, Parts, Partial<SigningRequest>]>([
   ['a bootstrapper any node', {}, {}],
@@ -151,8 +154,8 @@ test.each<[string, readonly JsonGeneralName[], Partial<SigningRequest>]>([
   expect(await authority.approve(await servingRequest(names, more), addresses)).toBeUndefined()
 })
 
-async function signed(request: SigningRequest): Promise<X509Certificate> {
-  const result = await authority.sign(request)
+async function signed(request: SigningRequest, by = authority): Promise<X509Certificate> {
+  const result = await by.sign(request)
   if ('problem' in result) throw new Error(result.problem)
   return new X509Certificate(result.certificate)
 }
@@ -172,6 +175,15 @@ test('a serving certificate names what was requested, for as long as was request
   expect(certificate.keyUsage).toEqual(['1.3.6.1.5.5.7.3.1'])
   expect(certificate.subjectAltName).toBe('DNS:n1, IP Address:192.0.2.7')
   expect(certificate.validToDate.getTime()).toBe(NOW + DAY)
+})
+
+test('no certificate is valid for longer than is permitted, or mostly past when it is issued', async () => {
+  const brief = createRequestAuthority({ ...options, longest: HOUR })
+  const certificate = await signed(await clientRequest(), brief)
+  expect(certificate.validToDate.getTime()).toBe(NOW + HOUR)
+  expect(certificate.validFromDate.getTime()).toBe(NOW - HOUR / 10)
+  const usual = await signed(await clientRequest())
+  expect(usual.validFromDate.getTime()).toBe(NOW - HOUR)
 })
 
 test.each<[string, Parts, Partial<SigningRequest>]>([

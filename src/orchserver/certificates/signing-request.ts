@@ -9,7 +9,6 @@ import type { InstalledAuthority } from './authority.ts'
 import type { CertificateNames } from './certificate-names.ts'
 import { issueForKey } from './issue.ts'
 
-const YEAR = 365 * 86_400_000
 const NODE = nodeUserName('')
 
 /** The usages that a certificate must have, and may have, by signer. */
@@ -63,10 +62,17 @@ function servingApproval(
   return 'Auto approving kubelet serving certificate: it names the node and its addresses, and nothing else.'
 }
 
+/** Who signs, and for how long. */
+export interface Signer {
+  readonly issuer: InstalledAuthority
+  /** The longest life of a certificate, in milliseconds. */
+  readonly longest: number
+}
+
 /** The certificate in PEM, or why it is not issued. */
 export async function signRequest(
   request: SigningRequest,
-  issuer: InstalledAuthority,
+  { issuer, longest }: Signer,
   now: number,
 ): Promise<{ readonly certificate: string } | { readonly problem: string }> {
   const read = await readRequest(request)
@@ -80,7 +86,7 @@ export async function signRequest(
       publicKey,
       user,
       groups: [NODES],
-      life: Math.min(wished, YEAR, left),
+      life: Math.min(wished, longest, left),
       names: request.signerName === KUBELET_SIGNERS.serving ? { dns, ips } : undefined,
       hasKeyEncipherment: request.usages.includes(OPTIONAL),
     },

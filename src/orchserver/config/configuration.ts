@@ -100,7 +100,7 @@ export interface ServiceAccountsConfiguration {
   readonly jwksURI: string
 }
 
-/** How kubelets are reached for logs, commands, forwarded ports and requests below `nodes/proxy`. */
+/** How kubelets are reached for logs, commands, forwarded ports and requests below `nodes/proxy`, and their certificates. */
 export interface KubeletConfiguration {
   /** The client certificate and its key; empty: the server issues and renews them itself. */
   readonly clientCertFile: string
@@ -109,6 +109,8 @@ export interface KubeletConfiguration {
   readonly caFile: string
   /** Types of addresses, the preferred one first. */
   readonly preferredAddressTypes: readonly string[]
+  /** The longest life of a certificate that a kubelet requests, in milliseconds. */
+  readonly certificateDuration: number
 }
 
 /** No servers: the store is embedded. */

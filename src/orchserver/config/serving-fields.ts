@@ -1,9 +1,11 @@
 import type { Cidr, IpAddress } from '../../lib/ip.ts'
 import type { FieldsOf, PathsUnder } from '../../settings/field.ts'
 import { ipAddress } from '../../settings/network-types.ts'
-import { boolean, integer } from '../../settings/scalar-types.ts'
+import { boolean, duration, integer } from '../../settings/scalar-types.ts'
 import type { OrchServerConfiguration } from './configuration.ts'
 import { fieldTypes, identityTypes, optionalText } from './field-types.ts'
+
+const MINUTE = 60_000
 
 type ServingField =
   | 'dataDir'
@@ -72,7 +74,7 @@ export const SERVING_FIELDS: FieldsOf<OrchServerConfiguration, ServingField> = {
   },
 }
 
-/** How kubelets are reached; the flags are named as in kube-apiserver. */
+/** How kubelets are reached, and their certificates; the flags are named as in kube-apiserver and kube-controller-manager. */
 export const KUBELET_FIELDS: FieldsOf<
   OrchServerConfiguration,
   PathsUnder<OrchServerConfiguration, 'kubelet'>
@@ -94,6 +96,12 @@ export const KUBELET_FIELDS: FieldsOf<
     type: fieldTypes.nodeAddressTypes,
     fallback: ['InternalIP', 'ExternalIP'],
     doc: 'Types of the addresses of a Node at which its kubelet is reached, the preferred one first: InternalIP, ExternalIP. Names are not resolved.',
+  },
+  'kubelet.certificateDuration': {
+    flag: 'cluster-signing-duration',
+    type: duration(MINUTE),
+    fallback: 365 * 24 * 60 * MINUTE,
+    doc: 'How long the client and serving certificates are valid that kubelets request; those that request less get less. None outlives the authority. A kubelet renews one after 70 to 90 % of its life.',
   },
 }
 

@@ -14,6 +14,7 @@ const EMPTY: KubeletConfiguration = {
   clientKeyFile: '',
   caFile: '',
   preferredAddressTypes: ['InternalIP'],
+  certificateDuration: 0,
 }
 
 async function start(kubelet: Partial<KubeletConfiguration> = {}, dataDir = newFolder()) {
