@@ -12,12 +12,16 @@ export const API_PORT = 6443
 /** Names of nodes, in the order in which they are added; each has a user of the API. */
 export const NODE_NAMES = ['node-1', 'node-2', 'node-3'] as const
 
+/** A machine that is no node, where one has a control plane; its address is the one before those of the nodes. */
+export const CONTROL_NAME = 'control'
+const MACHINES: readonly string[] = [CONTROL_NAME, ...NODE_NAMES]
+
 export interface NodeAddresses {
   readonly v4: string
   readonly v6: string
 }
 
 export function nodeAddresses(name: string): NodeAddresses {
-  const number = 11 + NODE_NAMES.findIndex((known) => known === name)
+  const number = 10 + MACHINES.indexOf(name)
   return { v4: `192.168.77.${number}`, v6: `fd00:77::${number}` }
 }
