@@ -20,14 +20,14 @@ const PAGES = [
   'docs/operate/README.md',
   ...readdirSync(join(root, 'docs/operate')).filter((page) => page !== 'README.md'),
 ]
-const TESTS = globSync('{kernel,server,docker,packages,upstream,charts}/**/*.test.ts', {
+const TESTS = globSync('{kernel,server,docker,packages,upstream,charts,cluster}/**/*.test.ts', {
   cwd: join(root, 'test'),
 })
 /** What a test that takes commands of pages replaces, and does in another way. */
-const REPLACED = /^systemctl (?:re)?st(?:art|op) orch-server$|^systemctl .*(?:kube|node)-proxy$/
-const OF_THE_TEST = /^git clone|^npm ci|rollout status|^kubectl -n kube-system logs|^debootstrap/
+const REPLACED = /^systemctl .*\b(?:orch-server|kubelet|(?:kube|node)-proxy)$/
+const OF_THE_TEST = /^git clone|^npm ci|rollout status|^kubectl -n kube-system logs|^debootstrap|^scp /
 /** Pages whose services are no units of systemd in their tests. */
-const WITHOUT_SYSTEMD = ['security.md', 'encryption.md', 'take-over.md']
+const WITHOUT_SYSTEMD = ['security.md', 'encryption.md', 'take-over.md', 'cluster.md']
 
 const executions = executionsIn(
   TESTS.map((path) => ({ path, text: readFileSync(join(root, 'test', path), 'utf8') })),

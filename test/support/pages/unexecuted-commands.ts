@@ -115,6 +115,42 @@ export const UNEXECUTED: ReadonlyMap<string, readonly Unexecuted[]> = new Map([
     ],
   ],
   [
+    'systemctl is a script that starts what the unit says; files reach another machine by a script, too',
+    [
+      {
+        page: 'cluster.md',
+        commands: [
+          'systemctl enable --now orch-server',
+          'systemctl enable --now kubelet',
+          'systemctl enable --now node-proxy',
+          'systemctl stop kubelet',
+          'systemctl start kubelet',
+          'systemctl restart kubelet',
+          'systemctl restart orch-server',
+          'systemctl disable --now kubelet',
+          'systemctl disable --now node-proxy',
+          'scp bootstrap.kubeconfig /var/lib/orch-server/pki/ca.crt "$NODE:/var/lib/kubelet/"',
+          'scp bootstrap.kubeconfig "$NODE:/var/lib/kubelet/"',
+          'scp node-proxy.kubeconfig "$NODE:/root/"',
+        ],
+      },
+    ],
+  ],
+  [
+    'installs programs, which the machines of test/cluster have',
+    [
+      {
+        page: 'cluster.md',
+        commands: [
+          'git clone … /opt/node-proxy-0.1.0 && cd /opt/node-proxy-0.1.0 && npm ci --omit=dev',
+          'apt-get install --no-install-recommends jq kubernetes-client openssl',
+          'apt-get install --no-install-recommends containerd containernetworking-plugins runc',
+          'curl -fL https://dl.k8s.io/v1.20.2/kubernetes-node-linux-amd64.tar.gz | tar -xz -C /usr/local/bin --strip-components=3 kubernetes/node/bin/kubelet',
+        ],
+      },
+    ],
+  ],
+  [
     'needs kubelets, or a controller that orch-server does not have',
     [
       {
