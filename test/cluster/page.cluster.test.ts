@@ -29,8 +29,11 @@ beforeAll(async () => {
   })
   machines = held.use(made).of
 }, 5 * MINUTES)
-beforeEach(({ onTestFailed }) => {
+let isBroken = false
+beforeEach(({ onTestFailed, skip }) => {
+  skip(isBroken, 'it needs what the tests before made')
   onTestFailed(() => {
+    isBroken = true
     for (const machine of Object.values(machines)) process.stderr.write(`${machine.logs()}\n`)
   })
 })
