@@ -18,8 +18,7 @@ const SHELL_PROGRAMS = ['systemctl', 'scp'] as const
  * A machine as an administrator has it before the first command of a page: programs are installed, none of the project's
  * runs. Instead of systemd, `systemctl` starts what a unit says; `scp` reaches the other machines.
  */
-export interface AdministeredMachine extends AsyncDisposable {
-  readonly name: string
+export interface AdministeredMachine {
   /** Runs a script of bash as root. @returns its standard output @throws Error with all output, unless it ends with 0 */
   run(script: string): Promise<string>
   /** The ends of the logs of its units. */
@@ -42,17 +41,27 @@ export async function administeredMachines<const N extends string>(
   const exchange = join(files.scratch, 'exchange')
   mkdirSync(exchange)
   starting.defer(() => rmSync(exchange, { recursive: true }))
-  const of: Record<string, AdministeredMachine> = {}
+  const started: Record<string, AdministeredMachine> = {}
   const deliver = async (): Promise<void> => {
     for (const box of globSync(join(exchange, 'scp.*')).toSorted()) {
       const [host = '', path] = readFileSync(join(box, 'to'), 'utf8').trim().split(':')
       rmSync(join(box, 'to'))
-      await of[host]!.run(`cp ${box}/* ${path}`)
+      await started[host]!.run(`cp ${box}/* ${path}`)
       rmSync(box, { recursive: true })
     }
   }
+  const of: Record<string, AdministeredMachine> = {}
   for (const name of names) {
-    of[name] = starting.use(await startMachine(name, { files, exchange, units, deliver }))
+    const machine = starting.use(await startMachine(name, { files, exchange, units }))
+    started[name] = machine
+    of[name] = {
+      async run(script) {
+        const said = await machine.run(script)
+        await deliver()
+        return said
+      },
+      logs: machine.logs,
+    }
   }
   const running = starting.move()
   return {
@@ -66,35 +75,34 @@ interface Surroundings {
   /** The folder of what `scp` copies. */
   readonly exchange: string
   readonly units: Readonly<Record<string, UnitExtras>>
-  readonly deliver: () => Promise<void>
 }
 
 async function startMachine(
   name: string,
-  { files, exchange, units, deliver }: Surroundings,
-): Promise<AdministeredMachine> {
+  { files, exchange, units }: Surroundings,
+): Promise<AdministeredMachine & AsyncDisposable> {
   const { scratch, programs, images } = files
   const disk = join(scratch, name)
-  const units_ = join(disk, 'var/lib/units')
-  mkdirSync(units_, { recursive: true })
+  const own = join(disk, 'var/lib/units')
+  mkdirSync(own, { recursive: true })
   for (const [unit, { flags = '', ready = 'true' }] of Object.entries(units)) {
-    writeFileSync(join(units_, `${unit}.flags`), flags)
-    writeFileSync(join(units_, `${unit}.ready`), ready)
+    writeFileSync(join(own, `${unit}.flags`), flags)
+    writeFileSync(join(own, `${unit}.ready`), ready)
   }
   for (const program of SHELL_PROGRAMS) {
     const text = readFileSync(fileURLToPath(new URL(`${program}.sh`, import.meta.url)), 'utf8')
     const mode = 0o755
-    writeFileSync(join(units_, program), text.replaceAll('EXCHANGE', exchange), { mode })
+    writeFileSync(join(own, program), text.replaceAll('EXCHANGE', exchange), { mode })
   }
-  writeFileSync(join(units_, 'containerd.toml'), containerdConfig())
+  writeFileSync(join(own, 'containerd.toml'), containerdConfig())
   const shared = [programs, images, exchange]
   const cgroup = `${cgroupOf(scratch)}/${name}`
   const machine = await bootMachine({ name, disk, cgroup, shared })
-  const runAlone = (script: string): Promise<string> => {
-    writeFileSync(join(units_, 'script'), `PATH=${LOGIN_PATH} HOME=/root\ncd\n${script}`)
+  const run = (script: string): Promise<string> => {
+    writeFileSync(join(own, 'script'), `PATH=${LOGIN_PATH} HOME=/root\ncd\n${script}`)
     return machine.run('bash --norc -euo pipefail /var/lib/units/script', COMMAND_MS)
   }
-  await runAlone(`
+  await run(`
 mkdir /opt/node-proxy-0.1.0
 mount --bind ${root} /opt/node-proxy-0.1.0
 mount -o remount,bind,ro /opt/node-proxy-0.1.0
@@ -104,12 +112,7 @@ ln -s ${join(images, ARCHIVES.daemon)} /root/node-proxy.tar
 cp /var/lib/units/containerd.toml /etc/containerd/config.toml
 echo 'KUBELET_EXTRA_ARGS="${KUBELET_EXTRA_ARGS}"' > /etc/default/kubelet`)
   return {
-    name,
-    async run(script) {
-      const said = await runAlone(script)
-      await deliver()
-      return said
-    },
+    run,
     logs: () =>
       globSync(join(disk, 'var/log/units/*.log'))
         .map((log) => `${name} ${basename(log)}\n${readFileSync(log, 'utf8').slice(-TAIL)}`)
