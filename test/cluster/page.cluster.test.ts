@@ -1,6 +1,8 @@
+import { join } from 'node:path'
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
 import { cgroupOf, removeCgroups } from '../support/apart/scratch.ts'
 import { blockOf } from '../support/pages/page-section.ts'
+import { ARCHIVES } from './images/images.ts'
 import { type AdministeredMachine, administeredMachines } from './lab/administered-machine.ts'
 import { openNetwork } from './lab/network.ts'
 import { CONTROL_NAME, nodeAddresses } from './lab/plan.ts'
@@ -132,8 +134,9 @@ test('a node is removed', { timeout: 10 * MINUTES }, async () => {
 })
 
 async function joins(node: NodeName): Promise<void> {
-  // Debian starts it when it is installed.
-  await onNode('systemctl start containerd', node)
+  // Debian starts it when it is installed; the image of the sandboxes of Pods would come from a registry.
+  const image = join(clusterFiles().images, ARCHIVES.test)
+  await onNode(`systemctl start containerd\nctr -n k8s.io images import ${image}`, node)
   await onNode(blockOf('cluster.md', 'A node', 0), node)
   await onControl(blockOf('cluster.md', 'A node', 1), node)
   await onNode(blockOf('cluster.md', 'A node', 2), node)
