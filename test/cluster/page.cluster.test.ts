@@ -94,7 +94,7 @@ test('a client certificate is renewed while the kubelet runs', {
 })
 
 test('a node joins again with a new key', { timeout: 10 * MINUTES }, async () => {
-  const users = '-o jsonpath={.items[?(@.status.certificate)].spec.username}'
+  const users = "-o jsonpath='{.items[?(@.status.certificate)].spec.username}'"
   const joined = async () => {
     const all = await onControl(`kubectl get certificatesigningrequests ${users}`)
     return all.split(' ').filter((user) => user === 'bootstrap-node-1').length
