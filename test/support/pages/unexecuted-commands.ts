@@ -266,9 +266,8 @@ export const UNEXECUTED: ReadonlyMap<string, readonly Unexecuted[]> = new Map([
       { page: 'upgrade.md', commands: ['iptables-restore --test'] },
       { page: 'security.md', commands: ['kubectl version'] },
       { page: 'encryption.md', commands: ['kubectl delete secret'] },
-      { page: 'orch-server.md', commands: ['kubectl logs', 'kubectl config'] },
+      { page: 'orch-server.md', commands: ['kubectl config'] },
       { page: 'masquerade.md', commands: ['conntrack -S'] },
-      { page: 'troubleshooting.md', commands: ['kubectl exec'] },
     ],
   ],
   [
