@@ -55,18 +55,24 @@ test('a control plane', { timeout: 5 * MINUTES }, async () => {
   expect(services).toMatch(/^kubernetes +ClusterIP +10\.96\.0\.1 /m)
 })
 
-test('a node joins', { timeout: 10 * MINUTES }, () => joins('node-1'))
+test('a node joins', { timeout: 10 * MINUTES }, async () => {
+  expect(await joins('node-1')).toMatch(/ bootstrap-node-1 .* Approved,Issued$/m)
+})
 
-test('node-proxy serves', { timeout: 5 * MINUTES }, () => serves('node-1'))
+test('node-proxy serves', { timeout: 5 * MINUTES }, async () => {
+  expect(JSON.parse(await serves('node-1'))).toMatchObject({ ready: true })
+})
 
-test('orch-dns runs', { timeout: 5 * MINUTES }, () => hasNames('node-1'))
+test('orch-dns runs', { timeout: 5 * MINUTES }, async () => {
+  expect(await hasNames('node-1')).toContain('pod/cluster-dns-node-1 condition met')
+})
 
 test('a Service answers by its name', { timeout: 5 * MINUTES }, async () => {
   expect(await answer('node-1')).toBe('web-node-1')
 })
 
 test('a second node', { timeout: 15 * MINUTES }, async () => {
-  await joins('node-2')
+  expect(await joins('node-2')).toMatch(/ bootstrap-node-2 .* Approved,Issued$/m)
   await serves('node-2')
   await onNode(blockOf('cluster.md', 'A second node', 1), 'node-1')
   await onNode(blockOf('cluster.md', 'A second node', 2), 'node-2')
@@ -133,26 +139,24 @@ test('a node is removed', { timeout: 10 * MINUTES }, async () => {
   for (let asked = 0; asked < 20; asked += 1) expect(await ask('node-1')).toBe('web-node-1')
 })
 
-async function joins(node: NodeName): Promise<void> {
+async function joins(node: NodeName): Promise<string> {
   // Debian starts it when it is installed; the image of the sandboxes of Pods would come from a registry.
   const image = join(clusterFiles().images, ARCHIVES.test)
   await onNode(`systemctl start containerd\nctr -n k8s.io images import ${image}`, node)
   await onNode(blockOf('cluster.md', 'A node', 0), node)
   await onControl(blockOf('cluster.md', 'A node', 1), node)
   await onNode(blockOf('cluster.md', 'A node', 2), node)
-  const shown = await onControl(blockOf('cluster.md', 'A node', 3), node)
-  expect(shown).toMatch(new RegExp(` bootstrap-${node} .* Approved,Issued$`, 'm'))
+  return await onControl(blockOf('cluster.md', 'A node', 3), node)
 }
 
-async function serves(node: NodeName): Promise<void> {
+async function serves(node: NodeName): Promise<string> {
   await onControl(blockOf('cluster.md', 'Services', 0), node)
-  const ready = await onNode(blockOf('cluster.md', 'Services', 1), node)
-  expect(JSON.parse(ready)).toMatchObject({ ready: true })
+  return await onNode(blockOf('cluster.md', 'Services', 1), node)
 }
 
-async function hasNames(node: NodeName): Promise<void> {
+async function hasNames(node: NodeName): Promise<string> {
   await onNode(blockOf('cluster.md', 'Names', 0), node)
-  await onControl(blockOf('cluster.md', 'Names', 1), node)
+  return await onControl(blockOf('cluster.md', 'Names', 1), node)
 }
 
 async function answer(node: NodeName): Promise<string> {
