@@ -10,8 +10,8 @@ const [scratch = '', programs = '', images = '', ...args] = process.argv.slice(2
 const INTERRUPTED = 130
 
 const stopping = untilClosed()
+Object.assign(process.env, surroundingsOf({ scratch, programs, images }))
 await prepareNamespaces()
-const env = surroundingsOf({ scratch, programs, images })
-const status = await runProject('cluster', args, { env, signal: stopping })
+const status = await runProject('cluster', args, { env: {}, signal: stopping })
 if (stopping.aborted) await removeScratchAlone(scratch)
 process.exit(stopping.aborted ? INTERRUPTED : status)
