@@ -4,14 +4,18 @@ import { existsSync, globSync, readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { fileURLToPath } from 'node:url'
-import { expect, test } from 'vitest'
+import { beforeAll, expect, test } from 'vitest'
 import { CGROUPS } from '../support/apart/scratch.ts'
+import { run as runCommand } from '../support/lab/command.ts'
 import { tieToUs } from '../support/tie-to-us.ts'
 import { Cluster } from './lab/cluster.ts'
 import { clusterFiles } from './lab/surroundings.ts'
 
 const RUN = fileURLToPath(new URL('leftovers/run.ts', import.meta.url))
 const MINUTES = 60_000
+
+/** The folder in which this process gives commands to its shell is made with the first one. */
+beforeAll(async () => void (await runCommand(['true'])))
 
 test('a cluster that ends leaves the machine as it was', { timeout: 10 * MINUTES }, async () => {
   const before = stateOfMachine()
