@@ -6,9 +6,9 @@ import { clusterIpOf, nodePortOf, podOn } from './lookups.ts'
 import { programs, type ServerOptions, serverOnEachNode, servers, service } from './workloads.ts'
 
 /** 200 connections a second: three quarters from outside at a node port, one from a Pod at the cluster IP. */
-const OUTSIDE_EVERY_MS = 1_000 / 150
-const IN_POD_EVERY_MS = 1_000 / 50
-const AT_LEAST_A_SECOND = 180
+export const OUTSIDE_EVERY_MS = 1_000 / 150
+export const IN_POD_EVERY_MS = 1_000 / 50
+export const AT_LEAST_A_SECOND = 180
 
 /** Starts the Service `web`, four Pods, and the Pods from which clients connect to it. */
 export async function startLoadTargets(
