@@ -190,9 +190,7 @@ export const TOUR: readonly Step[] = [
     times: MANY,
     expected: answered(PODS, () => [GATEWAY, NODE_IP]),
     inUserspace: {
-      title: 'node-proxy stops: new connections wait for the next one',
-      times: 1,
-      expected: { kind: 'silent' },
+      title: 'node-proxy stops: rules of iptables mode stay and work until it is back',
     },
   },
   {
