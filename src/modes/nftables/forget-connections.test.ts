@@ -2,8 +2,8 @@ import { constants } from 'node:os'
 import { expect, test } from 'vitest'
 import { fakeNftablesNode } from '../../../test/support/modes/fake-nftables-node.ts'
 import type { EntryId, ForwardingEntry } from '../../forwarding/entry.ts'
+import { backendData, frontendAddress } from '../../kernel/nftables/rules/encode.ts'
 import { backend, entry, frontend, ip } from '../testing/mode-fixtures.ts'
-import { backendData, frontendAddress } from './keys/encode.ts'
 import { SET, tableOf } from './keys/names.ts'
 
 const table = tableOf(4)

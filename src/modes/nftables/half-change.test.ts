@@ -14,8 +14,8 @@ import {
 } from '../../../test/support/modes/half-change/some-service.ts'
 import type { ForwardingEntry } from '../../forwarding/entry.ts'
 import type { Element } from '../../kernel/nftables/objects.ts'
+import { address, backendData } from '../../kernel/nftables/rules/encode.ts'
 import { ip, settings } from '../testing/mode-fixtures.ts'
-import { address, backendData } from './keys/encode.ts'
 import { NftablesProgram } from './program/program.ts'
 import { type Packet, type Tables, tablesOf, walk, withClients } from './testing/packet-walk.ts'
 

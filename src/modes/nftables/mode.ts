@@ -3,6 +3,7 @@ import type { Nftables } from '../../kernel/nftables/nftables.ts'
 import type { TouchedObject } from '../../kernel/nftables/object-collector.ts'
 import type { Rule } from '../../kernel/nftables/objects.ts'
 import type { RuleChange, RuleMonitor } from '../../kernel/nftables/rule-monitor.ts'
+import { IS_TRANSLATED } from '../../kernel/nftables/rules/matches.ts'
 import type { Family } from '../../lib/ip.ts'
 import { Mutex } from '../../lib/mutex.ts'
 import type {
@@ -31,7 +32,6 @@ import { FRONTEND_SETS, keyOf, keyOfElement, objectOf } from './keys/object-key.
 import { probeNftables } from './probe.ts'
 import type { NftablesProgram } from './program/program.ts'
 import { connectionKey, countedElements, readTraffic } from './read-traffic.ts'
-import { IS_TRANSLATED } from './statements/matches.ts'
 
 /** The maximum number of elements that are deleted in one transaction. */
 const AT_ONCE = 4_096

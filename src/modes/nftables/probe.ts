@@ -1,5 +1,8 @@
 import type { Nftables } from '../../kernel/nftables/nftables.ts'
 import type { Command, FieldType, Rule, SetSpec, Table } from '../../kernel/nftables/objects.ts'
+import { destinationAddress, sourceAddress } from '../../kernel/nftables/rules/fields.ts'
+import { IS_TRANSLATED, TO_NODE } from '../../kernel/nftables/rules/matches.ts'
+import * as statement from '../../kernel/nftables/rules/statements.ts'
 import { messageOf } from '../../lib/error.ts'
 import type { Family } from '../../lib/ip.ts'
 import type { Missing, Probe } from '../mode.ts'
@@ -9,9 +12,6 @@ import { CHAIN, PROBE_TABLE, SET } from './keys/names.ts'
 import { baseChains } from './program/base-chains.ts'
 import { baseSets } from './program/base-sets.ts'
 import { choiceChain, choiceRules } from './program/choice-chain.ts'
-import { destinationAddress, sourceAddress } from './statements/fields.ts'
-import { IS_TRANSLATED, TO_NODE } from './statements/matches.ts'
-import * as statement from './statements/statements.ts'
 
 const CLIENTS = 'affinity-probe'
 

@@ -1,5 +1,6 @@
 import type { EntryId, ForwardingEntry, ServiceKey } from '../../forwarding/entry.ts'
 import type { Element } from '../../kernel/nftables/objects.ts'
+import { backendData } from '../../kernel/nftables/rules/encode.ts'
 import type { Family } from '../../lib/ip.ts'
 import {
   addNumbers,
@@ -11,7 +12,6 @@ import {
   type TrafficReading,
 } from '../mode.ts'
 import type { ManagedState } from './kernel/managed-state.ts'
-import { backendData } from './keys/encode.ts'
 import { SET, TRAFFIC_SETS, tableOf } from './keys/names.ts'
 import { frontendOfElement, keyOfElement } from './keys/object-key.ts'
 

@@ -1,10 +1,10 @@
 import { expect, test } from 'vitest'
 import { fakeNftablesNode } from '../../../../test/support/modes/fake-nftables-node.ts'
 import type { EntryId } from '../../../forwarding/entry.ts'
+import { digestOf } from '../../../kernel/nftables/rules/digest.ts'
+import { frontendAddress } from '../../../kernel/nftables/rules/encode.ts'
 import type { ObjectKey } from '../../mode.ts'
 import { entry, frontend, ip } from '../../testing/mode-fixtures.ts'
-import { digestOf } from '../keys/digest.ts'
-import { frontendAddress } from '../keys/encode.ts'
 import { clientNames, SET, tableOf } from '../keys/names.ts'
 import { keyOf } from '../keys/object-key.ts'
 

@@ -1,7 +1,5 @@
 import type { Nftables, TableContent } from '../../../kernel/nftables/nftables.ts'
 import type { ChainSpec, Element, SetSpec, Table } from '../../../kernel/nftables/objects.ts'
-import type { Family } from '../../../lib/ip.ts'
-import type { Digest, ObjectKey } from '../../mode.ts'
 import {
   digestOf,
   digestOfChain,
@@ -10,7 +8,9 @@ import {
   EMPTY,
   type PlacedElement,
   sumOf,
-} from '../keys/digest.ts'
+} from '../../../kernel/nftables/rules/digest.ts'
+import type { Family } from '../../../lib/ip.ts'
+import type { Digest, ObjectKey } from '../../mode.ts'
 import { isFilledByPackets, TABLE, tableOf } from '../keys/names.ts'
 import { isPlaced, keyOf, keyOfElement, objectOf, ownerLength } from '../keys/object-key.ts'
 import type { Content } from '../program/content.ts'

@@ -6,9 +6,9 @@ import {
 } from '../../../../test/support/modes/nftables-histories/clients.ts'
 import type { EntryId } from '../../../forwarding/entry.ts'
 import type { Element } from '../../../kernel/nftables/objects.ts'
+import { address, backendData, port } from '../../../kernel/nftables/rules/encode.ts'
 import type { Family } from '../../../lib/ip.ts'
 import { backend, entry, frontend, ip } from '../../testing/mode-fixtures.ts'
-import { address, backendData, port } from '../keys/encode.ts'
 import { clientNames, tableOf } from '../keys/names.ts'
 import { staleClients } from './present-elements.ts'
 

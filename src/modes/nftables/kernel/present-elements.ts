@@ -1,7 +1,7 @@
 import type { Element } from '../../../kernel/nftables/objects.ts'
+import type { PlacedElement } from '../../../kernel/nftables/rules/digest.ts'
 import type { Family } from '../../../lib/ip.ts'
 import type { Change, ObjectKey } from '../../mode.ts'
-import type { PlacedElement } from '../keys/digest.ts'
 import { clientMapOf, isBackendSet, isFilledByPackets, portMapOf, tableOf } from '../keys/names.ts'
 import { FRONTEND_SETS, isPlaced, keyOfElement, objectOf } from '../keys/object-key.ts'
 import { recordedElements } from './kernel-record.ts'

@@ -1,7 +1,7 @@
 import type { Command, Element, Table } from '../../../kernel/nftables/objects.ts'
+import type { PlacedElement } from '../../../kernel/nftables/rules/digest.ts'
 import type { Family } from '../../../lib/ip.ts'
 import type { Change, ObjectKey } from '../../mode.ts'
-import type { PlacedElement } from '../keys/digest.ts'
 import { SET, tableOf } from '../keys/names.ts'
 import { type ObjectKind, objectOf } from '../keys/object-key.ts'
 import type { Content } from '../program/content.ts'

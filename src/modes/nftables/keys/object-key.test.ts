@@ -1,9 +1,9 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
+import { frontendAddress, indexed } from '../../../kernel/nftables/rules/encode.ts'
 import { type Family, parseIp } from '../../../lib/ip.ts'
 import { settings } from '../../testing/mode-fixtures.ts'
 import { baseSets } from '../program/base-sets.ts'
-import { frontendAddress, indexed } from './encode.ts'
 import { SET } from './names.ts'
 import { frontendKey, keyOf, keyOfElement, type ObjectKind, objectOf } from './object-key.ts'
 

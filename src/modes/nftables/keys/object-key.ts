@@ -1,7 +1,7 @@
 import type { Protocol } from '../../../forwarding/entry.ts'
+import { readAddress, readProtocol } from '../../../kernel/nftables/rules/encode.ts'
 import { type Family, hostPort, type IpAddress } from '../../../lib/ip.ts'
 import type { ObjectKey } from '../../mode.ts'
-import { readAddress, readProtocol } from './encode.ts'
 import { isFilledByPackets, SET } from './names.ts'
 
 /**

@@ -1,12 +1,13 @@
 import { clientsOwner } from '../../../forwarding/affinity.ts'
 import type { Backend, ForwardingEntry, Pool } from '../../../forwarding/entry.ts'
 import type { FieldType, Rule } from '../../../kernel/nftables/objects.ts'
-import type { Family } from '../../../lib/ip.ts'
-import type { NetfilterSettings } from '../../netfilter/settings/settings.ts'
-import { address, backendData, port } from '../keys/encode.ts'
-import { type ClientNames, clientNames, commentOf, stickyNames } from '../keys/names.ts'
-import { DESTINATION_PORT, destinationAddress, sourceAddress } from '../statements/fields.ts'
-import { isProtocol } from '../statements/matches.ts'
+import { address, backendData, port } from '../../../kernel/nftables/rules/encode.ts'
+import {
+  DESTINATION_PORT,
+  destinationAddress,
+  sourceAddress,
+} from '../../../kernel/nftables/rules/fields.ts'
+import { isProtocol } from '../../../kernel/nftables/rules/matches.ts'
 import {
   goto,
   isIn,
@@ -16,7 +17,10 @@ import {
   translateByTwo,
   translateToPort,
   update,
-} from '../statements/statements.ts'
+} from '../../../kernel/nftables/rules/statements.ts'
+import type { Family } from '../../../lib/ip.ts'
+import type { NetfilterSettings } from '../../netfilter/settings/settings.ts'
+import { type ClientNames, clientNames, commentOf, stickyNames } from '../keys/names.ts'
 import { markRules } from './choice-chain.ts'
 import type { ChainContent, SetContent } from './content.ts'
 import type { Route } from './routes.ts'

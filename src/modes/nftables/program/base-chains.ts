@@ -1,8 +1,4 @@
 import type { ChainSpec, Rule } from '../../../kernel/nftables/objects.ts'
-import type { Cidr, Family } from '../../../lib/ip.ts'
-import { routingBit } from '../../netfilter/mark.ts'
-import type { NetfilterSettings } from '../../netfilter/settings/settings.ts'
-import { CHAIN, SET, TRAFFIC_SETS } from '../keys/names.ts'
 import {
   bits,
   CHOSEN_PORT,
@@ -13,10 +9,15 @@ import {
   originalDestination,
   PROTOCOL,
   sourceAddress,
-} from '../statements/fields.ts'
-import * as match from '../statements/matches.ts'
-import * as statement from '../statements/statements.ts'
+} from '../../../kernel/nftables/rules/fields.ts'
+import * as match from '../../../kernel/nftables/rules/matches.ts'
+import * as statement from '../../../kernel/nftables/rules/statements.ts'
+import type { Cidr, Family } from '../../../lib/ip.ts'
+import { routingBit } from '../../netfilter/mark.ts'
+import type { NetfilterSettings } from '../../netfilter/settings/settings.ts'
+import { CHAIN, SET, TRAFFIC_SETS } from '../keys/names.ts'
 import { rangesOf, restrictedTo } from './base-sets.ts'
+import { fromPods } from './pod-sources.ts'
 
 interface BaseChain {
   readonly name: string
@@ -163,7 +164,7 @@ function fromInside(
   family: Family,
   lookup: statement.Statement,
 ): readonly Rule[] {
-  const pods = match.fromPods(settings, family)
+  const pods = fromPods(settings, family)
   return [...(pods ? [rule(pods, lookup)] : []), rule(match.FROM_NODE, lookup)]
 }
 

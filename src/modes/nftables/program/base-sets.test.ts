@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
+import { readAddress } from '../../../kernel/nftables/rules/encode.ts'
 import type { NodePortScope } from '../../netfilter/settings/node-port-scope.ts'
 import { cidr, ip, settings } from '../../testing/mode-fixtures.ts'
-import { readAddress } from '../keys/encode.ts'
 import { baseSets } from './base-sets.ts'
 
 const setsOf = (family: 4 | 6, nodePortScope: NodePortScope = { kind: 'all' }) =>

@@ -1,7 +1,7 @@
 import type { Element, FieldType, SetSpec } from '../../../kernel/nftables/objects.ts'
+import { disjoint } from '../../../kernel/nftables/rules/encode.ts'
 import { type Cidr, type Family, familyOf } from '../../../lib/ip.ts'
 import type { NetfilterSettings } from '../../netfilter/settings/settings.ts'
-import { disjoint } from '../keys/encode.ts'
 import { SET } from '../keys/names.ts'
 
 interface BaseSet {

@@ -1,15 +1,16 @@
 import type { Rule } from '../../../kernel/nftables/objects.ts'
-import type { Family } from '../../../lib/ip.ts'
-import type { NetfilterSettings } from '../../netfilter/settings/settings.ts'
-import { SET } from '../keys/names.ts'
 import {
   DESTINATION_PORT,
   destinationAddress,
   PROTOCOL,
   randomIndex,
-} from '../statements/fields.ts'
-import { FROM_NODE, notFromPods } from '../statements/matches.ts'
-import { setMark, translate } from '../statements/statements.ts'
+} from '../../../kernel/nftables/rules/fields.ts'
+import { FROM_NODE } from '../../../kernel/nftables/rules/matches.ts'
+import { setMark, translate } from '../../../kernel/nftables/rules/statements.ts'
+import type { Family } from '../../../lib/ip.ts'
+import type { NetfilterSettings } from '../../netfilter/settings/settings.ts'
+import { SET } from '../keys/names.ts'
+import { notFromPods } from './pod-sources.ts'
 
 /** The maps in which a packet found its frontend. */
 export type MapPrefix = '' | 'inside-' | 'node-port-' | 'inside-node-port-'

@@ -1,5 +1,4 @@
 import type { ChainSpec, Element, Rule, SetSpec } from '../../../kernel/nftables/objects.ts'
-import type { Digest } from '../../mode.ts'
 import {
   digestOf,
   digestOfChain,
@@ -7,7 +6,8 @@ import {
   EMPTY,
   type PlacedElement,
   sumOf,
-} from '../keys/digest.ts'
+} from '../../../kernel/nftables/rules/digest.ts'
+import type { Digest } from '../../mode.ts'
 
 /** A set or map. */
 export interface SetContent {

@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest'
 import type { EntryId, ForwardingEntry } from '../../../forwarding/entry.ts'
+import type { PlacedElement } from '../../../kernel/nftables/rules/digest.ts'
 import type { Digest, ObjectKey } from '../../mode.ts'
 import { backend, entry, frontend, ip, settings } from '../../testing/mode-fixtures.ts'
-import type { PlacedElement } from '../keys/digest.ts'
 import { NftablesProgram } from './program.ts'
 
 const id = (name: string) => name as EntryId

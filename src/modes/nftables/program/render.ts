@@ -1,11 +1,16 @@
 import type { Backend, ForwardingEntry, Frontend } from '../../../forwarding/entry.ts'
 import type { Verdict } from '../../../kernel/nftables/expression.ts'
 import type { Element } from '../../../kernel/nftables/objects.ts'
+import type { PlacedElement } from '../../../kernel/nftables/rules/digest.ts'
+import {
+  backendData,
+  disjoint,
+  frontendAddress,
+  indexed,
+} from '../../../kernel/nftables/rules/encode.ts'
 import type { IpAddress } from '../../../lib/ip.ts'
 import type { ObjectKey } from '../../mode.ts'
 import type { NetfilterSettings } from '../../netfilter/settings/settings.ts'
-import type { PlacedElement } from '../keys/digest.ts'
-import { backendData, disjoint, frontendAddress, indexed } from '../keys/encode.ts'
 import { CHAIN, commentOf, SET, stickyNames, TRAFFIC_SETS } from '../keys/names.ts'
 import { frontendKey, keyOf } from '../keys/object-key.ts'
 import { affinityObjects } from './affinity.ts'

@@ -1,11 +1,11 @@
 import type { Backend, ForwardingEntry, Frontend, Pool } from '../../../forwarding/entry.ts'
+import type { PlacedElement } from '../../../kernel/nftables/rules/digest.ts'
+import { address } from '../../../kernel/nftables/rules/encode.ts'
 import type { IpAddress } from '../../../lib/ip.ts'
 import type { NetfilterSettings } from '../../netfilter/settings/settings.ts'
-import type { PlacedElement } from '../keys/digest.ts'
-import { address } from '../keys/encode.ts'
 import { SET } from '../keys/names.ts'
-import { distinguishesPods, isEverySourcePod } from '../statements/matches.ts'
 import { choiceChain, type MapPrefix, type MarkClass } from './choice-chain.ts'
+import { distinguishesPods, isEverySourcePod } from './pod-sources.ts'
 
 /** The maximum number of choices of a pool, unless it has more backends. */
 export const MAX_CHOICES = 4_096

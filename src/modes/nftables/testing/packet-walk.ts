@@ -6,8 +6,14 @@ import {
   type Verdict,
 } from '../../../kernel/nftables/expression.ts'
 import type { Element, Rule } from '../../../kernel/nftables/objects.ts'
+import {
+  address,
+  hostWord,
+  port,
+  protocol,
+  readAddress,
+} from '../../../kernel/nftables/rules/encode.ts'
 import type { Family, IpAddress } from '../../../lib/ip.ts'
-import { address, hostWord, port, protocol, readAddress } from '../keys/encode.ts'
 import { CHAIN, isFilledByPackets } from '../keys/names.ts'
 import { objectOf } from '../keys/object-key.ts'
 import type { NftablesProgram } from '../program/program.ts'

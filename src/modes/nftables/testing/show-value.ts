@@ -1,7 +1,7 @@
 import type { Verdict } from '../../../kernel/nftables/expression.ts'
 import type { Element, FieldType, SetSpec } from '../../../kernel/nftables/objects.ts'
+import type { PlacedElement } from '../../../kernel/nftables/rules/digest.ts'
 import { formatIp } from '../../../lib/ip.ts'
-import type { PlacedElement } from '../keys/digest.ts'
 
 const PROTOCOLS: Readonly<Record<number, string>> = { 6: 'tcp', 17: 'udp', 132: 'sctp' }
 

@@ -1,8 +1,5 @@
-import type { Protocol } from '../../../forwarding/entry.ts'
-import type { Cidr, Family } from '../../../lib/ip.ts'
-import { familyOf } from '../../../lib/ip.ts'
-import type { NetfilterSettings } from '../../netfilter/settings/settings.ts'
-import { hostWord, network, PROTOCOL_NUMBER, text } from '../keys/encode.ts'
+import { type Cidr, familyOf } from '../../../lib/ip.ts'
+import { hostWord, network, PROTOCOL_NUMBER, type Protocol } from './encode.ts'
 import {
   addressType,
   bits,
@@ -10,7 +7,6 @@ import {
   CONNECTION_STATE,
   CONNECTION_STATUS,
   destinationAddress,
-  INPUT_INTERFACE,
   PROTOCOL,
   sourceAddress,
 } from './fields.ts'
@@ -24,7 +20,6 @@ const TRANSLATED = 0x20
 
 /** RTN_LOCAL of linux/rtnetlink.h. */
 const LOCAL = 2
-const INTERFACE_NAME_BYTES = 16
 
 /** The destination is an address of this node. */
 export const TO_NODE = compare(addressType('daddr'), 'equal', hostWord(LOCAL))
@@ -71,50 +66,6 @@ export function from(cidr: Cidr, is: Is = 'equal'): Statement {
 
 export function to(cidr: Cidr, is: Is = 'equal'): Statement {
   return inNetwork(destinationAddress, cidr, is)
-}
-
-/** The packet comes from a pod; undefined if the settings identify no pods of this family. */
-export function fromPods(settings: NetfilterSettings, family: Family): Statement | undefined {
-  return pods(settings, family, 'equal')
-}
-
-/** The negation of `fromPods`; also undefined if every source counts as a pod. */
-export function notFromPods(settings: NetfilterSettings, family: Family): Statement | undefined {
-  return pods(settings, family, 'different')
-}
-
-/** Whether `notFromPods` is defined. */
-export function distinguishesPods({ localTraffic }: NetfilterSettings, family: Family): boolean {
-  if (localTraffic.by !== 'source') return localTraffic.by !== 'none'
-  const cidr = localTraffic.cidrs.find((candidate) => familyOf(candidate) === family)
-  return cidr !== undefined && !cidr.endsWith('/0')
-}
-
-/** Whether every packet counts as coming from a pod. */
-export function isEverySourcePod({ localTraffic }: NetfilterSettings, family: Family): boolean {
-  if (localTraffic.by !== 'source') return false
-  return localTraffic.cidrs.find((cidr) => familyOf(cidr) === family)?.endsWith('/0') ?? false
-}
-
-function pods(settings: NetfilterSettings, family: Family, is: Is): Statement | undefined {
-  const { localTraffic } = settings
-  switch (localTraffic.by) {
-    case 'source': {
-      const cidr = localTraffic.cidrs.find((candidate) => familyOf(candidate) === family)
-      if (cidr === undefined) return undefined
-      if (!isEverySourcePod(settings, family)) return from(cidr, is)
-      return is === 'equal' ? [] : undefined
-    }
-    case 'bridge': {
-      const name = Buffer.alloc(INTERFACE_NAME_BYTES)
-      text(localTraffic.name).copy(name)
-      return compare(INPUT_INTERFACE, is, name)
-    }
-    case 'interfacePrefix':
-      return compare(INPUT_INTERFACE, is, text(localTraffic.prefix))
-    case 'none':
-      return undefined
-  }
 }
 
 /** A prefix of whole bytes is compared directly, without a mask. */

@@ -1,13 +1,13 @@
+import type { Family } from '../../../lib/ip.ts'
 import {
   type Expression,
   FIRST_REGISTER,
   type Register,
   VERDICT_REGISTER,
   type Verdict,
-} from '../../../kernel/nftables/expression.ts'
-import type { Rule } from '../../../kernel/nftables/objects.ts'
-import type { Family } from '../../../lib/ip.ts'
-import { hostWord } from '../keys/encode.ts'
+} from '../expression.ts'
+import type { Rule } from '../objects.ts'
+import { hostWord } from './encode.ts'
 import { bits, type Field, loadAll, MARK, wordsOf } from './fields.ts'
 
 /** One condition or action of a rule. A rule is several of them, one after the other. */

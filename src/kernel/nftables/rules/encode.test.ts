@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { formatIp, type IpAddress, ipBytes } from '../../../lib/ip.ts'
-import { cidr, ip } from '../../testing/mode-fixtures.ts'
+import { cidr, ip } from '../../../modes/testing/mode-fixtures.ts'
 import {
   address,
   backendData,

@@ -1,6 +1,6 @@
-import type { Verdict } from '../../../kernel/nftables/expression.ts'
-import type { ChainSpec, Element, Rule, SetSpec } from '../../../kernel/nftables/objects.ts'
-import type { Digest } from '../../mode.ts'
+import type { Brand } from '../../../lib/brand.ts'
+import type { Verdict } from '../expression.ts'
+import type { ChainSpec, Element, Rule, SetSpec } from '../objects.ts'
 
 /** Type tags in a hash: what kind of value follows. */
 const [TEXT, NUMBER, BOOLEAN, BYTES, OBJECT, UNDEFINED] = [11, 12, 13, 14, 15, 16] as const
@@ -10,6 +10,9 @@ export interface PlacedElement {
   readonly set: string
   readonly element: Element
 }
+
+/** 52 bits; the same type as the digest of a mode's objects. */
+export type Digest = Brand<number, 'Digest'>
 
 const MODULUS = 2 ** 52
 

@@ -1,3 +1,4 @@
+import type { Family } from '../../../lib/ip.ts'
 import {
   type ConntrackKey,
   type Expression,
@@ -5,8 +6,7 @@ import {
   type MetaKey,
   type PayloadBase,
   type Register,
-} from '../../../kernel/nftables/expression.ts'
-import type { Family } from '../../../lib/ip.ts'
+} from '../expression.ts'
 
 /** Something that a rule loads into registers. */
 export interface Field {

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import type { Element, Rule, SetSpec } from '../../../kernel/nftables/objects.ts'
+import type { Element, Rule, SetSpec } from '../objects.ts'
 import {
   digestOf,
   digestOfChain,

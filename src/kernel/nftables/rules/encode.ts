@@ -1,8 +1,10 @@
-import type { Backend, Protocol } from '../../../forwarding/entry.ts'
 import { type Cidr, familyOf, formatIp, type IpAddress, ipBytes } from '../../../lib/ip.ts'
 
 /** Numbers of linux/in.h: IPPROTO_…. */
-export const PROTOCOL_NUMBER: Readonly<Record<Protocol, number>> = { TCP: 6, UDP: 17, SCTP: 132 }
+export const PROTOCOL_NUMBER = { TCP: 6, UDP: 17, SCTP: 132 } as const
+
+/** The protocols with ports. */
+export type Protocol = keyof typeof PROTOCOL_NUMBER
 
 /** Character codes. */
 const [DOT, ZERO] = [0x2e, 0x30] as const
@@ -32,7 +34,13 @@ export function hostWord(number: number): Buffer {
 }
 
 /** Address . port, as a map of backends has them. */
-export function backendData({ ip, port: number }: Pick<Backend, 'ip' | 'port'>): Buffer {
+export function backendData({
+  ip,
+  port: number,
+}: {
+  readonly ip: IpAddress
+  readonly port: number
+}): Buffer {
   const length = lengthOf(ip)
   const bytes = Buffer.allocUnsafe(length + 4)
   writeAddress(bytes, ip)
