@@ -22,6 +22,17 @@ export interface FlowFilter {
   readonly ownPorts?: ReadonlySet<number>
 }
 
+/** The ends of a flow as rules after the translation of destinations see them. */
+export interface FlowEnds {
+  /** Who opened it. */
+  readonly source: IpAddress
+  /** To whom it was translated, or else sent. */
+  readonly destination: IpAddress
+  readonly protocol: FlowProtocol
+  /** The port of the destination. */
+  readonly port: number
+}
+
 /** The kernel's table of tracked flows. */
 export interface Conntrack {
   /**
@@ -40,6 +51,14 @@ export interface Conntrack {
     protocols: readonly FlowProtocol[],
     which?: FlowChoice,
   ): Promise<void>
+  /**
+   * Deletes the flows that begin or end at one of these addresses and are refused; returns how many. Throws as `cut`
+   * does.
+   */
+  cutRefused(
+    addresses: ReadonlySet<IpAddress>,
+    isRefused: (flow: FlowEnds) => boolean,
+  ): Promise<{ readonly deleted: number }>
 }
 
 /** For a process that may not change tracked flows: nothing is deleted. */
@@ -47,4 +66,5 @@ export const noopConntrack: Conntrack = {
   cut: async () => ({ deleted: 0 }),
   count: async () => 0,
   cutTranslatedTo: async () => {},
+  cutRefused: async () => ({ deleted: 0 }),
 }

@@ -3,11 +3,11 @@ import { getSystemErrorName } from 'node:util'
 import type { Clock } from '../../lib/clock.ts'
 import { NodeProxyError } from '../../lib/error.ts'
 import { inGroups } from '../../lib/groups.ts'
-import type { Family } from '../../lib/ip.ts'
+import { type Family, familyOf, formatIp, type IpAddress, ipBytes } from '../../lib/ip.ts'
 import type { NetlinkMessage, OutgoingMessage } from '../netlink/message.ts'
 import { NetlinkSession } from '../netlink/session.ts'
 import type { OpenTransport } from '../netlink/transport.ts'
-import type { Conntrack, FlowChoice, FlowFilter, FlowProtocol } from './conntrack.ts'
+import type { Conntrack, FlowChoice, FlowEnds, FlowFilter, FlowProtocol } from './conntrack.ts'
 import {
   backendOf,
   type DumpFilter,
@@ -65,6 +65,32 @@ export class NetlinkConntrack implements Conntrack {
         await this.#delete(stale)
       }
     }
+  }
+
+  async cutRefused(
+    addresses: ReadonlySet<IpAddress>,
+    isRefused: (flow: FlowEnds) => boolean,
+  ): Promise<{ readonly deleted: number }> {
+    let deleted = 0
+    for (const family of [4, 6] as const) {
+      const own = [...addresses].filter((ip) => familyOf(ip) === family)
+      const ends = new Set(own.map((ip) => latin1(ipBytes(ip))))
+      if (ends.size === 0) continue
+      for (const protocol of Object.keys(PROTOCOLS) as FlowProtocol[]) {
+        const stale = await this.#deletions({ family, protocol, port: undefined }, (message) => {
+          const flow = decodeFlow(message)
+          // Kernels before 5.8 list all protocols.
+          if (flow?.original.protocol !== PROTOCOLS[protocol]) return undefined
+          const { original, reply } = flow
+          if (!ends.has(latin1(original.source)) && !ends.has(latin1(reply.source))) return undefined
+          const [source, destination] = [formatIp(original.source), formatIp(reply.source)]
+          const port = reply.sourcePort
+          return isRefused({ source, destination, protocol, port }) ? flow : undefined
+        })
+        deleted += await this.#delete(stale)
+      }
+    }
+    return { deleted }
   }
 
   close(): void {
@@ -129,6 +155,11 @@ function groupsOf(filters: readonly FlowFilter[]): readonly (readonly FlowFilter
       ),
     )
     .filter((group) => group.length > 0)
+}
+
+/** A text for bytes, as a key of a set. */
+function latin1(bytes: Uint8Array): string {
+  return Buffer.from(bytes).toString('latin1')
 }
 
 function refused(what: string, errno: number): NodeProxyError {

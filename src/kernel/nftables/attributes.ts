@@ -63,8 +63,8 @@ export const VERDICT = { code: 1, chain: 2 } as const
 /** enum nft_expr_attributes. */
 export const EXPRESSION = { name: 1, data: 2 } as const
 
-/** NFT_TABLE_F_OWNER. */
-export const TABLE_OWNER = 2
+/** enum nft_table_flags. */
+export const TABLE_FLAG = { owner: 2, persist: 4 } as const
 
 /** enum nft_set_flags. */
 export const SET_FLAG = {

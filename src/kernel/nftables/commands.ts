@@ -3,10 +3,10 @@ import { attributeText, findAttribute } from '../netlink/attribute.ts'
 import { AttributeWriter } from '../netlink/attribute-writer.ts'
 import type { NetlinkMessage, OutgoingMessage } from '../netlink/message.ts'
 import { NFGENMSG, NFT_MSG, nfHeader, nfMessageType } from '../netlink/nfnetlink.ts'
-import { CHAIN, ELEMENTS, HOOK, RULE, SET, TABLE, TABLE_OWNER } from './attributes.ts'
-import { type ElementForm, writeElement } from './element-codec.ts'
-import type { ChainSpec, Command, Element, Hook, Rule, SetSpec, Table } from './objects.ts'
-import { readExpressions } from './read-expression.ts'
+import { CHAIN, ELEMENTS, HOOK, RULE, SET, TABLE, TABLE_FLAG } from './attributes.ts'
+import { type ElementForm, readCounter, writeElement } from './element-codec.ts'
+import type { ChainSpec, Command, Element, Hook, Rule, SetSpec, Table, TableSpec } from './objects.ts'
+import { eachAttribute, readExpressions } from './read-expression.ts'
 import { writeSet } from './set-codec.ts'
 import { commentOf, lengthOf, ruleUserData } from './user-data.ts'
 import { writeExpression } from './write-expression.ts'
@@ -31,7 +31,7 @@ export function encodeCommand(
   const to = writer(family)
   switch (command.do) {
     case 'addTable':
-      to.text(TABLE.name, table).be32(TABLE.flags, command.spec?.isOwned ? TABLE_OWNER : 0)
+      to.text(TABLE.name, table).be32(TABLE.flags, tableFlags(command.spec))
       return [message('newTable', to, NLM_F_CREATE)]
     case 'deleteTable':
       to.text(TABLE.name, table)
@@ -69,6 +69,10 @@ export function encodeCommand(
       return elementMessages(type, command, command.elements, form)
     }
   }
+}
+
+function tableFlags({ isOwned, isPersistent }: TableSpec = {}): number {
+  return (isOwned ? TABLE_FLAG.owner : 0) | (isPersistent ? TABLE_FLAG.persist : 0)
 }
 
 /** A list of elements is one attribute, which holds at most 65,535 bytes. One element takes fewer than 400 bytes. */
@@ -178,6 +182,16 @@ function readHook(attributes: Buffer): ChainSpec {
   if (hook === undefined || (name !== 'nat' && name !== 'filter')) return {}
   const dropsByDefault = findAttribute(attributes, CHAIN.policy)?.readUInt32BE(0) === POLICY.drop
   return { hook: { type: name, hook, priority, ...(dropsByDefault && { dropsByDefault }) } }
+}
+
+/** The packets that the counters of a rule have counted; undefined if it has none. */
+export function readPackets(attributes: Buffer): bigint | undefined {
+  let packets: bigint | undefined
+  eachAttribute(findAttribute(attributes, RULE.expressions) ?? Buffer.alloc(0), (_, expression) => {
+    const counter = readCounter(expression)
+    if (counter) packets = (packets ?? 0n) + counter.packets
+  })
+  return packets
 }
 
 /** Reads a rule and the name of its chain from the attributes of NFT_MSG_NEWRULE; undefined if they name no chain. */

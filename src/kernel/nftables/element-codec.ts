@@ -131,7 +131,7 @@ function readData(value: Buffer): Element['data'] {
 }
 
 /** Reads a counter; undefined for any other expression. The numbers 1 and 2 are of enum nft_counter_attributes. */
-function readCounter(expression: Buffer): Element['counter'] {
+export function readCounter(expression: Buffer): Element['counter'] {
   const name = findAttribute(expression, EXPRESSION.name)
   const data = findAttribute(expression, EXPRESSION.data)
   if (!name || attributeText(name) !== 'counter' || !data) return undefined

@@ -19,6 +19,7 @@ import {
   message,
   type Numbering,
   readChain,
+  readPackets,
   readRule,
   writer,
 } from './commands.ts'
@@ -128,6 +129,22 @@ export class NetlinkNftables implements Nftables {
       if (error) throw unread(`set ${set} of table ${nameOf(table)}`, error)
     }
     return found
+  }
+
+  async counters({ family, name }: Table): Promise<ReadonlyMap<string, bigint>> {
+    // By handle, because a repeated dump visits the rules again.
+    const counted = new Map<string, { readonly chain: string; readonly packets: bigint }>()
+    await this.#dump('getRule', writer(family).text(RULE.table, name), (attributes) => {
+      const [table, chain] = [RULE.table, RULE.chain].map((type) => textOf(attributes, type))
+      const packets = table === name ? readPackets(attributes) : undefined
+      if (chain === undefined || packets === undefined) return
+      counted.set(handleOf(attributes), { chain, packets })
+    })
+    const packets = new Map<string, bigint>()
+    for (const one of counted.values()) {
+      packets.set(one.chain, (packets.get(one.chain) ?? 0n) + one.packets)
+    }
+    return packets
   }
 
   close(): void {
@@ -253,6 +270,11 @@ export class NetlinkNftables implements Nftables {
     if (errno !== 0 && errno !== ENOENT)
       throw unread('chains of nf_tables', { errno, text: undefined })
   }
+}
+
+function textOf(attributes: Buffer, type: number): string | undefined {
+  const value = findAttribute(attributes, type)
+  return value && attributeText(value)
 }
 
 function handleOf(attributes: Buffer): string {

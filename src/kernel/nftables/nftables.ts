@@ -38,6 +38,8 @@ export interface Nftables {
    * be visited twice, or not at all.
    */
   elements(table: Table, set: string, visit: (element: Element) => void): Promise<void>
+  /** The packets that rules with a counter have counted, by chain; empty if the table does not exist. */
+  counters(table: Table): Promise<ReadonlyMap<string, bigint>>
   /** The elements with these keys, up to the first key that does not exist. */
   lookup(table: Table, set: string, keys: readonly Buffer[]): Promise<readonly Element[]>
   close(): void
@@ -51,6 +53,7 @@ export function readOnlyNftables(nftables: Nftables): Nftables {
     generation: () => nftables.generation(),
     read: (table) => nftables.read(table),
     elements: (table, set, visit) => nftables.elements(table, set, visit),
+    counters: (table) => nftables.counters(table),
     lookup: (table, set, keys) => nftables.lookup(table, set, keys),
     close: () => nftables.close(),
   }

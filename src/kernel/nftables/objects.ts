@@ -8,12 +8,13 @@ export interface Table {
 }
 
 /**
- * `owned`: only the socket that created the table may change it; the table is removed with the socket, and flushes of
- * others do not affect it.
+ * `isOwned`: only the socket that created the table may change it; flushes of others do not affect it, and it is
+ * removed with the socket, unless it `isPersistent` as well (Linux 6.9): then it stays without an owner, until a socket
+ * adds it with both again.
  */
-export interface TableSpec {
-  readonly isOwned?: true
-}
+export type TableSpec =
+  | { readonly isOwned?: undefined; readonly isPersistent?: undefined }
+  | { readonly isOwned: true; readonly isPersistent?: true }
 
 /** Where the kernel calls a chain; absent for a chain that only other chains call. */
 export interface Hook {

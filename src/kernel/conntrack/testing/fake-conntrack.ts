@@ -1,5 +1,5 @@
-import type { Family } from '../../../lib/ip.ts'
-import type { Conntrack, FlowChoice, FlowFilter } from '../conntrack.ts'
+import type { Family, IpAddress } from '../../../lib/ip.ts'
+import type { Conntrack, FlowChoice, FlowEnds, FlowFilter } from '../conntrack.ts'
 
 export interface FakeFlow {
   readonly family: Family
@@ -30,6 +30,24 @@ export class FakeConntrack implements Conntrack {
     which: FlowChoice = 'all',
   ): Promise<void> {
     this.translated.push({ ports, protocols, which })
+  }
+
+  /** The ends of the flows that `cutRefused` finds. */
+  ends: FlowEnds[] = []
+  /** Thrown by `cutRefused` while set. */
+  failure: Error | undefined
+
+  async cutRefused(
+    addresses: ReadonlySet<IpAddress>,
+    isRefused: (flow: FlowEnds) => boolean,
+  ): Promise<{ readonly deleted: number }> {
+    if (this.failure) throw this.failure
+    const before = this.ends.length
+    this.ends = this.ends.filter((flow) => {
+      const isOurs = addresses.has(flow.source) || addresses.has(flow.destination)
+      return !isOurs || !isRefused(flow)
+    })
+    return { deleted: before - this.ends.length }
   }
 
   async cut(filters: readonly FlowFilter[]): Promise<{ readonly deleted: number }> {

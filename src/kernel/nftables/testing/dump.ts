@@ -5,11 +5,12 @@ import type { FakeTable } from './fake-table.ts'
 
 /** A text for each object and each element of a table, sorted: equal for equal tables. */
 export function dumpTable(
-  { table, owner, chains, sets }: FakeTable,
+  { table, owner, isPersistent, chains, sets }: FakeTable,
   hasElements: (set: string) => boolean,
 ): readonly string[] {
   const name = `${table.family} ${table.name}`
-  const lines = [owner === undefined ? name : `${name} owned`]
+  const flags = [...(owner === undefined ? [] : ['owned']), ...(isPersistent ? ['persistent'] : [])]
+  const lines = [[name, ...flags].join(' ')]
   for (const [chain, { spec, rules }] of chains) {
     const texts = rules.map(({ rule }) => textOfRule(rule))
     lines.push([`${name} chain ${chain} ${JSON.stringify(spec)}`, ...texts].join('\n  '))

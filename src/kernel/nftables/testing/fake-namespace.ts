@@ -52,9 +52,13 @@ export class FakeNamespace {
     return ++this.#lastPort
   }
 
-  /** Closes a socket; the tables that it owns are removed. */
+  /** Closes a socket; the tables that it owns are removed, or lose their owner. */
   closePort(port: number): void {
-    for (const [key, { owner }] of [...this.#tables]) if (owner === port) this.#tables.delete(key)
+    for (const [key, held] of [...this.#tables]) {
+      if (held.owner !== port) continue
+      held.owner = undefined
+      if (!held.isPersistent) this.#tables.delete(key)
+    }
   }
 
   table(table: Table): FakeTable | undefined {
@@ -109,6 +113,12 @@ export class FakeNamespace {
     const work = { table: held, set, journal: new Journal(), now: this.now }
     if (there) deleteElements([there.element], work)
     addElements([{ ...element, ...there?.element }], work)
+  }
+
+  /** Packets meet the counters of a chain. */
+  count(table: Table, name: string, packets: bigint): void {
+    const chain = this.table(table)?.chains.get(name)
+    if (chain) chain.packets = (chain.packets ?? 0n) + packets
   }
 
   /** Calls back for every transaction that took effect; returns a function that ends this. */

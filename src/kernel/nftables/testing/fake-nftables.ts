@@ -4,6 +4,7 @@ import type { Nftables, TableContent, TransactionError } from '../nftables.ts'
 import type { Command, Element, Table } from '../objects.ts'
 import { isExpired } from './element-store.ts'
 import type { FakeNamespace } from './fake-namespace.ts'
+import type { HeldRule } from './fake-table.ts'
 import type { FakeSet } from './fake-set.ts'
 import type { InjectedFailure } from './injected-failure.ts'
 import { RangeBounds } from './range-bounds.ts'
@@ -97,7 +98,15 @@ export class FakeNftables implements Nftables {
     return found
   }
 
-  /** Closes the socket; the tables that it owns are removed. */
+  async counters(table: Table): Promise<ReadonlyMap<string, bigint>> {
+    this.#answer()
+    const isCounter = ({ rule }: HeldRule) => rule.expressions.some(({ type }) => type === 'counter')
+    const chains = [...(this.#namespace.table(table)?.chains ?? [])]
+    const counting = chains.filter(([, { rules }]) => rules.some(isCounter))
+    return new Map(counting.map(([name, { packets = 0n }]) => [name, packets]))
+  }
+
+  /** Closes the socket; the tables that it owns are removed, or lose their owner. */
   close(): void {
     if (this.#isOpen) this.#namespace.closePort(this.port)
     this.#isOpen = false

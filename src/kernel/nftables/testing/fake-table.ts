@@ -15,13 +15,17 @@ export interface FakeChain {
   rules: readonly HeldRule[]
   /** The number of verdicts in rules and elements that lead to it. */
   uses: number
+  /** What its counters have counted. */
+  packets?: bigint
 }
 
 /** A table of the fake kernel. */
 export interface FakeTable {
   readonly table: Table
   /** The port of the only socket that may change it. */
-  readonly owner: number | undefined
+  owner: number | undefined
+  /** Whether it stays when its owner closes. */
+  readonly isPersistent: boolean
   readonly chains: Map<string, FakeChain>
   readonly sets: Map<string, FakeSet>
 }

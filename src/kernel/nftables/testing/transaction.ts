@@ -76,11 +76,24 @@ export class Transaction {
     const held = this.#tables.get(key)
     if (held === undefined) {
       const owner = spec.isOwned ? this.#port : undefined
-      this.#put(this.#tables, key, { table, owner, chains: new Map(), sets: new Map() })
+      const isPersistent = spec.isPersistent === true
+      const content = { chains: new Map(), sets: new Map() }
+      this.#put(this.#tables, key, { table, owner, isPersistent, ...content })
       return 0
     }
     if (held.owner !== undefined && held.owner !== this.#port) return EPERM
-    return (held.owner !== undefined) === (spec.isOwned ?? false) ? 0 : EOPNOTSUPP
+    if (held.isPersistent !== (spec.isPersistent === true)) return EOPNOTSUPP
+    if ((held.owner !== undefined) === (spec.isOwned === true)) return 0
+    return spec.isOwned && held.isPersistent ? this.#takeOver(held) : EOPNOTSUPP
+  }
+
+  /** A persistent table without an owner gets one. */
+  #takeOver(held: FakeTable): number {
+    held.owner = this.#port
+    this.journal.record(() => {
+      held.owner = undefined
+    })
+    return 0
   }
 
   #deleteTable(held: FakeTable): number {

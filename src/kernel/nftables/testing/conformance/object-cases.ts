@@ -33,6 +33,11 @@ const { EBUSY, EEXIST, EINVAL, EMLINK, ENODATA, ENOENT, EOPNOTSUPP, EPERM, ERANG
 const ERESTART = 85
 
 const ONE = { key: bytes(10, 0, 0, 1) }
+const PERSISTENT: Command = {
+  do: 'addTable',
+  table: TABLE,
+  spec: { isOwned: true, isPersistent: true },
+}
 const MASQUERADE: Expression = { type: 'masquerade', isFullyRandom: true }
 const update = (name: string, does: { readonly counts?: true } = {}): readonly Expression[] => [
   SOURCE,
@@ -80,6 +85,55 @@ export const OBJECT_CASES: readonly RefusalCase[] = [
     other: [{ do: 'addTable', table: TABLE, spec: { isOwned: true } }],
     commands: [{ do: 'deleteTable', table: TABLE }],
     refused: { command: 0, errno: EPERM },
+  },
+  {
+    name: 'an owner adds its table again',
+    given: [PERSISTENT],
+    commands: [PERSISTENT, chain('a')],
+  },
+  {
+    name: 'an owner adds its table without its flags',
+    given: [PERSISTENT],
+    commands: [table],
+    refused: { command: 0, errno: EOPNOTSUPP },
+  },
+  {
+    name: 'a persistent table of another socket',
+    other: [PERSISTENT],
+    commands: [PERSISTENT],
+    refused: { command: 0, errno: EPERM },
+  },
+  {
+    name: 'a persistent table stays when its owner closes, and is taken over',
+    other: [PERSISTENT, chain('a'), set('s', ADDRESSES)],
+    isOtherClosed: true,
+    commands: [PERSISTENT, rule('a', SOURCE, lookup('s'))],
+  },
+  {
+    name: 'a persistent table without an owner is changed by anybody',
+    other: [PERSISTENT],
+    isOtherClosed: true,
+    commands: [chain('a'), { do: 'deleteTable', table: TABLE }],
+  },
+  {
+    name: 'a persistent table without an owner is added as an ordinary one',
+    other: [PERSISTENT],
+    isOtherClosed: true,
+    commands: [table],
+    refused: { command: 0, errno: EOPNOTSUPP },
+  },
+  {
+    name: 'an ordinary table is no table that can be taken over',
+    given: [table],
+    commands: [PERSISTENT],
+    refused: { command: 0, errno: EOPNOTSUPP },
+  },
+  {
+    name: 'an owned table goes with its owner',
+    other: [{ do: 'addTable', table: TABLE, spec: { isOwned: true } }],
+    isOtherClosed: true,
+    commands: [chain('a')],
+    refused: { command: 0, errno: ENOENT },
   },
   {
     name: 'a generation that is over',

@@ -6,8 +6,10 @@ export interface RefusalCase {
   readonly name: string
   /** Commands that succeed before, in a separate transaction. */
   readonly given?: readonly Command[]
-  /** The same for another socket, which stays open. */
+  /** The same for another socket. */
   readonly other?: readonly Command[]
+  /** The other socket is closed before. */
+  readonly isOtherClosed?: true
   readonly commands: readonly Command[]
   /** The transaction names an outdated generation. */
   readonly isLate?: true
@@ -18,7 +20,7 @@ export interface RefusalCase {
 /** The answer to one case. It needs sockets of an nf_tables without tables, and leaves it empty. */
 export async function runCase(
   open: () => Nftables,
-  { given = [], other = [], commands, isLate }: RefusalCase,
+  { given = [], other = [], commands, isLate, isOtherClosed }: RefusalCase,
 ): Promise<RefusalCase['refused'] | 'not prepared'> {
   const [nftables, otherSocket] = [open(), open()]
   try {
@@ -26,6 +28,7 @@ export async function runCase(
     for (const [socket, prepared] of [[nftables, given] as const, [otherSocket, other] as const]) {
       if (await socket.commit(prepared)) return 'not prepared'
     }
+    if (isOtherClosed) otherSocket.close()
     const error = await nftables.commit(commands, isLate ? generation : undefined)
     if (error === undefined) return undefined
     const { command, errno } = error
