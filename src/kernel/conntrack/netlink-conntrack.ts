@@ -82,7 +82,8 @@ export class NetlinkConntrack implements Conntrack {
           // Kernels before 5.8 list all protocols.
           if (flow?.original.protocol !== PROTOCOLS[protocol]) return undefined
           const { original, reply } = flow
-          if (!ends.has(latin1(original.source)) && !ends.has(latin1(reply.source))) return undefined
+          if (!ends.has(latin1(original.source)) && !ends.has(latin1(reply.source)))
+            return undefined
           const [source, destination] = [formatIp(original.source), formatIp(reply.source)]
           const port = reply.sourcePort
           return isRefused({ source, destination, protocol, port }) ? flow : undefined

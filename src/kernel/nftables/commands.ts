@@ -5,7 +5,16 @@ import type { NetlinkMessage, OutgoingMessage } from '../netlink/message.ts'
 import { NFGENMSG, NFT_MSG, nfHeader, nfMessageType } from '../netlink/nfnetlink.ts'
 import { CHAIN, ELEMENTS, HOOK, RULE, SET, TABLE, TABLE_FLAG } from './attributes.ts'
 import { type ElementForm, readCounter, writeElement } from './element-codec.ts'
-import type { ChainSpec, Command, Element, Hook, Rule, SetSpec, Table, TableSpec } from './objects.ts'
+import type {
+  ChainSpec,
+  Command,
+  Element,
+  Hook,
+  Rule,
+  SetSpec,
+  Table,
+  TableSpec,
+} from './objects.ts'
 import { eachAttribute, readExpressions } from './read-expression.ts'
 import { writeSet } from './set-codec.ts'
 import { commentOf, lengthOf, ruleUserData } from './user-data.ts'

@@ -51,6 +51,9 @@ export function destinationAddress(family: Family, bytes = wordsOf(family) * 4):
 /** The same for TCP, UDP and SCTP. */
 export const DESTINATION_PORT = payload('transport', 2, 2)
 
+/** The flags of TCP; only after a match of the protocol. */
+export const TCP_FLAGS = payload('transport', 13, 1)
+
 export const PROTOCOL = meta('l4proto')
 export const MARK = meta('mark')
 export const INPUT_INTERFACE: Field = { ...meta('iifname'), words: 4 }

@@ -9,6 +9,7 @@ import {
   destinationAddress,
   PROTOCOL,
   sourceAddress,
+  TCP_FLAGS,
 } from './fields.ts'
 import { compare, type Statement } from './statements.ts'
 
@@ -59,6 +60,20 @@ export function hasNotState(state: number): Statement {
 export function isProtocol(protocol: Protocol): Statement {
   return compare(PROTOCOL, 'equal', Buffer.from([PROTOCOL_NUMBER[protocol]]))
 }
+
+/** FIN, SYN, RST and ACK. */
+const FLAGS_OF_BEGIN = Buffer.from([0x17])
+const SYN = Buffer.from([0x02])
+
+/**
+ * A TCP packet that begins a tracked connection without being its first one: the connection tracking knows nothing of
+ * the connection, or no longer.
+ */
+export const IS_MIDDLE_OF_TCP: Statement = [
+  ...hasState(STATE.new),
+  ...isProtocol('TCP'),
+  ...compare(bits(TCP_FLAGS, FLAGS_OF_BEGIN), 'different', SYN),
+]
 
 export function from(cidr: Cidr, is: Is = 'equal'): Statement {
   return inNetwork(sourceAddress, cidr, is)

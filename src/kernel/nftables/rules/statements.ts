@@ -187,7 +187,20 @@ export function reject(how: 'tcpReset' | 'portUnreachable'): Statement {
   return [{ type: 'reject', with: how }]
 }
 
+/** Counts the packets that come so far. */
+export const COUNTER: Statement = [{ type: 'counter' }]
+
 /** A rule that consists of these statements. */
 export function rule(...statements: readonly Statement[]): Rule {
   return { expressions: statements.flat() }
+}
+
+const MAX_COMMENT = 100
+
+/**
+ * A name as the comment of an object, in a form that nft prints and parses within quotes: letters, digits and
+ * `._/:-`, at most 100.
+ */
+export function commentOf(name: string): string {
+  return name.slice(0, MAX_COMMENT).replaceAll(/[^A-Za-z0-9._/:-]/g, '_')
 }

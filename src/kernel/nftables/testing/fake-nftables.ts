@@ -4,8 +4,8 @@ import type { Nftables, TableContent, TransactionError } from '../nftables.ts'
 import type { Command, Element, Table } from '../objects.ts'
 import { isExpired } from './element-store.ts'
 import type { FakeNamespace } from './fake-namespace.ts'
-import type { HeldRule } from './fake-table.ts'
 import type { FakeSet } from './fake-set.ts'
+import type { HeldRule } from './fake-table.ts'
 import type { InjectedFailure } from './injected-failure.ts'
 import { RangeBounds } from './range-bounds.ts'
 
@@ -100,7 +100,8 @@ export class FakeNftables implements Nftables {
 
   async counters(table: Table): Promise<ReadonlyMap<string, bigint>> {
     this.#answer()
-    const isCounter = ({ rule }: HeldRule) => rule.expressions.some(({ type }) => type === 'counter')
+    const isCounter = ({ rule }: HeldRule) =>
+      rule.expressions.some(({ type }) => type === 'counter')
     const chains = [...(this.#namespace.table(table)?.chains ?? [])]
     const counting = chains.filter(([, { rules }]) => rules.some(isCounter))
     return new Map(counting.map(([name, { packets = 0n }]) => [name, packets]))

@@ -5,7 +5,6 @@ import {
   CHAIN,
   clientMapOf,
   clientNames,
-  commentOf,
   isBackendSet,
   isFilledByPackets,
   portMapOf,
@@ -19,20 +18,6 @@ const hostile = fc.oneof(
   fc.string({ unit: 'binary', maxLength: 300 }),
   fc.constantFrom('"; flush ruleset', '$(reboot)', '\n\r\0"', '\\"', '🦊'.repeat(90), '*/?#'),
 )
-
-test('the comment of an ordinary entry is its id', () => {
-  expect(commentOf(id)).toBe(id)
-})
-
-test('a comment never has more than 100 characters, and none that ends a quoted text', () => {
-  fc.assert(
-    fc.property(hostile, (text) => {
-      const comment = commentOf(text)
-      expect(comment).toMatch(/^[A-Za-z0-9._/:-]*$/)
-      expect(comment).toHaveLength(Math.min(text.length, 100))
-    }),
-  )
-})
 
 /** A word that the parser of nft takes for a name. */
 const WORD = /^[a-zA-Z][a-zA-Z0-9/\\_.-]*$/

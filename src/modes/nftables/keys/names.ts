@@ -139,13 +139,3 @@ export function portMapOf(backendSet: string, family: Family): string | undefine
   const hasPorts = family === 6 && backendSet.startsWith('backends-')
   return hasPorts ? `${clientMapOf(backendSet)}-ports` : undefined
 }
-
-const MAX_COMMENT = 100
-
-/**
- * The id of an entry, or the name that several entries share, in a form that nft prints and parses within quotes:
- * letters, digits and `._/:-`, at most 100.
- */
-export function commentOf(owner: string): string {
-  return owner.slice(0, MAX_COMMENT).replaceAll(/[^A-Za-z0-9._/:-]/g, '_')
-}

@@ -9,6 +9,7 @@ import {
 } from '../../../kernel/nftables/rules/fields.ts'
 import { isProtocol } from '../../../kernel/nftables/rules/matches.ts'
 import {
+  commentOf,
   goto,
   isIn,
   remove,
@@ -20,7 +21,7 @@ import {
 } from '../../../kernel/nftables/rules/statements.ts'
 import type { Family } from '../../../lib/ip.ts'
 import type { NetfilterSettings } from '../../netfilter/settings/settings.ts'
-import { type ClientNames, clientNames, commentOf, stickyNames } from '../keys/names.ts'
+import { type ClientNames, clientNames, stickyNames } from '../keys/names.ts'
 import { markRules } from './choice-chain.ts'
 import type { ChainContent, SetContent } from './content.ts'
 import type { Route } from './routes.ts'

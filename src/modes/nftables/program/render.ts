@@ -8,10 +8,11 @@ import {
   frontendAddress,
   indexed,
 } from '../../../kernel/nftables/rules/encode.ts'
+import { commentOf } from '../../../kernel/nftables/rules/statements.ts'
 import type { IpAddress } from '../../../lib/ip.ts'
 import type { ObjectKey } from '../../mode.ts'
 import type { NetfilterSettings } from '../../netfilter/settings/settings.ts'
-import { CHAIN, commentOf, SET, stickyNames, TRAFFIC_SETS } from '../keys/names.ts'
+import { CHAIN, SET, stickyNames, TRAFFIC_SETS } from '../keys/names.ts'
 import { frontendKey, keyOf } from '../keys/object-key.ts'
 import { affinityObjects } from './affinity.ts'
 import { FIRST_INDEX } from './choice-chain.ts'

@@ -1,0 +1,444 @@
+import type {
+  ChainSpec,
+  Element,
+  Hook,
+  Rule,
+  SetSpec,
+  Table,
+} from '../../kernel/nftables/objects.ts'
+import { digestOfElement, type PlacedElement } from '../../kernel/nftables/rules/digest.ts'
+import {
+  address,
+  disjoint,
+  PROTOCOL_NUMBER,
+  port,
+  protocol,
+} from '../../kernel/nftables/rules/encode.ts'
+import {
+  DESTINATION_PORT,
+  destinationAddress,
+  type Field,
+  PROTOCOL,
+  sourceAddress,
+} from '../../kernel/nftables/rules/fields.ts'
+import {
+  FROM_NODE,
+  hasState,
+  IS_MIDDLE_OF_TCP,
+  isProtocol,
+  STATE,
+} from '../../kernel/nftables/rules/matches.ts'
+import {
+  COUNTER,
+  commentOf,
+  compare,
+  isIn,
+  jump,
+  reject,
+  rule,
+  type Statement,
+  verdict,
+  verdictOf,
+} from '../../kernel/nftables/rules/statements.ts'
+import { hashName } from '../../lib/hash.ts'
+import { type Family, familyOf, type IpAddress } from '../../lib/ip.ts'
+import type {
+  ChainName,
+  ChainRule,
+  Direction,
+  PodChain,
+  PolicyChain,
+  PolicyContent,
+  PolicySet,
+  PortMatch,
+  SetName,
+} from '../policy-content.ts'
+
+/** One table in each IP family; everything in it is ours. */
+export const TABLE = 'node-proxy-policies'
+
+export function tableOf(family: Family): Table {
+  return { family, name: TABLE }
+}
+
+/** The two directions, in the order in which a packet meets them. */
+export const DIRECTIONS = ['egress', 'ingress'] as const satisfies readonly Direction[]
+
+/** Sets and maps that the table always has, and `localRanges`, which it has only where unknown Pods are denied. */
+export const SET = {
+  egress: 'egress-pods',
+  ingress: 'ingress-pods',
+  hairpin: 'hairpin',
+  localRanges: 'local-ranges',
+} as const
+
+/** Chains that the table always has; the first four are called by the kernel. */
+export const CHAIN = {
+  egress: 'egress',
+  ingress: 'ingress',
+  egressOutput: 'egress-output',
+  ingressOutput: 'ingress-output',
+  fromBeginning: 'from-beginning',
+} as const
+
+const BASE_NAMES: ReadonlySet<string> = new Set([...Object.values(SET), ...Object.values(CHAIN)])
+
+/** Whether the object is one that every table has: without it nothing is enforced. */
+export function isBaseObject(name: string): boolean {
+  return BASE_NAMES.has(name)
+}
+
+/** What is not decided by policies. */
+export interface RenderSettings {
+  /** What happens to new connections of an address of this node's ranges that no known Pod has. */
+  readonly unknownPods: 'allow' | 'deny'
+}
+
+/** A set that the table should hold. */
+export interface WantedSet {
+  readonly spec: SetSpec
+  elements(): Iterable<Element>
+}
+
+/** A chain that the table should hold. */
+export interface WantedChain {
+  readonly spec: ChainSpec
+  readonly rules: readonly Rule[]
+}
+
+/** What a table is rendered from. */
+export interface WantedOptions {
+  readonly family: Family
+  readonly content: PolicyContent
+  readonly settings: RenderSettings
+  /**
+   * Sets and chains that the kernel refuses. Rules that need such a set are left out, and so are jumps to such a chain; a
+   * Pod whose chain is refused is dropped. So less is admitted than the policies say, never more.
+   */
+  readonly excluded: ReadonlySet<string>
+}
+
+/** The table of one family that follows from policies: a view, which renders what it is asked for. */
+export class WantedTable {
+  readonly #family: Family
+  readonly #content: PolicyContent
+  readonly #settings: RenderSettings
+  readonly #excluded: ReadonlySet<string>
+  #portSets: ReadonlyMap<string, PortRanges> | undefined
+
+  constructor({ family, content, settings, excluded }: WantedOptions) {
+    this.#family = family
+    this.#content = content
+    this.#settings = settings
+    this.#excluded = excluded
+  }
+
+  get family(): Family {
+    return this.#family
+  }
+
+  /** Names of all sets. */
+  *sets(): Generator<string> {
+    yield* [SET.egress, SET.ingress, SET.hairpin]
+    if (this.#settings.unknownPods === 'deny') yield SET.localRanges
+    for (const name of this.portSets()) yield name
+    for (const name of this.#content.sets.keys()) if (!this.#excluded.has(name)) yield name
+  }
+
+  /** Names of the sets of port ranges: they belong to rules, and the policies do not name them. */
+  *portSets(): Generator<string> {
+    for (const name of this.#allPortSets().keys()) if (!this.#excluded.has(name)) yield name
+  }
+
+  /** Names of all chains: those that others lead to first. */
+  *chains(): Generator<string> {
+    const { policyChains, podChains } = this.#content
+    for (const name of policyChains.keys()) if (!this.#excluded.has(name)) yield name
+    for (const name of podChains.keys()) if (!this.#excluded.has(name)) yield name
+    yield CHAIN.fromBeginning
+    yield* [CHAIN.egress, CHAIN.ingress, CHAIN.egressOutput, CHAIN.ingressOutput]
+  }
+
+  /** Undefined if the table should not hold it. */
+  set(name: string): WantedSet | undefined {
+    if (this.#excluded.has(name)) return undefined
+    const family = this.#family
+    const ip = addressType(family)
+    switch (name) {
+      case SET.egress:
+      case SET.ingress:
+        return { spec: { key: [ip], data: 'verdict' }, elements: () => this.#placedIn(name) }
+      case SET.hairpin:
+        return { spec: { key: [ip, ip] }, elements: () => this.#placedIn(name) }
+      case SET.localRanges: {
+        if (this.#settings.unknownPods === 'allow') return undefined
+        const ranges = disjoint(this.#content.localRanges.filter((one) => familyOf(one) === family))
+        return {
+          spec: { key: [ip], isInterval: true },
+          elements: () => ranges.map(({ first, last }) => ({ key: first, keyEnd: last })),
+        }
+      }
+    }
+    const policySet = this.#content.sets.get(name as SetName)
+    if (policySet) return renderSet(policySet, family)
+    const ranges = this.#allPortSets().get(name)
+    return ranges && renderPorts(ranges)
+  }
+
+  /** Undefined if the table should not hold it. */
+  chain(name: string): WantedChain | undefined {
+    if (this.#excluded.has(name)) return undefined
+    const policyChain = this.#content.policyChains.get(name as ChainName)
+    if (policyChain) return { spec: {}, rules: this.#policyRules(policyChain) }
+    const podChain = this.#content.podChains.get(name as ChainName)
+    if (podChain) return { spec: {}, rules: this.#podRules(podChain) }
+    return this.#baseChain(name)
+  }
+
+  /** The elements of one local Pod, in the two maps of Pods and in `hairpin`. */
+  podElements(ip: IpAddress): readonly PlacedElement[] {
+    if (familyOf(ip) !== this.#family) return []
+    const key = address(ip)
+    const placed: PlacedElement[] = []
+    for (const direction of DIRECTIONS) {
+      const data = this.#verdictOf(direction, ip)
+      if (data) placed.push({ set: SET[direction], element: { key, data } })
+    }
+    if (!this.#isIsolated(ip)) return placed
+    return [...placed, { set: SET.hairpin, element: { key: Buffer.concat([key, key]) } }]
+  }
+
+  /** The addresses of local Pods that are known, of both families. */
+  podAddresses(): ReadonlySet<IpAddress> {
+    const { egress, ingress } = this.#content.pods
+    return new Set([...egress.keys(), ...ingress.keys()])
+  }
+
+  #isIsolated(ip: IpAddress): boolean {
+    const { pods } = this.#content
+    return DIRECTIONS.some((one) => (pods[one].get(ip) ?? 'accept') !== 'accept')
+  }
+
+  #verdictOf(direction: Direction, ip: IpAddress): Element['data'] {
+    const wanted = this.#content.pods[direction].get(ip)
+    if (wanted !== undefined && wanted !== 'accept') {
+      return this.#excluded.has(wanted) ? { kind: 'drop' } : { kind: 'goto', chain: wanted }
+    }
+    if (this.#isIsolated(ip)) return { kind: 'goto', chain: CHAIN.fromBeginning }
+    const isNeeded = wanted !== undefined && this.#settings.unknownPods === 'deny'
+    return isNeeded ? { kind: 'accept' } : undefined
+  }
+
+  *#placedIn(set: string): Generator<Element> {
+    for (const ip of this.podAddresses()) {
+      for (const one of this.podElements(ip)) if (one.set === set) yield one.element
+    }
+  }
+
+  /** The end of a packet in a base chain: the end whose policies are judged there. */
+  #end(direction: Direction): Field {
+    return direction === 'egress' ? sourceAddress(this.#family) : destinationAddress(this.#family)
+  }
+
+  #baseChain(name: string): WantedChain | undefined {
+    switch (name) {
+      case CHAIN.fromBeginning:
+        return { spec: {}, rules: [rule(IS_MIDDLE_OF_TCP, reject('tcpReset'))] }
+      case CHAIN.egress:
+        return { spec: filter('forward', 0), rules: this.#judge('egress') }
+      case CHAIN.ingress:
+        return { spec: filter('forward', 1), rules: this.#judge('ingress') }
+      case CHAIN.egressOutput:
+        return { spec: filter('output', 0), rules: [PASS_NODE, ...this.#judge('egress')] }
+      case CHAIN.ingressOutput:
+        return { spec: filter('output', 1), rules: [PASS_NODE, ...this.#judge('ingress')] }
+      default:
+        return undefined
+    }
+  }
+
+  #judge(direction: Direction): readonly Rule[] {
+    const end = this.#end(direction)
+    const rules = [
+      rule(hasState(STATE.established | STATE.related), verdict('accept')),
+      rule(verdictOf(SET[direction], end)),
+    ]
+    if (this.#settings.unknownPods === 'allow') return rules
+    return [...rules, rule(isIn(SET.localRanges, end), COUNTER, verdict('drop'))]
+  }
+
+  #podRules({ policies }: PodChain): readonly Rule[] {
+    const ends = [sourceAddress(this.#family), destinationAddress(this.#family)]
+    return [
+      rule(isIn(SET.hairpin, ...ends), verdict('accept')),
+      rule(IS_MIDDLE_OF_TCP, reject('tcpReset')),
+      ...policies.filter((name) => !this.#excluded.has(name)).map((name) => rule(jump(name))),
+      rule(COUNTER, verdict('drop')),
+    ]
+  }
+
+  #policyRules({ direction, policy, rules }: PolicyChain): readonly Rule[] {
+    const peer = direction === 'egress' ? destinationAddress : sourceAddress
+    const comment = commentOf(policy)
+    return rules.flatMap(({ peers, ports }) => {
+      if (peers !== 'any' && !this.#hasSet(peers)) return []
+      const from = peers === 'any' ? [] : isIn(peers, peer(this.#family))
+      return this.#portMatches(ports).map((match) => ({
+        ...rule(from, match, verdict('accept')),
+        comment,
+      }))
+    })
+  }
+
+  /** Rules for the ports: one for all that are numbers, and one for each name. */
+  #portMatches(ports: ChainRule['ports']): readonly Statement[] {
+    if (ports === 'any') return [[]]
+    const numbers = rangesOf(ports)
+    const matches = ports.flatMap(({ ports: named }) =>
+      typeof named === 'object' && 'named' in named && this.#hasSet(named.named)
+        ? [isIn(named.named, destinationAddress(this.#family), PROTOCOL, DESTINATION_PORT)]
+        : [],
+    )
+    if (numbers.length === 0) return matches
+    const alone = aloneMatch(numbers)
+    if (alone) return [alone, ...matches]
+    const name = nameOfPorts(numbers)
+    if (this.#excluded.has(name)) return matches
+    return [isIn(name, PROTOCOL, DESTINATION_PORT), ...matches]
+  }
+
+  #hasSet(name: SetName): boolean {
+    return this.#content.sets.has(name) && !this.#excluded.has(name)
+  }
+
+  #allPortSets(): ReadonlyMap<string, PortRanges> {
+    return (this.#portSets ??= portSetsOf(this.#content.policyChains.values()))
+  }
+}
+
+/** Ranges of ports of protocols: sorted, none touches another of its protocol. */
+type PortRanges = readonly {
+  readonly protocol: PortMatch['protocol']
+  readonly first: number
+  readonly last: number
+}[]
+
+function portSetsOf(chains: Iterable<PolicyChain>): ReadonlyMap<string, PortRanges> {
+  const sets = new Map<string, PortRanges>()
+  for (const { rules } of chains) {
+    for (const { ports } of rules) {
+      const ranges = ports === 'any' ? [] : rangesOf(ports)
+      if (ranges.length > 0 && !aloneMatch(ranges)) sets.set(nameOfPorts(ranges), ranges)
+    }
+  }
+  return sets
+}
+
+const MAX_PORT = 65_535
+
+/** All ports that are numbers. */
+function rangesOf(ports: readonly PortMatch[]): PortRanges {
+  const all = ports.flatMap(({ protocol, ports: ranges }) => {
+    if (ranges === 'any') return [{ protocol, first: 0, last: MAX_PORT }]
+    return 'named' in ranges ? [] : ranges.map(({ first, last }) => ({ protocol, first, last }))
+  })
+  const sorted = all.toSorted(
+    (a, b) => PROTOCOL_NUMBER[a.protocol] - PROTOCOL_NUMBER[b.protocol] || a.first - b.first,
+  )
+  const merged: { protocol: PortMatch['protocol']; first: number; last: number }[] = []
+  for (const one of sorted) {
+    const before = merged.at(-1)
+    if (before?.protocol === one.protocol && one.first <= before.last + 1) {
+      before.last = Math.max(before.last, one.last)
+    } else merged.push({ ...one })
+  }
+  return merged
+}
+
+/** The match without a set, for one port of one protocol or all of them. */
+function aloneMatch(ranges: PortRanges): Statement | undefined {
+  const [only, second] = ranges
+  if (only === undefined || second !== undefined) return undefined
+  const is = isProtocol(only.protocol)
+  if (only.first === 0 && only.last === MAX_PORT) return is
+  if (only.first !== only.last) return undefined
+  return [...is, ...compare(DESTINATION_PORT, 'equal', port(only.first).subarray(0, 2))]
+}
+
+const HASH_LENGTH = 19
+
+function nameOfPorts(ranges: PortRanges): string {
+  const text = ranges.map((one) => `${one.protocol} ${one.first}-${one.last}`).join(' ')
+  return `ports-${hashName(text, HASH_LENGTH)}`
+}
+
+function renderPorts(ranges: PortRanges): WantedSet {
+  return {
+    spec: { key: ['inet_proto', 'inet_service'], isInterval: true },
+    elements: () =>
+      ranges.map((one) => ({
+        key: Buffer.concat([protocol(one.protocol), port(one.first)]),
+        keyEnd: Buffer.concat([protocol(one.protocol), port(one.last)]),
+      })),
+  }
+}
+
+function renderSet(set: PolicySet, family: Family): WantedSet {
+  const ip = addressType(family)
+  const isOurs = (one: IpAddress) => familyOf(one) === family
+  switch (set.kind) {
+    case 'pods': {
+      const comment = commentOf(set.comment)
+      return {
+        spec: { key: [ip], ...(comment === '' ? {} : { comment }) },
+        elements: () => Iterator.from(set.members).filter(isOurs).map(podElement),
+      }
+    }
+    case 'blocks':
+      return {
+        spec: { key: [ip], isInterval: true },
+        elements: () =>
+          set.ranges
+            .filter(({ first }) => isOurs(first))
+            .map(({ first, last }) => ({ key: address(first), keyEnd: address(last) })),
+      }
+    case 'namedPorts':
+      return {
+        spec: { key: [ip, 'inet_proto', 'inet_service'] },
+        elements: () =>
+          distinct(
+            Iterator.from(set.members.values())
+              .filter((one) => isOurs(one.ip))
+              .map((one) => ({
+                key: Buffer.concat([address(one.ip), protocol(one.protocol), port(one.port)]),
+              })),
+          ),
+      }
+  }
+}
+
+/** The element of a Pod in a set of Pods. */
+export function podElement(ip: IpAddress): Element {
+  return { key: address(ip) }
+}
+
+/** Each element once: two members may have the same key. */
+function* distinct(elements: Iterable<Element>): Generator<Element> {
+  const seen = new Set<number>()
+  for (const element of elements) {
+    const digest = digestOfElement({ set: '', element })
+    if (!seen.has(digest)) yield element
+    seen.add(digest)
+  }
+}
+
+function addressType(family: Family): 'ipv4_addr' | 'ipv6_addr' {
+  return family === 4 ? 'ipv4_addr' : 'ipv6_addr'
+}
+
+/** Packets of the node itself reach every Pod. */
+const PASS_NODE = rule(FROM_NODE, verdict('accept'))
+
+function filter(hook: Hook['hook'], priority: number): ChainSpec {
+  return { hook: { type: 'filter', hook, priority } }
+}
