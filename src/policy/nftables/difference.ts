@@ -1,0 +1,279 @@
+import type { Nftables, TableContent } from '../../kernel/nftables/nftables.ts'
+import type { Element } from '../../kernel/nftables/objects.ts'
+import {
+  digestOfChain,
+  digestOfElement,
+  digestOfSet,
+  type PlacedElement,
+} from '../../kernel/nftables/rules/digest.ts'
+import { familyOf, type IpAddress } from '../../lib/ip.ts'
+import type { PolicyChanges, PolicyContent, SetName } from '../policy-content.ts'
+import {
+  DIRECTIONS,
+  podElement,
+  SET,
+  tableOf,
+  type WantedChain,
+  type WantedSet,
+  type WantedTable,
+} from './render.ts'
+
+/** The elements of one set that have to go and that have to come. */
+export interface ElementChanges {
+  readonly remove: readonly Element[]
+  readonly add: readonly Element[]
+  /** Whether some of `remove` may not be there. */
+  readonly isUncertain?: true
+}
+
+/** What has to be done for one table, without an order. */
+export interface Difference {
+  /** A set or chain has another form, which cannot be changed: the table has to be replaced as a whole. */
+  readonly hasOtherForm: boolean
+  readonly newSets: ReadonlyMap<string, WantedSet>
+  readonly newChains: ReadonlyMap<string, WantedChain>
+  readonly changedChains: ReadonlyMap<string, WantedChain>
+  /** Of sets that stay. */
+  readonly elements: ReadonlyMap<string, ElementChanges>
+  readonly goneChains: readonly string[]
+  readonly goneSets: readonly string[]
+}
+
+/** Names of what differs; empty if the kernel holds what it should. */
+export function namesOf(difference: Difference): readonly string[] {
+  const { newSets, newChains, changedChains, elements, goneChains, goneSets } = difference
+  const names = [
+    ...newSets.keys(),
+    ...newChains.keys(),
+    ...changedChains.keys(),
+    ...elements.keys(),
+  ]
+  return [...new Set([...names, ...goneChains, ...goneSets])]
+}
+
+/**
+ * What the kernel holds of one table, as far as this daemon knows: the names of its sets and chains, and the elements of
+ * local Pods. The members of sets are not kept twice: those of the kernel are those of the model, and the difference
+ * after a change is in the change.
+ */
+export interface Known {
+  readonly sets: Set<string>
+  readonly chains: Set<string>
+  readonly pods: Map<IpAddress, readonly PlacedElement[]>
+}
+
+/** What is known after everything wanted was written. */
+export function knownOf(wanted: WantedTable): Known {
+  const pods = new Map<IpAddress, readonly PlacedElement[]>()
+  for (const ip of wanted.podAddresses()) {
+    const placed = wanted.podElements(ip)
+    if (placed.length > 0) pods.set(ip, placed)
+  }
+  return { sets: new Set(wanted.sets()), chains: new Set(wanted.chains()), pods }
+}
+
+/** Everything, as for an empty table. */
+export function wholeOf(wanted: WantedTable): Difference {
+  return {
+    hasOtherForm: false,
+    newSets: new Map([...wanted.sets()].map((name) => [name, wanted.set(name)!])),
+    newChains: new Map([...wanted.chains()].map((name) => [name, wanted.chain(name)!])),
+    changedChains: new Map(),
+    elements: new Map(),
+    goneChains: [],
+    goneSets: [],
+  }
+}
+
+/**
+ * Compares the table in the kernel with the wanted one: reads all of it, one set after the other. Objects that are not
+ * wanted stay if they are in `kept`.
+ */
+export async function readDifference(
+  nftables: Nftables,
+  wanted: WantedTable,
+  kept: ReadonlySet<string>,
+): Promise<Difference> {
+  const content = await nftables.read(tableOf(wanted.family))
+  const held: TableContent = content ?? { chains: new Map(), sets: new Map() }
+  const [newSets, elements] = [new Map<string, WantedSet>(), new Map<string, ElementChanges>()]
+  const [newChains, changedChains] = [
+    new Map<string, WantedChain>(),
+    new Map<string, WantedChain>(),
+  ]
+  let hasOtherForm = false
+  const sets = new Set(wanted.sets())
+  for (const name of sets) {
+    const [set, spec] = [wanted.set(name)!, held.sets.get(name)]
+    if (spec === undefined) newSets.set(name, set)
+    else if (digestOfSet(spec) !== digestOfSet(set.spec)) hasOtherForm = true
+    else await addReadChanges({ nftables, wanted, elements }, name, set)
+  }
+  const chains = new Set(wanted.chains())
+  for (const name of chains) {
+    const [chain, there] = [wanted.chain(name)!, held.chains.get(name)]
+    if (there === undefined) newChains.set(name, chain)
+    else if (digestOfChain(there.spec, []) !== digestOfChain(chain.spec, [])) hasOtherForm = true
+    else if (digestOfChain({}, there.rules) !== digestOfChain({}, chain.rules)) {
+      changedChains.set(name, chain)
+    }
+  }
+  const isGone = (name: string) => !kept.has(name)
+  return {
+    hasOtherForm,
+    newSets,
+    newChains,
+    changedChains,
+    elements,
+    goneChains: [...held.chains.keys()].filter((name) => !chains.has(name) && isGone(name)),
+    goneSets: [...held.sets.keys()].filter((name) => !sets.has(name) && isGone(name)),
+  }
+}
+
+interface Reading {
+  readonly nftables: Nftables
+  readonly wanted: WantedTable
+  readonly elements: Map<string, ElementChanges>
+}
+
+async function addReadChanges(reading: Reading, name: string, set: WantedSet): Promise<void> {
+  const changes = await readChanges(reading, name, set)
+  if (changes.add.length + changes.remove.length > 0) reading.elements.set(name, changes)
+}
+
+/** The differences of one set; both sides are in memory only while it is read. */
+async function readChanges(
+  { nftables, wanted }: Pick<Reading, 'nftables' | 'wanted'>,
+  name: string,
+  set: WantedSet,
+): Promise<ElementChanges> {
+  const missing = new Map<number, Element>()
+  for (const element of set.elements())
+    missing.set(digestOfElement({ set: name, element }), element)
+  const remove: Element[] = []
+  // An element may be reported twice.
+  const seen = new Set<number>()
+  await nftables.elements(tableOf(wanted.family), name, (element) => {
+    const digest = digestOfElement({ set: name, element })
+    if (!missing.delete(digest) && !seen.has(digest)) remove.push(element)
+    seen.add(digest)
+  })
+  return { remove, add: [...missing.values()] }
+}
+
+/** What changed in the model since everything that it held was written. */
+export interface ChangedModel {
+  readonly content: PolicyContent
+  readonly changes: PolicyChanges
+  readonly known: Known
+}
+
+/** The difference that follows from the changes of the model. Reads only sets of which it is not known what they hold. */
+export async function changedDifference(
+  nftables: Nftables,
+  wanted: WantedTable,
+  { content, changes, known }: ChangedModel,
+): Promise<Difference> {
+  const newSets = new Map<string, WantedSet>()
+  const elements = new Map<string, ElementChanges>()
+  const reading = { nftables, wanted, elements }
+  const goneSets: string[] = []
+  for (const name of changedSets(wanted, changes, known)) {
+    const set = wanted.set(name)
+    if (set === undefined) goneSets.push(...(known.sets.has(name) ? [name] : []))
+    else if (known.sets.has(name)) await addReadChanges(reading, name, set)
+    else newSets.set(name, set)
+  }
+  for (const [name, keys] of changes.members) {
+    const set = wanted.set(name)
+    if (set === undefined || changes.sets.has(name)) continue
+    const moved = memberChanges(content, { name, keys, family: wanted.family })
+    if (moved === undefined) await addReadChanges(reading, name, set)
+    else if (moved.add.length + moved.remove.length > 0) elements.set(name, moved)
+  }
+  addPodChanges({ wanted, known, elements }, changes)
+  return {
+    ...changedChains(wanted, changes, known),
+    newSets,
+    elements,
+    goneSets,
+    hasOtherForm: false,
+  }
+}
+
+/** The sets that came or went: those of the model, and the sets of ports that changed rules need or no longer need. */
+function changedSets(
+  wanted: WantedTable,
+  { sets, chains, hasLocalRanges }: PolicyChanges,
+  known: Known,
+): ReadonlySet<string> {
+  const changed = new Set<string>(sets)
+  if (hasLocalRanges) changed.add(SET.localRanges)
+  if (chains.size === 0) return changed
+  const ports = new Set(wanted.portSets())
+  for (const name of ports) if (!known.sets.has(name)) changed.add(name)
+  for (const name of known.sets)
+    if (name.startsWith('ports-') && !ports.has(name)) changed.add(name)
+  return changed
+}
+
+function changedChains(wanted: WantedTable, { chains }: PolicyChanges, known: Known) {
+  const newChains = new Map<string, WantedChain>()
+  const rewritten = new Map<string, WantedChain>()
+  const goneChains: string[] = []
+  for (const name of chains) {
+    const chain = wanted.chain(name)
+    if (chain) (known.chains.has(name) ? rewritten : newChains).set(name, chain)
+    else if (known.chains.has(name)) goneChains.push(name)
+  }
+  return { newChains, changedChains: rewritten, goneChains }
+}
+
+/** Members of a set that stays; undefined if it is not known what left. */
+function memberChanges(
+  { sets }: PolicyContent,
+  of: { readonly name: SetName; readonly keys: ReadonlySet<string>; readonly family: 4 | 6 },
+): ElementChanges | undefined {
+  const set = sets.get(of.name)
+  if (set?.kind !== 'pods') return undefined
+  const ours = [...of.keys]
+    .map((key) => key as IpAddress)
+    .filter((ip) => familyOf(ip) === of.family)
+  const [add, remove] = [true, false].map((isThere) =>
+    ours.filter((ip) => set.members.has(ip) === isThere).map(podElement),
+  )
+  return { add: add ?? [], remove: remove ?? [], isUncertain: true }
+}
+
+function addPodChanges(
+  of: {
+    readonly wanted: WantedTable
+    readonly known: Known
+    readonly elements: Map<string, ElementChanges>
+  },
+  { pods }: PolicyChanges,
+): void {
+  const remove: PlacedElement[] = []
+  const add: PlacedElement[] = []
+  for (const ip of new Set(DIRECTIONS.flatMap((direction) => [...pods[direction]]))) {
+    const [before, after] = [of.known.pods.get(ip) ?? [], of.wanted.podElements(ip)]
+    remove.push(...without(before, after))
+    add.push(...without(after, before))
+  }
+  for (const set of [SET.egress, SET.ingress, SET.hairpin]) {
+    const changes = { remove: elementsIn(set, remove), add: elementsIn(set, add) }
+    if (changes.remove.length + changes.add.length > 0) of.elements.set(set, changes)
+  }
+}
+
+function without(
+  these: readonly PlacedElement[],
+  others: readonly PlacedElement[],
+): readonly PlacedElement[] {
+  const digests = new Set(others.map(digestOfElement))
+  return these.filter((one) => !digests.has(digestOfElement(one)))
+}
+
+function elementsIn(set: string, placed: readonly PlacedElement[]): readonly Element[] {
+  return placed.filter((one) => one.set === set).map(({ element }) => element)
+}

@@ -1,0 +1,338 @@
+import type { Conntrack, FlowEnds } from '../../kernel/conntrack/conntrack.ts'
+import type { TouchedObject } from '../../kernel/nftables/object-collector.ts'
+import type { RuleChange } from '../../kernel/nftables/rule-monitor.ts'
+import type { Clock } from '../../lib/clock.ts'
+import type { Family, IpAddress } from '../../lib/ip.ts'
+import { Throttle } from '../../lib/throttle.ts'
+import type { ChainName, Direction, PolicyChanges, PolicyContent } from '../policy-content.ts'
+import { FamilyWriter, type PolicyKernel, type Refusal } from './family-writer.ts'
+import { CHAIN, DIRECTIONS, type RenderSettings, tableOf } from './render.ts'
+
+/** Where the policies come from: `PolicyModel`. */
+export interface PolicySource<Event> {
+  readonly content: PolicyContent
+  /** Returns whether something changed that the kernel holds. */
+  apply(events: readonly Event[]): boolean
+  /** What changed since the last call. */
+  takeChanges(): PolicyChanges
+  /** Whether the policies admit a connection that began, or ends, at a local Pod. */
+  admits(flow: FlowEnds): boolean
+}
+
+/** The settings that may change while the enforcer runs. */
+export interface EnforcerSettings extends RenderSettings {
+  /** Whether connections that are tracked and no longer admitted are cut. */
+  readonly establishedConnections: 'cut' | 'keep'
+}
+
+/** What the enforcer reports to metrics, health and log. */
+export interface EnforcerObserver {
+  /** A run that wrote, or had changes queued, has ended. Times are milliseconds, `at` since the epoch. */
+  applied(run: {
+    readonly at: number
+    readonly durationMs: number
+    readonly transactions: number
+    /** The sets and chains that the kernel refused, by family and name. */
+    readonly refused: ReadonlyMap<string, Refusal>
+  }): void
+  /** The kernel held something else than was written; these sets and chains were repaired. `by`: what reported it. */
+  drifted(names: readonly string[], by: string): void
+  /** Reading or writing the kernel failed as a whole; it is tried again. */
+  failed(error: unknown): void
+  /** `count` connections that policies no longer admit were deleted from the connection tracking. */
+  flowsCut(count: number): void
+  /** Deleting them failed; it is tried again. */
+  flowsFailed(error: unknown): void
+}
+
+/** What an enforcer works with. */
+export interface PolicyEnforcerParts<Event> extends PolicyKernel {
+  readonly model: PolicySource<Event>
+  readonly conntrack: Pick<Conntrack, 'cutRefused'>
+  readonly clock: Clock
+  readonly families: readonly Family[]
+  readonly settings: EnforcerSettings
+  readonly observer: EnforcerObserver
+  /** Whether this is an address of the node: its connections with its own Pods are never cut. */
+  isNodeAddress(ip: IpAddress): boolean
+  /** Milliseconds; the shortest time between the starts of two runs. */
+  readonly minPeriodMs?: number
+  /** Milliseconds; the shortest time between two readings of everything. */
+  readonly verifyPeriodMs?: number
+}
+
+/** Packets that were dropped since their rule was written. */
+export interface DroppedPackets {
+  readonly family: Family
+  readonly direction: Direction
+  /** `namespace/name` of the policies that isolate the Pods; none: the address was that of no known Pod. */
+  readonly policies: readonly string[]
+  readonly packets: bigint
+}
+
+const MIN_PERIOD_MS = 10
+/** Changes of others are reported, and so are lost reports, so reading everything back is only a second check. */
+const VERIFY_MS = 3_600_000
+/** Reading everything takes at most this share of the time. */
+const VERIFY_SHARE = 1 / 400
+/** The longest time between a report of a change by others and its repair. */
+const MAX_REPAIR_DELAY_MS = 250
+/** The shortest time between two readings of the tracked connections. */
+const CUT_PERIOD_MS = 1_000
+/** The delay after a failure. After refusals it doubles, up to the maximum. */
+const RETRY_MS = 1_000
+const MAX_RETRY_MS = 300_000
+const NEVER = Number.POSITIVE_INFINITY
+
+/**
+ * Keeps the tables of policies in the kernel equal to the model until `stop`: writes the effect of events in one
+ * transaction for each family and run, repairs what others change, and cuts connections that are no longer admitted.
+ */
+export class PolicyEnforcer<Event> {
+  readonly #parts: PolicyEnforcerParts<Event>
+  readonly #writers: readonly FamilyWriter[]
+  readonly #throttle: Throttle
+  readonly #cutThrottle: Throttle
+  #settings: EnforcerSettings
+  #isSynced = false
+  #isStopped = false
+  #running: Promise<void> | undefined
+  #isAgain = false
+  #cancelTimer: () => void = () => {}
+  #timerAt = NEVER
+  #stopWatching: () => void = () => {}
+  /** Who reported that the kernel may hold something else. */
+  #suspectedBy: string | undefined = START
+  #verifyAt = NEVER
+  #retryAt = NEVER
+  #retries = 0
+  #hasQueued = false
+  /** Whether connections may be tracked that are not admitted any more. */
+  #hasStaleFlows = true
+  #callbacks: (() => void)[] = []
+
+  constructor(parts: PolicyEnforcerParts<Event>) {
+    this.#parts = parts
+    this.#settings = parts.settings
+    this.#writers = parts.families.map((family) => new FamilyWriter(family, parts))
+    this.#throttle = new Throttle(parts.clock, parts.minPeriodMs ?? MIN_PERIOD_MS)
+    this.#cutThrottle = new Throttle(parts.clock, CUT_PERIOD_MS)
+  }
+
+  /** Adds events. `onApplied` is called when their effect is in the kernel. */
+  enqueue(events: readonly Event[], onApplied?: () => void): void {
+    const isChanged = this.#parts.model.apply(events)
+    if (onApplied) this.#callbacks.push(onApplied)
+    this.#hasQueued ||= isChanged
+    if (isChanged || onApplied) this.#wake()
+  }
+
+  /** Policies, Pods and namespaces are listed completely: from now on the kernel is written. */
+  setSynced(): void {
+    if (this.#isSynced || this.#isStopped) return
+    this.#isSynced = true
+    this.#stopWatching = this.#parts.monitor.start((change) => this.#suspect(authorOf(change)))
+    this.#wake()
+  }
+
+  configure(settings: EnforcerSettings): void {
+    if (settings.establishedConnections === 'cut') this.#hasStaleFlows = true
+    this.#settings = settings
+    this.#suspectedBy ??= CONFIGURED
+    this.#wake()
+  }
+
+  /** Ends after the run in progress; the kernel keeps the rules. */
+  async stop(): Promise<void> {
+    this.#isStopped = true
+    this.#cancelTimer()
+    this.#stopWatching()
+    await this.#running
+  }
+
+  /** What the Pod chains dropped. Throws NP_KERNEL_NETLINK if the kernel cannot be read. */
+  async readDropped(): Promise<readonly DroppedPackets[]> {
+    const dropped: DroppedPackets[] = []
+    const { families, nftables, model } = this.#parts
+    for (const family of families) {
+      for (const [chain, packets] of await nftables.counters(tableOf(family))) {
+        const of = isolationOf(chain, model.content)
+        if (of) dropped.push({ family, packets, ...of })
+      }
+    }
+    return dropped
+  }
+
+  #suspect(by: string): void {
+    if (this.#suspectedBy !== START) this.#suspectedBy = by
+    this.#wake()
+  }
+
+  /** Schedules a run, after the one in progress if there is one. */
+  #wake(): void {
+    if (this.#running) this.#isAgain = true
+    else this.#runAt(this.#parts.clock.now() + this.#delay())
+  }
+
+  #delay(): number {
+    const delay = this.#throttle.delay()
+    return this.#suspectedBy === undefined ? delay : Math.min(delay, MAX_REPAIR_DELAY_MS)
+  }
+
+  #runAt(time: number): void {
+    if (this.#isStopped || !this.#isSynced || time >= this.#timerAt) return
+    const { clock } = this.#parts
+    this.#cancelTimer()
+    this.#timerAt = time
+    this.#cancelTimer = clock.after(Math.max(0, time - clock.now()), () => {
+      this.#timerAt = NEVER
+      this.#running = this.#run().finally(() => {
+        this.#running = undefined
+        this.#scheduleNext()
+      })
+    })
+  }
+
+  #scheduleNext(): void {
+    const now = this.#parts.clock.now()
+    if (this.#isAgain) this.#runAt(now + this.#delay())
+    this.#isAgain = false
+    const cutAt = this.#isCutDue ? now + this.#cutThrottle.delay() : NEVER
+    const next = Math.min(this.#verifyAt, this.#retryAt, cutAt)
+    if (next !== NEVER) this.#runAt(next)
+  }
+
+  get #isCutDue(): boolean {
+    return this.#hasStaleFlows && this.#settings.establishedConnections === 'cut'
+  }
+
+  async #run(): Promise<void> {
+    const { clock, observer } = this.#parts
+    this.#throttle.started()
+    const waiting = this.#callbacks.length
+    try {
+      if (await this.#write()) this.#throttle.ended()
+      for (const onApplied of this.#callbacks.splice(0, waiting)) onApplied()
+    } catch (error) {
+      this.#suspectedBy ??= FAILURE
+      this.#retryAt = clock.now() + RETRY_MS
+      this.#throttle.ended()
+      return observer.failed(error)
+    }
+    if (this.#isCutDue && this.#cutThrottle.delay() === 0) await this.#cut()
+  }
+
+  /** Returns whether anything was written, or read as a whole. */
+  async #write(): Promise<boolean> {
+    const { clock, model, observer } = this.#parts
+    const startedAt = clock.now()
+    if (startedAt >= this.#verifyAt) this.#suspectedBy ??= VERIFICATION
+    if (startedAt >= this.#retryAt) this.#suspectedBy ??= FAILURE
+    const [by, hasQueued] = [this.#suspectedBy, this.#hasQueued]
+    if (by === undefined && !hasQueued) return false
+    this.#suspectedBy = undefined
+    this.#hasQueued = false
+    const changes = model.takeChanges()
+    this.#hasStaleFlows ||= changes.isNarrower
+    const refused = new Map<string, Refusal>()
+    let transactions = 0
+    const names = new Set<string>()
+    try {
+      for (const writer of this.#writers) {
+        if (by !== undefined) writer.forget()
+        const source = { content: model.content, settings: this.#settings }
+        const written = await writer.writeChanges(source, changes)
+        transactions += written.transactions
+        for (const name of written.names) names.add(name)
+        for (const [name, why] of written.refused) refused.set(name, why)
+      }
+    } catch (error) {
+      for (const writer of this.#writers) writer.forget()
+      this.#hasQueued ||= hasQueued
+      this.#suspectedBy ??= by
+      throw error
+    }
+    const now = clock.now()
+    if (by !== undefined) this.#verified(now - startedAt)
+    this.#planRetry(refused.size > 0)
+    if (isRepair(by) && names.size > 0 && !hasQueued) {
+      this.#hasStaleFlows = true
+      observer.drifted([...names], by)
+    }
+    observer.applied({ at: now, durationMs: now - startedAt, transactions, refused })
+    return true
+  }
+
+  #verified(tookMs: number): void {
+    const pause = Math.max(this.#parts.verifyPeriodMs ?? VERIFY_MS, tookMs / VERIFY_SHARE)
+    this.#verifyAt = this.#parts.clock.now() + pause
+  }
+
+  /** What was refused is tried again, ever less often. */
+  #planRetry(hasRefusals: boolean): void {
+    const delay = Math.min(RETRY_MS * 2 ** this.#retries, MAX_RETRY_MS)
+    this.#retryAt = hasRefusals ? this.#parts.clock.now() + delay : NEVER
+    this.#retries = hasRefusals ? this.#retries + 1 : 0
+  }
+
+  /** Deletes the tracked connections of isolated local Pods that the policies do not admit. */
+  async #cut(): Promise<void> {
+    const { conntrack, model, observer, isNodeAddress } = this.#parts
+    this.#cutThrottle.started()
+    this.#hasStaleFlows = false
+    try {
+      const isRefused = (flow: FlowEnds) =>
+        !isNodeAddress(flow.source) && !isNodeAddress(flow.destination) && !model.admits(flow)
+      const isolated = isolatedPods(model.content)
+      const { deleted } = await conntrack.cutRefused(isolated, isRefused)
+      if (deleted > 0) observer.flowsCut(deleted)
+    } catch (error) {
+      this.#hasStaleFlows = true
+      observer.flowsFailed(error)
+    } finally {
+      this.#cutThrottle.ended()
+    }
+  }
+}
+
+/** Why everything is read. */
+const [START, CONFIGURED, VERIFICATION, FAILURE] = [
+  'start',
+  'configuration',
+  'verification',
+  'failure',
+] as const
+
+function isRepair(by: string | undefined): by is string {
+  return by !== undefined && by !== START && by !== CONFIGURED && by !== FAILURE
+}
+
+function authorOf({ by }: RuleChange<TouchedObject>): string {
+  return by?.process ?? 'notification'
+}
+
+function isolatedPods({ pods }: PolicyContent): ReadonlySet<IpAddress> {
+  return new Set(
+    DIRECTIONS.flatMap((direction) =>
+      [...pods[direction]].filter(([, to]) => to !== 'accept').map(([ip]) => ip),
+    ),
+  )
+}
+
+/** Whose packets a chain drops; undefined for a chain that drops none of Pods that are isolated now. */
+function isolationOf(
+  chain: string,
+  { podChains, policyChains }: PolicyContent,
+): Pick<DroppedPackets, 'direction' | 'policies'> | undefined {
+  const podChain = podChains.get(chain as ChainName)
+  if (podChain) {
+    const { direction } = podChain
+    const policies = podChain.policies.flatMap((name) => policyChains.get(name)?.policy ?? [])
+    return { direction, policies }
+  }
+  if (chain === CHAIN.egress || chain === CHAIN.egressOutput) {
+    return { direction: 'egress', policies: [] }
+  }
+  const isIngress = chain === CHAIN.ingress || chain === CHAIN.ingressOutput
+  return isIngress ? { direction: 'ingress', policies: [] } : undefined
+}

@@ -1,0 +1,250 @@
+import { constants } from 'node:os'
+import type { Nftables, TransactionError } from '../../kernel/nftables/nftables.ts'
+import type { TouchedObject } from '../../kernel/nftables/object-collector.ts'
+import type { Command, TableSpec } from '../../kernel/nftables/objects.ts'
+import type { RuleMonitor } from '../../kernel/nftables/rule-monitor.ts'
+import { NodeProxyError } from '../../lib/error.ts'
+import type { Family } from '../../lib/ip.ts'
+import type { PolicyChanges, PolicyContent } from '../policy-content.ts'
+import {
+  changedDifference,
+  type Difference,
+  type Known,
+  knownOf,
+  namesOf,
+  readDifference,
+} from './difference.ts'
+import { isBaseObject, type RenderSettings, TABLE, tableOf, WantedTable } from './render.ts'
+import { replacementOf, transactionsOf, weightOf } from './transactions.ts'
+
+const { EINVAL, ENOMEM, EMSGSIZE, EOPNOTSUPP, EPERM } = constants.errno
+
+/** The errors of a kernel without persistent tables, and of an ordinary table of an earlier run. */
+const NOT_PERSISTENT: ReadonlySet<number> = new Set([EINVAL, EOPNOTSUPP])
+
+/** Errors that have another cause than the object whose command was refused. */
+const CONCERN_ALL: ReadonlySet<number> = new Set([EPERM, ENOMEM, EMSGSIZE])
+
+/** Objects that are left out of one table; each costs two refused transactions. */
+const MAX_REFUSALS = 32
+
+/** For transactions of more commands and elements than this, the kernel's notifications are not read. */
+const MAX_NOTIFIED = 4_000
+
+const PERSISTENT = { isOwned: true, isPersistent: true } as const
+
+/** An object that the kernel refused. */
+export interface Refusal {
+  readonly code: 'NP_POLICY_REFUSED'
+  /** `set …` or `chain …` of which table, and the kernel's words. */
+  readonly message: string
+}
+
+/** What a write did. */
+export interface Written {
+  /** The names of the sets and chains that differed. */
+  readonly names: readonly string[]
+  readonly transactions: number
+  /** By the name of the set or chain. Everything else is in force; see `WantedOptions.excluded` for what is without it. */
+  readonly refused: ReadonlyMap<string, Refusal>
+}
+
+/** The sockets to nf_tables. */
+export interface PolicyKernel {
+  readonly nftables: Nftables
+  readonly monitor: RuleMonitor<TouchedObject>
+}
+
+/** From what a table is written. */
+export interface Source {
+  readonly content: PolicyContent
+  readonly settings: RenderSettings
+}
+
+/** Writes the table of one family. One call at a time. */
+export class FamilyWriter {
+  readonly #family: Family
+  readonly #kernel: PolicyKernel
+  #known: Known | undefined
+  #spec: TableSpec = PERSISTENT
+
+  constructor(family: Family, kernel: PolicyKernel) {
+    this.#family = family
+    this.#kernel = kernel
+  }
+
+  /** Whether the kernel holds what was wanted at the last write, as far as is known: then changes can be written alone. */
+  get isKnown(): boolean {
+    return this.#known !== undefined
+  }
+
+  /** Something else may have changed the table. */
+  forget(): void {
+    this.#known = undefined
+  }
+
+  /**
+   * Writes what changed since the last write, in one transaction if it is small. If the kernel refuses it, everything is
+   * read, and the difference written. Throws as `writeAll`.
+   */
+  async writeChanges(source: Source, changes: PolicyChanges): Promise<Written> {
+    const known = this.#known
+    if (known === undefined) return this.writeAll(source)
+    this.#known = undefined
+    const wanted = this.#wanted(source, new Set())
+    const { content } = source
+    const of = { content, changes, known }
+    const difference = await changedDifference(this.#kernel.nftables, wanted, of)
+    const transactions = transactionsOf(difference, wanted)
+    if (await this.#commitAll(transactions)) return this.writeAll(source)
+    this.#known = noteWritten(known, { wanted, changes, difference })
+    return { names: namesOf(difference), transactions: transactions.length, refused: new Map() }
+  }
+
+  /**
+   * Reads the table, and writes what differs; an object that the kernel refuses twice is left out. Throws
+   * NP_POLICY_REFUSED if the table as a whole cannot be written, NP_KERNEL_NETLINK if it cannot be read.
+   */
+  async writeAll(source: Source): Promise<Written> {
+    this.#known = undefined
+    const refused = new Map<string, Refusal>()
+    const kept = new Set<string>()
+    let names: readonly string[] | undefined
+    let suspect: string | undefined
+    for (let transactions = 0; ; ) {
+      await this.#claim()
+      const wanted = this.#wanted(source, new Set(refused.keys()))
+      const difference = await readDifference(this.#kernel.nftables, wanted, kept)
+      names ??= difference.hasOtherForm ? [TABLE] : namesOf(difference)
+      const planned = difference.hasOtherForm
+        ? [replacementOf(wanted, this.#spec)]
+        : transactionsOf(difference, wanted)
+      const failure = await this.#commitAll(planned)
+      transactions += planned.length
+      if (failure === undefined) {
+        if (refused.size + kept.size === 0) this.#known = knownOf(wanted)
+        return { names, transactions, refused }
+      }
+      const fault = faultOf(failure)
+      // The first refusal may be due to what another program changed after it was read.
+      if (suspect !== undefined && (fault === undefined || refused.size === MAX_REFUSALS)) {
+        throw refusedAs(this.#family, failure)
+      }
+      if (suspect === (fault?.name ?? '') && fault) {
+        if (fault.isWanted) refused.set(fault.name, refusalOf(this.#family, failure))
+        else kept.add(fault.name)
+        suspect = undefined
+      } else suspect = fault?.name ?? ''
+    }
+  }
+
+  #wanted({ content, settings }: Source, excluded: ReadonlySet<string>): WantedTable {
+    return new WantedTable({ family: this.#family, content, settings, excluded })
+  }
+
+  /** Makes the table, or takes over the one of an earlier run. */
+  async #claim(): Promise<void> {
+    const { nftables } = this.#kernel
+    const table = tableOf(this.#family)
+    const add = async (spec: TableSpec) => {
+      const commands: readonly Command[] = [{ do: 'addTable', table, spec }]
+      const error = await nftables.commit(commands)
+      if (error === undefined) this.#spec = spec
+      return error && { commands, error }
+    }
+    const failure = await add(PERSISTENT)
+    if (failure === undefined) return
+    const again = NOT_PERSISTENT.has(failure.error.errno) ? await add({}) : failure
+    if (again) throw refusedAs(this.#family, again)
+  }
+
+  /** The first refused transaction; those after it are not tried. */
+  async #commitAll(
+    transactions: readonly (readonly Command[])[],
+  ): Promise<RefusedTransaction | undefined> {
+    const { nftables, monitor } = this.#kernel
+    const isLarge = transactions.reduce((sum, one) => sum + weightOf(one), 0) > MAX_NOTIFIED
+    const release = isLarge ? monitor.hold({ unsubscribed: true }) : undefined
+    const before = nftables.commits
+    let commits: number | undefined
+    try {
+      for (const commands of transactions) {
+        const error = await nftables.commit(commands)
+        if (error) return { commands, error }
+      }
+      return undefined
+    } finally {
+      commits = nftables.commits - before
+      release?.({ pids: [], commits })
+    }
+  }
+}
+
+interface RefusedTransaction {
+  readonly commands: readonly Command[]
+  readonly error: TransactionError
+}
+
+/** The set or chain that a transaction was refused for; undefined if that is not known, or nothing works without it. */
+function faultOf({
+  commands,
+  error,
+}: RefusedTransaction): { readonly name: string; readonly isWanted: boolean } | undefined {
+  const command = error.command === undefined ? undefined : commands[error.command]
+  const name = command && nameOf(command)
+  if (command === undefined || name === undefined) return undefined
+  if (isBaseObject(name) || CONCERN_ALL.has(error.errno)) return undefined
+  return { name, isWanted: command.do !== 'deleteSet' && command.do !== 'deleteChain' }
+}
+
+function nameOf(command: Command): string | undefined {
+  if ('set' in command) return command.set
+  return 'chain' in command ? command.chain : undefined
+}
+
+function refusalOf(family: Family, { commands, error }: RefusedTransaction): Refusal {
+  const command = error.command === undefined ? undefined : commands[error.command]
+  const name = command && nameOf(command)
+  const kind = command && 'set' in command ? 'set' : 'chain'
+  const object = name === undefined ? '' : `${kind} ${name} of `
+  const table = `table ${family === 4 ? 'ip' : 'ip6'} ${TABLE}`
+  return { code: 'NP_POLICY_REFUSED', message: `${object}${table}: ${error.message}` }
+}
+
+function refusedAs(family: Family, failure: RefusedTransaction): NodeProxyError {
+  const { code, message } = refusalOf(family, failure)
+  return new NodeProxyError(code, message)
+}
+
+/** What is known after the difference was written. */
+function noteWritten(
+  known: Known,
+  written: {
+    readonly wanted: WantedTable
+    readonly changes: PolicyChanges
+    readonly difference: Difference
+  },
+): Known {
+  const { wanted, changes, difference } = written
+  for (const name of difference.newSets.keys()) known.sets.add(name)
+  for (const name of difference.goneSets) known.sets.delete(name)
+  for (const name of difference.newChains.keys()) known.chains.add(name)
+  for (const name of difference.goneChains) known.chains.delete(name)
+  for (const ip of new Set([...changes.pods.egress, ...changes.pods.ingress])) {
+    const placed = wanted.podElements(ip)
+    if (placed.length > 0) known.pods.set(ip, placed)
+    else known.pods.delete(ip)
+  }
+  return known
+}
+
+/** Removes the tables of both families, also those of an earlier run; throws NP_POLICY_REFUSED if one stays. */
+export async function cleanUp(nftables: Nftables): Promise<void> {
+  for (const family of [4, 6] as const) {
+    const table = tableOf(family)
+    if ((await nftables.read(table)) === undefined) continue
+    const commands = [{ do: 'deleteTable', table }] as const
+    const error = await nftables.commit(commands)
+    if (error) throw refusedAs(family, { commands, error })
+  }
+}
