@@ -106,7 +106,11 @@ export class PolicyEnforcer<Event> {
   #verifyAt = NEVER
   #retryAt = NEVER
   #retries = 0
-  #hasQueued = false
+  /** Not applied to the model yet, so that it does not change while it is written. */
+  #events: Event[] = []
+  /** Whether the model holds changes that were not written. */
+  #hasChanges = false
+  #hasFailed = false
   /** Whether connections may be tracked that are not admitted any more. */
   #hasStaleFlows = true
   #callbacks: (() => void)[] = []
@@ -121,10 +125,9 @@ export class PolicyEnforcer<Event> {
 
   /** Adds events. `onApplied` is called when their effect is in the kernel. */
   enqueue(events: readonly Event[], onApplied?: () => void): void {
-    const isChanged = this.#parts.model.apply(events)
+    for (const event of events) this.#events.push(event)
     if (onApplied) this.#callbacks.push(onApplied)
-    this.#hasQueued ||= isChanged
-    if (isChanged || onApplied) this.#wake()
+    this.#wake()
   }
 
   /** Policies, Pods and namespaces are listed completely: from now on the kernel is written. */
@@ -197,7 +200,7 @@ export class PolicyEnforcer<Event> {
     const now = this.#parts.clock.now()
     if (this.#isAgain) this.#runAt(now + this.#delay())
     this.#isAgain = false
-    const cutAt = this.#isCutDue ? now + this.#cutThrottle.delay() : NEVER
+    const cutAt = this.#isCutDue && !this.#hasFailed ? now + this.#cutThrottle.delay() : NEVER
     const next = Math.min(this.#verifyAt, this.#retryAt, cutAt)
     if (next !== NEVER) this.#runAt(next)
   }
@@ -212,8 +215,10 @@ export class PolicyEnforcer<Event> {
     const waiting = this.#callbacks.length
     try {
       if (await this.#write()) this.#throttle.ended()
+      this.#hasFailed = false
       for (const onApplied of this.#callbacks.splice(0, waiting)) onApplied()
     } catch (error) {
+      this.#hasFailed = true
       this.#suspectedBy ??= FAILURE
       this.#retryAt = clock.now() + RETRY_MS
       this.#throttle.ended()
@@ -228,10 +233,12 @@ export class PolicyEnforcer<Event> {
     const startedAt = clock.now()
     if (startedAt >= this.#verifyAt) this.#suspectedBy ??= VERIFICATION
     if (startedAt >= this.#retryAt) this.#suspectedBy ??= FAILURE
-    const [by, hasQueued] = [this.#suspectedBy, this.#hasQueued]
-    if (by === undefined && !hasQueued) return false
+    this.#takeEvents()
+    const [by, hasChanges] = [this.#suspectedBy, this.#hasChanges]
+    if (by === undefined && !hasChanges) return false
+    if (by !== undefined) [this.#verifyAt, this.#retryAt] = [NEVER, NEVER]
     this.#suspectedBy = undefined
-    this.#hasQueued = false
+    this.#hasChanges = false
     const changes = model.takeChanges()
     this.#hasStaleFlows ||= changes.isNarrower
     const refused = new Map<string, Refusal>()
@@ -248,19 +255,25 @@ export class PolicyEnforcer<Event> {
       }
     } catch (error) {
       for (const writer of this.#writers) writer.forget()
-      this.#hasQueued ||= hasQueued
+      this.#hasChanges ||= hasChanges
       this.#suspectedBy ??= by
       throw error
     }
     const now = clock.now()
     if (by !== undefined) this.#verified(now - startedAt)
     this.#planRetry(refused.size > 0)
-    if (isRepair(by) && names.size > 0 && !hasQueued) {
+    if (isRepair(by) && names.size > 0 && !hasChanges) {
       this.#hasStaleFlows = true
       observer.drifted([...names], by)
     }
     observer.applied({ at: now, durationMs: now - startedAt, transactions, refused })
     return true
+  }
+
+  #takeEvents(): void {
+    const events = this.#events
+    this.#events = []
+    if (events.length > 0 && this.#parts.model.apply(events)) this.#hasChanges = true
   }
 
   #verified(tookMs: number): void {
