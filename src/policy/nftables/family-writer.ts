@@ -31,6 +31,7 @@ const MAX_REFUSALS = 32
 /** For transactions of more commands and elements than this, the kernel's notifications are not read. */
 const MAX_NOTIFIED = 4_000
 
+const PROBE_TABLE = `${TABLE}-probe`
 const PERSISTENT = { isOwned: true, isPersistent: true } as const
 
 /** An object that the kernel refused. */
@@ -108,22 +109,23 @@ export class FamilyWriter {
   async writeAll(source: Source): Promise<Written> {
     this.#known = undefined
     const refused = new Map<string, Refusal>()
-    const kept = new Set<string>()
+    const kept = new Map<string, Refusal>()
     let names: readonly string[] | undefined
     let suspect: string | undefined
     for (let transactions = 0; ; ) {
-      await this.#claim()
+      const isOrdinary = await this.#claim()
       const wanted = this.#wanted(source, new Set(refused.keys()))
-      const difference = await readDifference(this.#kernel.nftables, wanted, kept)
-      names ??= difference.hasOtherForm ? [TABLE] : namesOf(difference)
-      const planned = difference.hasOtherForm
+      const difference = await readDifference(this.#kernel.nftables, wanted, new Set(kept.keys()))
+      const isReplaced = isOrdinary || difference.hasOtherForm
+      names ??= isReplaced ? [TABLE] : namesOf(difference)
+      const planned = isReplaced
         ? [replacementOf(wanted, this.#spec)]
         : transactionsOf(difference, wanted)
       const failure = await this.#commitAll(planned)
       transactions += planned.length
       if (failure === undefined) {
         if (refused.size + kept.size === 0) this.#known = knownOf(wanted)
-        return { names, transactions, refused }
+        return { names, transactions, refused: new Map([...refused, ...kept]) }
       }
       const fault = faultOf(failure)
       // The first refusal may be due to what another program changed after it was read.
@@ -131,8 +133,8 @@ export class FamilyWriter {
         throw refusedAs(this.#family, failure)
       }
       if (suspect === (fault?.name ?? '') && fault) {
-        if (fault.isWanted) refused.set(fault.name, refusalOf(this.#family, failure))
-        else kept.add(fault.name)
+        const left = fault.isWanted ? refused : kept
+        left.set(fault.name, refusalOf(this.#family, failure))
         suspect = undefined
       } else suspect = fault?.name ?? ''
     }
@@ -142,8 +144,11 @@ export class FamilyWriter {
     return new WantedTable({ family: this.#family, content, settings, excluded })
   }
 
-  /** Makes the table, or takes over the one of an earlier run. */
-  async #claim(): Promise<void> {
+  /**
+   * Makes the table, or takes over the one of an earlier run. Returns whether it has to be replaced, because it is an
+   * ordinary one and this kernel has better ones.
+   */
+  async #claim(): Promise<boolean> {
     const { nftables } = this.#kernel
     const table = tableOf(this.#family)
     const add = async (spec: TableSpec) => {
@@ -153,9 +158,25 @@ export class FamilyWriter {
       return error && { commands, error }
     }
     const failure = await add(PERSISTENT)
-    if (failure === undefined) return
-    const again = NOT_PERSISTENT.has(failure.error.errno) ? await add({}) : failure
+    if (failure === undefined) return false
+    if (!NOT_PERSISTENT.has(failure.error.errno)) throw refusedAs(this.#family, failure)
+    if (await this.#canPersist()) {
+      this.#spec = PERSISTENT
+      return true
+    }
+    const again = await add({})
     if (again) throw refusedAs(this.#family, again)
+    return false
+  }
+
+  /** Whether the kernel accepts a persistent table: a transaction that leaves nothing. */
+  async #canPersist(): Promise<boolean> {
+    const table = { family: this.#family, name: PROBE_TABLE }
+    const error = await this.#kernel.nftables.commit([
+      { do: 'addTable', table, spec: PERSISTENT },
+      { do: 'deleteTable', table },
+    ])
+    return error === undefined
   }
 
   /** The first refused transaction; those after it are not tried. */

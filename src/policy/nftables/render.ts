@@ -294,9 +294,14 @@ export class WantedTable {
   #portMatches(ports: ChainRule['ports']): readonly Statement[] {
     if (ports === 'any') return [[]]
     const numbers = rangesOf(ports)
-    const matches = ports.flatMap(({ ports: named }) =>
+    const matches = ports.flatMap(({ protocol: of, ports: named }) =>
       typeof named === 'object' && 'named' in named && this.#hasSet(named.named)
-        ? [isIn(named.named, destinationAddress(this.#family), PROTOCOL, DESTINATION_PORT)]
+        ? [
+            [
+              ...isProtocol(of),
+              ...isIn(named.named, destinationAddress(this.#family), PROTOCOL, DESTINATION_PORT),
+            ],
+          ]
         : [],
     )
     if (numbers.length === 0) return matches
