@@ -201,7 +201,7 @@ results['egress, a named port'] = [
   await reaches('b', 'a', 80),
 ]
 const list = () => sh(`nft list table ip ${TABLE}; nft list table ip6 ${TABLE}`)
-results['owned and persistent'] = (list().match(/flags owner,persist/g) ?? []).length
+results['owned'] = (list().match(/flags owner/g) ?? []).length
 sh('nft flush ruleset')
 results['after a foreign flush'] = await reaches('a', 'c', 80)
 const dropped = await first.enforcer.readDropped()
@@ -212,7 +212,7 @@ await first.close()
 const left = list()
 results['rules stay'] = await reaches('a', 'c', 80)
 results['nft loads them'] = execFileSync('nft', ['-c', '-f', '-'], {
-  input: left.replaceAll(TABLE, 'copy').replaceAll(/^\s*flags owner.*$|^\s*# .*$/gm, ''),
+  input: left.replaceAll(TABLE, 'copy').replaceAll(/^\s*flags( owner.*)?\s*$|^\s*# .*$/gm, ''),
 }).toString()
 
 const same = isolate('a', 'egress', [{ peers: 'any', ports: [named] }], {

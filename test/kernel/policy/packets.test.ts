@@ -10,7 +10,7 @@ test('policies hold for packets of both families', async () => {
     'a range of ports': ['no', 'yes', 'yes'],
     blocks: ['yes', 'no'],
     'egress, a named port': ['yes', 'no', 'yes'],
-    'owned and persistent': 2,
+    owned: 2,
     'after a foreign flush': 'no',
     dropped: true,
     'rules stay': 'no',
