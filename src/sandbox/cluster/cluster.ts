@@ -9,7 +9,9 @@ import { absentPod, ClusterState, type PodState } from './cluster-state.ts'
 import { type ControlPlane, startControlPlane } from './control-plane.ts'
 import { Writer } from './writer.ts'
 
-const FOLDER = new URL('../../../examples/services/', import.meta.url).pathname
+const FOLDERS = ['services', 'policies'].map(
+  (name) => new URL(`../../../examples/${name}/`, import.meta.url).pathname,
+)
 
 const DNS = { namespace: 'kube-system', name: 'cluster-dns' } as const
 const READER = { namespace: 'default', name: 'service-reader' } as const
@@ -90,7 +92,7 @@ export async function openCluster(
 
 /** All objects of the example manifests, in the order of their files. @throws NP_MANIFESTS_INVALID */
 export async function readExamples(): Promise<readonly JsonObject[]> {
-  const manifests = await readManifests({ filename: [FOLDER] })
+  const manifests = await readManifests({ filename: FOLDERS })
   return manifests.map(({ object }) => object)
 }
 
@@ -131,9 +133,13 @@ export class Pods {
   /** Makes this number of the pods endpoints of web-public. */
   async scale(replicas: number): Promise<void> {
     for (const [index, { name, uid }] of this.states().entries()) {
-      const labels = { [PUBLIC]: index < replicas ? 'yes' : null }
-      if (uid !== '') await this.#writer.patch('Pod', name, { metadata: { labels } })
+      if (uid !== '') await this.label(name, { [PUBLIC]: index < replicas ? 'yes' : null })
     }
+  }
+
+  /** Sets labels of a pod, or removes them (null). */
+  async label(name: string, labels: Readonly<Record<string, string | null>>): Promise<void> {
+    await this.#writer.patch('Pod', name, { metadata: { labels } })
   }
 }
 

@@ -10,6 +10,7 @@ const MANY = 40
 const FEW = 10
 /** The counter of repairs, and the time of the last write to the kernel: both rise with a repair. */
 const FOUND = 'nodeproxy_drift_repairs_total'
+const ISOLATED = 'nodeproxy_networkpolicy_isolated_pods'
 const WRITTEN = 'nodeproxy_sync_proxy_rules_last_timestamp_seconds'
 
 /** The whole tour, in order. */
@@ -42,6 +43,29 @@ export const TOUR: readonly Step[] = [
     request: REQUESTS.podReadsSecrets,
     times: 1,
     expected: { kind: 'api', status: 403, text: 'system:serviceaccount:default:default' },
+  },
+  {
+    title: 'A NetworkPolicy lets pod-1 reach the API server and DNS alone: it still reads Services',
+    modes: ['nftables', 'iptables', 'ipvs'],
+    action: { description: 'label pod-1 as access=api-and-dns', run: isolate('api-and-dns') },
+    request: REQUESTS.podReadsServices,
+    times: 1,
+    expected: { kind: 'api', status: 200, text: 'ServiceList' },
+  },
+  {
+    title: 'The same pod finds the name of another Service, and its packets do not arrive',
+    modes: ['nftables', 'iptables', 'ipvs'],
+    request: REQUESTS.podToWeb,
+    times: 1,
+    expected: { kind: 'silent' },
+  },
+  {
+    title: 'Without the label it reaches that Service again',
+    modes: ['nftables', 'iptables', 'ipvs'],
+    action: { description: 'remove the label from pod-1', run: isolate(null) },
+    request: REQUESTS.podToWeb,
+    times: FEW,
+    expected: { ...answered(PODS, (pod, addressOf) => [pod === 'pod-1' ? GATEWAY : addressOf('pod-1')]), spread: 'any' },
   },
   {
     title:
@@ -206,6 +230,15 @@ function scale(replicas: number): (sandbox: Sandbox) => Promise<void> {
   return async (sandbox) => {
     await sandbox.cluster.pods.scale(replicas)
     await sandbox.settled()
+  }
+}
+
+/** Labels pod-1 so that the policy of examples/policies selects it, or (null) does not; resolves when that is enforced. */
+function isolate(access: string | null): (sandbox: Sandbox) => Promise<void> {
+  return async ({ cluster, daemon }) => {
+    await cluster.pods.label('pod-1', { access })
+    const isolated = access === null ? 0 : 1
+    await daemon.until('enforces the policy', (now) => sumOf(now, ISOLATED) === isolated)
   }
 }
 
