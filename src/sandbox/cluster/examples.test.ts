@@ -23,7 +23,10 @@ test('the example of a NetworkPolicy is read whole', () => {
     {
       egress: [
         {
-          peers: [expect.objectContaining({ kind: 'pods' }), expect.objectContaining({ kind: 'block' })],
+          peers: [
+            expect.objectContaining({ kind: 'pods' }),
+            expect.objectContaining({ kind: 'block' }),
+          ],
           ports: [{ protocol: 'UDP', port: { first: 53, last: 53 } }],
         },
         {

@@ -65,7 +65,10 @@ export const TOUR: readonly Step[] = [
     action: { description: 'remove the label from pod-1', run: isolate(null) },
     request: REQUESTS.podToWeb,
     times: FEW,
-    expected: { ...answered(PODS, (pod, addressOf) => [pod === 'pod-1' ? GATEWAY : addressOf('pod-1')]), spread: 'any' },
+    expected: {
+      ...answered(PODS, (pod, addressOf) => [pod === 'pod-1' ? GATEWAY : addressOf('pod-1')]),
+      spread: 'any',
+    },
   },
   {
     title:
