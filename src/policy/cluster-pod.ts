@@ -9,11 +9,10 @@ import { present } from '../resources/reader.ts'
 export interface ClusterPod extends Omit<PolicyPod, 'namespaceLabels'> {
   /** At least one. */
   readonly ips: readonly IpAddress[]
-  /** The name of its node. */
-  readonly node: string
+  readonly nodeName: string
   readonly isBeingDeleted: boolean
-  /** When it was created, as in the object: `2026-01-31T12:00:00Z`. */
-  readonly created: string
+  /** Milliseconds since the epoch; 0 if unknown. */
+  readonly createdAt: number
 }
 
 /**
@@ -36,9 +35,9 @@ export function decodeClusterPod(raw: unknown): Decoded<ClusterPod | undefined> 
     labels,
     namedPorts,
     ips,
-    node: stringAt(object, 'spec', 'nodeName'),
+    nodeName: stringAt(object, 'spec', 'nodeName'),
     isBeingDeleted: valueAt(object, 'metadata', 'deletionTimestamp') !== undefined,
-    created: stringAt(object, 'metadata', 'creationTimestamp'),
+    createdAt: Date.parse(stringAt(object, 'metadata', 'creationTimestamp')) || 0,
   }
   return { ok: true, value, warnings }
 }

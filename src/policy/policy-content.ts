@@ -1,98 +1,134 @@
 import type { Brand } from '../lib/brand.ts'
 import type { Cidr, IpAddress } from '../lib/ip.ts'
-import type { Direction } from '../networkpolicy/network-policy.ts'
+import type { Json } from '../lib/json.ts'
+import type { PortRange } from '../lib/port-range.ts'
+import type { Direction, NetworkPolicy } from '../networkpolicy/network-policy.ts'
 import type { Protocol } from '../resources/types.ts'
+import type { ClusterPod } from './cluster-pod.ts'
 
-/** The name of a set: at most 60 letters, digits, `-` and `_`. It follows from what the set is to contain. */
+/** The name of a set, at most 60 of `a-z`, `0-9` and `-`. It follows from what the set is for. */
 export type SetName = Brand<string, 'PolicySetName'>
 
-/** The name of a chain, of the same characters. */
+/** The name of a chain, at most 60 of `a-z`, `0-9` and `-`. */
 export type ChainName = Brand<string, 'PolicyChainName'>
 
-/** What rules compare addresses with; both families together. */
-export type PolicySet =
-  /** The addresses of all Pods of the cluster that one selector selects. */
-  | { readonly kind: 'pods'; readonly members: ReadonlySet<IpAddress>; readonly comment: string }
-  /** The addresses of one block without its exceptions; it never changes. */
-  | { readonly kind: 'blocks'; readonly ranges: readonly AddressRange[]; readonly comment: string }
-  /** The ports of all Pods of the cluster that have one name and protocol, by a key of their own. */
-  | {
-      readonly kind: 'namedPorts'
-      readonly members: ReadonlyMap<string, NamedPortMember>
-      readonly comment: string
-    }
-
-/** Both ends included, of one family. */
+/** Addresses of the first to the last, both included, of one family. */
 export interface AddressRange {
   readonly first: IpAddress
   readonly last: IpAddress
 }
 
+/** A port of a Pod that rules know by name. */
 export interface NamedPortMember {
   readonly ip: IpAddress
   readonly protocol: Protocol
   readonly port: number
 }
 
-/** Ports of the destination, of one protocol. */
+/** What rules compare packets with; rules with the same selector or blocks share a set. */
+export type PolicySet =
+  /** The addresses, of both families, of all Pods of the cluster that a selector selects. */
+  | {
+      readonly kind: 'pods'
+      readonly members: ReadonlySet<IpAddress>
+      /** The selector, for readers: at most 120 printable characters. */
+      readonly comment: string
+    }
+  /** Disjoint ranges of one family, in ascending order; the name changes with them. */
+  | { readonly kind: 'blocks'; readonly ranges: readonly AddressRange[]; readonly comment: string }
+  /** The ports of one protocol and name, by `memberKey`. */
+  | {
+      readonly kind: 'namedPorts'
+      readonly members: ReadonlyMap<string, NamedPortMember>
+      readonly comment: string
+    }
+
+/** Ports of one protocol: all, numbers (disjoint, ascending), or those with a name at the destination. */
 export interface PortMatch {
   readonly protocol: Protocol
-  readonly ports: 'any' | PortRange | { readonly named: SetName }
+  readonly ports: 'any' | readonly PortRange[] | { readonly named: SetName }
 }
 
-/** Both ends included. */
-export interface PortRange {
-  readonly first: number
-  readonly last: number
-}
-
-/** Admits connections of these peers (the source for ingress, the destination for egress) to these ports. */
+/**
+ * What a rule admits: peers of one set (ingress: sources, egress: destinations) to one of `ports`. With `ports: 'any'`
+ * every protocol is admitted, else the named ones alone.
+ */
 export interface ChainRule {
   readonly peers: 'any' | SetName
-  /** `any`: of every protocol, also of those without ports. */
   readonly ports: 'any' | readonly PortMatch[]
 }
 
-/** What one policy admits in one direction. */
+/** The rules of one policy in one direction; a policy without rules admits nothing. */
 export interface PolicyChain {
   readonly direction: Direction
-  /** `namespace/name` of the policy. */
+  /** `namespace/name` */
   readonly policy: string
   readonly rules: readonly ChainRule[]
 }
 
-/** What Pods that the same policies isolate meet in one direction: these chains, and if none admits, the end. */
+/** All policies that isolate a Pod in one direction, ordered by name; what none admits is dropped. Pods share chains. */
 export interface PodChain {
   readonly direction: Direction
-  /** Chains of policies, sorted by the names of the policies; at least one. */
   readonly policies: readonly ChainName[]
 }
 
-/** `accept`: no policy isolates the Pod in the direction. */
+/** `accept`: no policy isolates the Pod in this direction; else the name of its `PodChain`. */
 export type PodVerdict = 'accept' | ChainName
 
-/** What one node enforces, without a form of the kernel. */
+/** What one node must enforce. */
 export interface PolicyContent {
   readonly sets: ReadonlyMap<SetName, PolicySet>
   readonly policyChains: ReadonlyMap<ChainName, PolicyChain>
   readonly podChains: ReadonlyMap<ChainName, PodChain>
-  /** Every known Pod of this node, by its addresses. */
+  /** The addresses of all Pods of this node that are not on its network and have not finished. */
   readonly pods: Readonly<Record<Direction, ReadonlyMap<IpAddress, PodVerdict>>>
-  /** The networks from which the Pods of this node have their addresses. */
+  /** The networks from which this node's Pods get their addresses. */
   readonly localRanges: readonly Cidr[]
 }
 
-/** What is different since the changes were last taken; the present content has what it is now. */
+/** What differs from the content of the last `takeChanges`. */
 export interface PolicyChanges {
   /** Sets that appeared or vanished. */
   readonly sets: ReadonlySet<SetName>
-  /** Addresses, or keys of members, that were added to or removed from sets that stay. */
+  /** Members that were added or removed, in sets that are as old as the last changes: an address, or a `memberKey`. */
   readonly members: ReadonlyMap<SetName, ReadonlySet<string>>
   /** Chains of both kinds that appeared, changed or vanished. */
   readonly chains: ReadonlySet<ChainName>
-  /** Addresses of Pods of this node with another verdict. */
+  /** Addresses whose verdict appeared, changed or vanished. */
   readonly pods: Readonly<Record<Direction, ReadonlySet<IpAddress>>>
   readonly hasLocalRanges: boolean
-  /** Something that was admitted may not be admitted any more. */
+  /** Whether a connection that was admitted may not be admitted any more. */
   readonly isNarrower: boolean
+}
+
+/** An object that appeared or changed, or vanished (`undefined`). */
+export type PolicyEvent =
+  | {
+      readonly kind: 'policy'
+      /** `namespace/name` */
+      readonly key: string
+      readonly value: NetworkPolicy | undefined
+    }
+  | { readonly kind: 'namespace'; readonly name: string; readonly labels: Json | undefined }
+  | {
+      readonly kind: 'pod'
+      /** `namespace/name` */
+      readonly key: string
+      readonly value: ClusterPod | undefined
+    }
+  | { readonly kind: 'node'; readonly podCIDRs: readonly Cidr[] }
+
+/** A connection that conntrack knows of, after destination NAT and before source NAT. */
+export interface PolicyFlow {
+  readonly source: IpAddress
+  readonly destination: IpAddress
+  /** Any other protocol than those of ports is `other`. */
+  readonly protocol: Protocol | 'other'
+  /** Of the destination; 0 for a protocol without ports. */
+  readonly port: number
+}
+
+/** The key of a member of a set of named ports: `10.0.0.1/TCP/80`. */
+export function memberKey({ ip, protocol, port }: NamedPortMember): string {
+  return `${ip}/${protocol}/${port}`
 }

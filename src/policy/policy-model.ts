@@ -1,6 +1,5 @@
 import { hashName } from '../lib/hash.ts'
 import type { Cidr, IpAddress } from '../lib/ip.ts'
-import type { Json } from '../lib/json.ts'
 import { isolating } from '../networkpolicy/judge-connection.ts'
 import type {
   Direction,
@@ -9,7 +8,6 @@ import type {
   PolicyRule,
 } from '../networkpolicy/network-policy.ts'
 import { isSameValue } from '../resources/reader.ts'
-import type { Protocol } from '../resources/types.ts'
 import type { ClusterPod } from './cluster-pod.ts'
 import type {
   ChainName,
@@ -19,6 +17,8 @@ import type {
   PolicyChain,
   PolicyChanges,
   PolicyContent,
+  PolicyEvent,
+  PolicyFlow,
   PortMatch,
   SetName,
 } from './policy-content.ts'
@@ -28,24 +28,6 @@ import { Tracked } from './tracked.ts'
 const DIRECTIONS: readonly Direction[] = ['ingress', 'egress']
 /** Characters of a hash in a name: 114 bits, so that nobody can make two that are equal. */
 const HASH_LENGTH = 19
-
-/** A change of the cluster that policies depend on; undefined for what is no longer there. */
-export type PolicyEvent =
-  | { readonly kind: 'policy'; readonly key: string; readonly value: NetworkPolicy | undefined }
-  | { readonly kind: 'namespace'; readonly name: string; readonly labels: Json | undefined }
-  | { readonly kind: 'pod'; readonly key: string; readonly value: ClusterPod | undefined }
-  /** The networks of the Pods of this node. */
-  | { readonly kind: 'node'; readonly podCIDRs: readonly Cidr[] }
-
-/** A tracked connection, as it reached its backend: after destination NAT, before source NAT. */
-export interface PolicyFlow {
-  readonly source: IpAddress
-  readonly destination: IpAddress
-  /** Undefined for one without ports. */
-  readonly protocol: Protocol | undefined
-  /** The port of the destination. */
-  readonly port: number
-}
 
 interface WrittenPolicy {
   readonly policy: NetworkPolicy
@@ -70,7 +52,9 @@ export class PolicyModel {
   /** The Pods of this node that have an address, by namespace. */
   readonly #local = new Map<string, Map<IpAddress, ClusterPod>>()
   readonly #policyChains = new Map<ChainName, PolicyChain>()
-  readonly #podChains = new Map<ChainName, PodChain & { uses: number }>()
+  readonly #podChains = new Map<ChainName, PodChain>()
+  /** How many addresses lead to each of them. */
+  readonly #uses = new Map<ChainName, number>()
   readonly #verdicts = {
     ingress: new Map<IpAddress, PodVerdict>(),
     egress: new Map<IpAddress, PodVerdict>(),
@@ -102,7 +86,8 @@ export class PolicyModel {
     }
   }
 
-  apply(events: readonly PolicyEvent[]): void {
+  /** Returns whether there was an event. */
+  apply(events: readonly PolicyEvent[]): boolean {
     for (const event of events) {
       switch (event.kind) {
         case 'policy':
@@ -118,15 +103,17 @@ export class PolicyModel {
           this.#localRanges = event.podCIDRs
       }
     }
+    return events.length > 0
   }
 
   /** What is different since the last call. */
   takeChanges(): PolicyChanges {
     this.#settle()
-    for (const [name, { uses }] of this.#podChains) {
+    for (const [name, uses] of this.#uses) {
       if (uses > 0) continue
       this.#chainsBefore.note(name, this.#podChains.get(name))
       this.#podChains.delete(name)
+      this.#uses.delete(name)
     }
     const chainNow = (name: ChainName) => this.#policyChains.get(name) ?? this.#podChains.get(name)
     const chains = this.#chainsBefore.take(chainNow)
@@ -193,7 +180,7 @@ export class PolicyModel {
     if (match.protocol !== protocol) return false
     if (match.ports === 'any') return true
     if ('named' in match.ports) return this.#sets.has(match.ports.named, destination, port)
-    return match.ports.first <= port && port <= match.ports.last
+    return match.ports.some(({ first, last }) => first <= port && port <= last)
   }
 
   #setPolicy(key: string, policy: NetworkPolicy | undefined): void {
@@ -254,7 +241,8 @@ export class PolicyModel {
   }
 
   #writePort({ protocol, port }: PolicyPort, needed: (name: SetName) => SetName): PortMatch {
-    if (typeof port !== 'string') return { protocol, ports: port ?? 'any' }
+    if (port === undefined) return { protocol, ports: 'any' }
+    if (typeof port !== 'string') return { protocol, ports: [port] }
     return { protocol, ports: { named: needed(this.#sets.needPort(protocol, port)) } }
   }
 
@@ -275,11 +263,11 @@ export class PolicyModel {
 
   #setHolder(ip: IpAddress, before: ClusterPod | undefined, after: ClusterPod | undefined): void {
     this.#sets.setHolder(ip, after)
-    if (before?.node === this.#node) this.#local.get(before.namespace)?.delete(ip)
-    if (after?.node === this.#node) {
+    if (before?.nodeName === this.#node) this.#local.get(before.namespace)?.delete(ip)
+    if (after?.nodeName === this.#node) {
       this.#local.getOrInsertComputed(after.namespace, () => new Map()).set(ip, after)
       this.#stale.add(after.namespace)
-    } else if (before?.node === this.#node) {
+    } else if (before?.nodeName === this.#node) {
       for (const direction of DIRECTIONS) this.#setVerdict(direction, ip, undefined)
     }
   }
@@ -312,10 +300,15 @@ export class PolicyModel {
     const after = typeof verdict === 'object' ? this.#podChain(direction, verdict) : verdict
     if (before === after) return
     this.#verdictsBefore[direction].note(ip, before)
-    if (before !== undefined && before !== 'accept') this.#podChains.get(before)!.uses -= 1
+    this.#count(before, -1)
+    this.#count(after, 1)
     if (after === undefined) this.#verdicts[direction].delete(ip)
     else this.#verdicts[direction].set(ip, after)
-    if (after !== undefined && after !== 'accept') this.#podChains.get(after)!.uses += 1
+  }
+
+  #count(verdict: PodVerdict | undefined, more: number): void {
+    if (verdict === undefined || verdict === 'accept') return
+    this.#uses.set(verdict, (this.#uses.get(verdict) ?? 0) + more)
   }
 
   #podChain(direction: Direction, policies: readonly string[]): ChainName {
@@ -323,7 +316,7 @@ export class PolicyModel {
     const name = `${direction}-pods-${hashName(chains.join(' '), HASH_LENGTH)}` as ChainName
     if (!this.#podChains.has(name)) {
       this.#chainsBefore.note(name, undefined)
-      this.#podChains.set(name, { direction, policies: chains, uses: 0 })
+      this.#podChains.set(name, { direction, policies: chains })
     }
     return name
   }
@@ -351,7 +344,7 @@ function holderOf(claims: ReadonlySet<ClusterPod>): ClusterPod | undefined {
 
 function isBefore(a: ClusterPod, b: ClusterPod): boolean {
   if (a.isBeingDeleted !== b.isBeingDeleted) return b.isBeingDeleted
-  if (a.created !== b.created) return a.created > b.created
+  if (a.createdAt !== b.createdAt) return a.createdAt > b.createdAt
   return a.key < b.key
 }
 

@@ -7,7 +7,13 @@ import { labelMatcher } from '../resources/label-selector.ts'
 import type { Protocol } from '../resources/types.ts'
 import { blockRanges, isInRange } from './block-ranges.ts'
 import type { ClusterPod } from './cluster-pod.ts'
-import type { AddressRange, NamedPortMember, PolicySet, SetName } from './policy-content.ts'
+import {
+  type AddressRange,
+  memberKey,
+  type NamedPortMember,
+  type PolicySet,
+  type SetName,
+} from './policy-content.ts'
 import { Tracked } from './tracked.ts'
 
 /** Characters of a hash in a name: 114 bits, so that nobody can make two that are equal. */
@@ -137,7 +143,8 @@ export class PolicySets {
     const set = this.#sets.get(name)
     if (set === undefined) return false
     if (set.kind === 'blocks') return set.ranges.some((range) => isInRange(ip, range))
-    return set.kind === 'pods' ? set.members.has(ip) : set.members.has(memberKey(ip, port))
+    if (set.kind === 'pods') return set.members.has(ip)
+    return set.members.has(memberKey({ ip, protocol: set.protocol, port }))
   }
 
   /** What is different since this was last called. Sets that nothing needs are gone afterwards. */
@@ -236,15 +243,16 @@ export class PolicySets {
 
   #addPorts(set: PortSet, ip: IpAddress, pod: ClusterPod | undefined): void {
     for (const { port } of portsOf(pod, set)) {
-      const key = memberKey(ip, port)
+      const member = { ip, protocol: set.protocol, port }
+      const key = memberKey(member)
       this.#note(set, key)
-      set.members.set(key, { ip, protocol: set.protocol, port })
+      set.members.set(key, member)
     }
   }
 
   #dropPorts(set: PortSet, ip: IpAddress, pod: ClusterPod | undefined): void {
     for (const { port } of portsOf(pod, set)) {
-      const key = memberKey(ip, port)
+      const key = memberKey({ ip, protocol: set.protocol, port })
       this.#note(set, key)
       if (set.members.delete(key)) this.#hasLost = true
     }
@@ -255,11 +263,6 @@ export class PolicySets {
     const tracked = this.#changed.getOrInsertComputed(name, () => new Tracked())
     tracked.note(key, members.has(key as IpAddress) ? true : undefined)
   }
-}
-
-/** The key of a port of a Pod in a set of named ports. */
-export function memberKey(ip: IpAddress, port: number): string {
-  return `${ip} ${port}`
 }
 
 function portsOf(pod: ClusterPod | undefined, { protocol, port }: PortSet) {

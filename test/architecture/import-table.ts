@@ -19,6 +19,7 @@ export const table: Readonly<Record<string, readonly string[]>> = {
   cluster: ['resources', 'lib'],
   forwarding: ['cluster', 'resources', 'lib'],
   networkpolicy: ['resources', 'lib'],
+  policy: ['networkpolicy', 'resources', 'lib'],
   affinity: ['forwarding', 'lib'],
   kernel: ['telemetry', 'lib'],
   'modes/mode.ts': ['forwarding', 'lib'],

@@ -1,0 +1,323 @@
+import fc from 'fast-check'
+import { expect, test } from 'vitest'
+import { type Cidr, type IpAddress, parseIp } from '../lib/ip.ts'
+import type { Json, JsonObject } from '../lib/json.ts'
+import { type ConnectionEnd, judgeConnection } from '../networkpolicy/judge-connection.ts'
+import type { NetworkPolicy } from '../networkpolicy/network-policy.ts'
+import { readPolicy } from '../networkpolicy/read-policy.ts'
+import type { Protocol } from '../resources/types.ts'
+import type { ClusterPod } from './cluster-pod.ts'
+import type { PolicyChanges, PolicyEvent } from './policy-content.ts'
+import { PolicyModel } from './policy-model.ts'
+import { Copy, type FirstPacket, interpret } from './testing/interpret-content.ts'
+
+const NODE = 'node-1'
+const PROTOCOLS = ['TCP', 'UDP', 'SCTP'] as const
+const PORTS = [79, 80, 81, 82] as const
+const OUTSIDE = ['203.0.113.9', '10.0.9.9', '2001:db8::9'].map((ip) => parseIp(ip)!)
+
+const NAMES = ['x/a', 'x/b', 'x/c', 'y/a', 'y/b', 'z/a'] as const
+const NAMESPACES = ['x', 'y', 'z'] as const
+
+const labels = fc.constantFrom<Json>(
+  {},
+  { app: 'a' },
+  { app: 'b' },
+  { app: 'b', env: 'p' },
+  { env: 'p' },
+)
+const selector = fc.constantFrom<Json>(
+  {},
+  { matchLabels: { app: 'a' } },
+  { matchLabels: { app: 'b', env: 'p' } },
+  { matchExpressions: [{ key: 'env', operator: 'Exists' }] },
+  { matchExpressions: [{ key: 'app', operator: 'NotIn', values: ['a'] }] },
+)
+const block = fc.record(
+  {
+    cidr: fc.constantFrom(
+      '0.0.0.0/0',
+      '10.0.0.0/24',
+      '10.0.0.0/8',
+      '203.0.113.9/32',
+      '2001:db8::/32',
+    ),
+    except: fc.subarray([
+      '10.0.0.2/32',
+      '10.0.0.0/29',
+      '10.0.1.0/24',
+      '203.0.113.8/29',
+      '2001:db8::8/125',
+    ]),
+  },
+  { requiredKeys: ['cidr'] },
+)
+const peer = fc.oneof(
+  fc.record({ podSelector: selector }),
+  fc.record({ namespaceSelector: selector }),
+  fc.record({ namespaceSelector: selector, podSelector: selector }),
+  fc.record({ ipBlock: block }),
+)
+const port = fc.oneof(
+  fc.record(
+    { protocol: fc.constantFrom(...PROTOCOLS), port: fc.constantFrom(80, 81, 'web', 'none') },
+    { requiredKeys: [] },
+  ),
+  fc.record({ port: fc.constantFrom(79, 80, 81), endPort: fc.constantFrom(81, 82) }),
+)
+const rulesOf = (peers: 'from' | 'to') =>
+  fc.array(
+    fc.record(
+      { [peers]: fc.array(peer, { maxLength: 2 }), ports: fc.array(port, { maxLength: 2 }) },
+      { requiredKeys: [] },
+    ),
+    { maxLength: 2 },
+  )
+const spec = fc.record(
+  {
+    podSelector: selector,
+    policyTypes: fc.subarray(['Ingress', 'Egress']),
+    ingress: rulesOf('from'),
+    egress: rulesOf('to'),
+  },
+  { requiredKeys: ['podSelector'] },
+)
+const policyEvent: fc.Arbitrary<PolicyEvent> = fc
+  .record({
+    namespace: fc.constantFrom('x', 'y'),
+    name: fc.constantFrom('p', 'q'),
+    spec: fc.option(spec, { freq: 4 }),
+  })
+  .map(({ namespace, name, spec: written }) => {
+    const object = { metadata: { namespace, name }, spec: written as unknown as JsonObject }
+    const value = written === null ? undefined : readPolicy(structuredClone(object))
+    return { kind: 'policy', key: `${namespace}/${name}`, value }
+  })
+const namedPort = fc.record({
+  name: fc.constantFrom('web', 'other'),
+  protocol: fc.constantFrom('TCP', 'UDP'),
+  port: fc.constantFrom(80, 81, 82),
+})
+const podEvent: fc.Arbitrary<PolicyEvent> = fc
+  .record({
+    key: fc.constantFrom(...NAMES),
+    isThere: fc.boolean(),
+    labels,
+    address: fc.integer({ min: 1, max: 9 }),
+    isDual: fc.boolean(),
+    nodeName: fc.constantFrom(NODE, NODE, 'node-2'),
+    isBeingDeleted: fc.boolean(),
+    createdAt: fc.constantFrom(0, 1),
+    namedPorts: fc.array(namedPort, { maxLength: 2 }),
+  })
+  .map(({ key, isThere, address, isDual, ...rest }) => {
+    const ips = [`10.0.0.${address}`, ...(isDual ? [`2001:db8::${address}`] : [])]
+    const namespace = key.slice(0, 1)
+    const value = { key, namespace, ips: ips.map((ip) => parseIp(ip)!), ...rest }
+    return { kind: 'pod', key, value: isThere ? value : undefined }
+  })
+const namespaceEvent: fc.Arbitrary<PolicyEvent> = fc
+  .record({ name: fc.constantFrom(...NAMESPACES), labels: fc.option(labels) })
+  .map(({ name, labels: written }) => ({ kind: 'namespace', name, labels: written ?? undefined }))
+const nodeEvent: fc.Arbitrary<PolicyEvent> = fc
+  .subarray(['10.0.0.0/24', '2001:db8::/64'] as Cidr[])
+  .map((podCIDRs) => ({ kind: 'node', podCIDRs }))
+const event = fc.oneof(
+  { arbitrary: policyEvent, weight: 4 },
+  { arbitrary: podEvent, weight: 6 },
+  { arbitrary: namespaceEvent, weight: 2 },
+  { arbitrary: nodeEvent, weight: 1 },
+)
+const history = fc.array(event, { minLength: 5, maxLength: 40 })
+
+/** The last event of each object. */
+function lastOf(events: readonly PolicyEvent[]): readonly PolicyEvent[] {
+  const keyOf = (one: PolicyEvent): string =>
+    'key' in one ? `${one.kind} ${one.key}` : 'name' in one ? `namespace ${one.name}` : 'node'
+  return [...new Map(events.map((one) => [keyOf(one), one])).values()]
+}
+
+/** The Pod that has an address; written again, because the model decides it step by step. */
+function ownerOf(pods: readonly ClusterPod[], ip: IpAddress): ClusterPod | undefined {
+  const rank = (one: ClusterPod): string =>
+    `${one.isBeingDeleted ? 1 : 0} ${9 - one.createdAt} ${one.key}`
+  return pods
+    .filter(({ ips }) => ips.includes(ip))
+    .toSorted((a, b) => (rank(a) < rank(b) ? -1 : 1))
+    .at(0)
+}
+
+/** All connections of the small cluster of these events, with whether the node has to admit them. */
+function* judged(events: readonly PolicyEvent[]) {
+  const last = lastOf(events)
+  const pods = last.flatMap((one) => (one.kind === 'pod' && one.value ? [one.value] : []))
+  const policies = last.flatMap((one): NetworkPolicy[] =>
+    one.kind === 'policy' && one.value ? [one.value] : [],
+  )
+  const labelsOf = (name: string): Json =>
+    last.find((one) => one.kind === 'namespace' && one.name === name && one.labels) === undefined
+      ? {}
+      : (last.findLast((one) => one.kind === 'namespace' && one.name === name) as { labels: Json })
+          .labels
+  const ends = [...new Set([...pods.flatMap(({ ips }) => ips), ...OUTSIDE])].map((ip) => {
+    const pod = ownerOf(pods, ip)
+    const seen = pod && { ...pod, namespaceLabels: labelsOf(pod.namespace) }
+    return { isLocal: pod?.nodeName === NODE, end: { ip, pod: seen, node: pod?.nodeName } }
+  })
+  for (const source of ends) {
+    for (const destination of ends) {
+      if (source.end.ip.includes(':') !== destination.end.ip.includes(':')) continue
+      for (const protocol of PROTOCOLS) {
+        for (const number of PORTS) yield judgedOf(policies, source, destination, protocol, number)
+      }
+    }
+  }
+}
+
+function judgedOf(
+  policies: readonly NetworkPolicy[],
+  source: { readonly isLocal: boolean; readonly end: ConnectionEnd },
+  destination: { readonly isLocal: boolean; readonly end: ConnectionEnd },
+  protocol: Protocol,
+  port: number,
+) {
+  const packet: FirstPacket = {
+    source: source.end.ip,
+    destination: destination.end.ip,
+    protocol,
+    port,
+  }
+  const connection = { source: source.end, destination: destination.end, protocol, port }
+  const { egress, ingress } = judgeConnection(policies, connection)
+  const isAdmitted =
+    (!source.isLocal || egress?.isAdmitted !== false) &&
+    (!destination.isLocal || ingress?.isAdmitted !== false)
+  return { packet, isAdmitted }
+}
+
+function fresh(events: readonly PolicyEvent[]): PolicyModel {
+  const model = new PolicyModel({ nodeName: NODE })
+  model.apply(events)
+  return model
+}
+
+function stateOf(model: PolicyModel): unknown {
+  const copy = new Copy()
+  const { content } = model
+  copy.follow(content, everything(model))
+  return copy.state
+}
+
+/** Changes that say that all of the content is new. */
+function everything({ content }: PolicyModel): PolicyChanges {
+  return {
+    sets: new Set(content.sets.keys()),
+    members: new Map(),
+    chains: new Set([...content.policyChains.keys(), ...content.podChains.keys()]),
+    pods: {
+      ingress: new Set(content.pods.ingress.keys()),
+      egress: new Set(content.pods.egress.keys()),
+    },
+    hasLocalRanges: content.localRanges.length > 0,
+    isNarrower: true,
+  }
+}
+
+test('content and model admit what policies say of the Pods of the node, and nothing else', () => {
+  let [admitted, refused] = [0, 0]
+  fc.assert(
+    fc.property(history, (events) => {
+      const model = fresh(events)
+      for (const { packet, isAdmitted } of judged(events)) {
+        const found = interpret(model.content, packet)
+        if (found !== isAdmitted) expect({ packet, found }).toEqual({ packet, found: isAdmitted })
+        if (model.admits(packet) !== isAdmitted) expect({ packet }).toBe(isAdmitted)
+        if (isAdmitted) admitted++
+        else refused++
+      }
+    }),
+    { numRuns: 300 },
+  )
+  expect(Math.min(admitted, refused)).toBeGreaterThan(5_000)
+})
+
+test('content follows from the present objects alone, and changes say all that is different', () => {
+  fc.assert(
+    fc.property(fc.array(history, { minLength: 1, maxLength: 6 }), (batches) => {
+      const model = new PolicyModel({ nodeName: NODE })
+      const copy = new Copy()
+      for (const batch of batches) {
+        model.apply(batch)
+        const changes = model.takeChanges()
+        copy.follow(model.content, changes)
+      }
+      const expected = fresh(lastOf(batches.flat()).toReversed())
+      expected.takeChanges()
+      const ranges = expected.content.localRanges.length === 0
+      const found = copy.state as { rest: [string, unknown][] }
+      const rest = found.rest.filter(([key]) => !(ranges && key === 'ranges'))
+      expect({ ...found, rest }).toEqual(stateOf(expected))
+    }),
+    { numRuns: 500 },
+  )
+})
+
+test('changes that withdraw an admission are marked as narrower', () => {
+  let [narrower, wider] = [0, 0]
+  fc.assert(
+    fc.property(history, history, (first, second) => {
+      const model = fresh(first)
+      model.takeChanges()
+      model.apply(second)
+      const { isNarrower } = model.takeChanges()
+      const before = new Map(admittedOf(first))
+      const after = new Map(admittedOf([...first, ...second]))
+      const isWithdrawn = [...before].some(([key, was]) => was && after.get(key) === false)
+      if (isWithdrawn) expect(isNarrower).toBe(true)
+      if (isNarrower) narrower++
+      else wider++
+    }),
+    { numRuns: 500 },
+  )
+  expect(narrower).toBeGreaterThan(50)
+  expect(wider).toBeGreaterThan(0)
+})
+
+function admittedOf(events: readonly PolicyEvent[]): readonly (readonly [string, boolean])[] {
+  return [...judged(events)].map(
+    ({ packet: { source, destination, protocol, port: number }, isAdmitted }) =>
+      [`${source} ${destination} ${protocol} ${number}`, isAdmitted] as const,
+  )
+}
+
+test.each<[string, PolicyEvent, boolean]>([
+  ['a Pod that is added elsewhere', podOf('y/b', '10.0.1.9', { app: 'a' }, 'node-2'), false],
+  ['a Pod that loses its label', podOf('y/a', '10.0.1.1', {}, 'node-2'), true],
+  ['a policy that is added', policyOf('q', {}), false],
+])('%s', (_, added, expected) => {
+  const model = fresh([
+    podOf('x/a', '10.0.0.1', {}, NODE),
+    podOf('y/a', '10.0.1.1', { app: 'a' }, 'node-2'),
+    policyOf('p', {
+      ingress: [{ from: [{ namespaceSelector: {}, podSelector: { matchLabels: { app: 'a' } } }] }],
+    }),
+  ])
+  model.takeChanges()
+  model.apply([added])
+  expect(model.takeChanges().isNarrower).toBe(expected)
+})
+
+function podOf(key: string, ip: string, written: Json, nodeName: string): PolicyEvent {
+  const [namespace = ''] = key.split('/')
+  const rest = { isBeingDeleted: false, createdAt: 0, namedPorts: [] }
+  return {
+    kind: 'pod',
+    key,
+    value: { key, namespace, labels: written, ips: [parseIp(ip)!], nodeName, ...rest },
+  }
+}
+
+function policyOf(name: string, rules: JsonObject): PolicyEvent {
+  const object = { metadata: { namespace: 'x', name }, spec: { podSelector: {}, ...rules } }
+  return { kind: 'policy', key: `x/${name}`, value: readPolicy(object) }
+}
