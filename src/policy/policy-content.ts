@@ -34,14 +34,10 @@ export type PolicySet =
       /** The selector, for readers: at most 120 printable characters. */
       readonly comment: string
     }
-  /** Disjoint ranges of one family, in ascending order; the name changes with them. */
-  | { readonly kind: 'blocks'; readonly ranges: readonly AddressRange[]; readonly comment: string }
+  /** Disjoint ranges in ascending order; the name changes with them. */
+  | { readonly kind: 'blocks'; readonly ranges: readonly AddressRange[] }
   /** The ports of one protocol and name, by `memberKey`. */
-  | {
-      readonly kind: 'namedPorts'
-      readonly members: ReadonlyMap<string, NamedPortMember>
-      readonly comment: string
-    }
+  | { readonly kind: 'namedPorts'; readonly members: ReadonlyMap<string, NamedPortMember> }
 
 /** Ports of one protocol: all, numbers (disjoint, ascending), or those with a name at the destination. */
 export interface PortMatch {

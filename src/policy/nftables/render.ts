@@ -42,10 +42,10 @@ import {
 } from '../../kernel/nftables/rules/statements.ts'
 import { hashName } from '../../lib/hash.ts'
 import { type Family, familyOf, type IpAddress } from '../../lib/ip.ts'
+import type { Direction } from '../../networkpolicy/network-policy.ts'
 import type {
   ChainName,
   ChainRule,
-  Direction,
   PodChain,
   PolicyChain,
   PolicyContent,

@@ -1,12 +1,7 @@
 import { cidrContains, familyOf, type IpAddress, ipBytes } from '../../../lib/ip.ts'
-import type {
-  ChainRule,
-  Direction,
-  PolicyContent,
-  PortMatch,
-  Protocol,
-  SetName,
-} from '../../policy-content.ts'
+import type { Direction } from '../../../networkpolicy/network-policy.ts'
+import type { Protocol } from '../../../resources/types.ts'
+import type { ChainRule, PolicyContent, PortMatch, SetName } from '../../policy-content.ts'
 import type { RenderSettings } from '../render.ts'
 
 /** A packet that belongs to no tracked connection. */

@@ -1,10 +1,10 @@
 import fc from 'fast-check'
 import { hashName } from '../../../lib/hash.ts'
 import type { Cidr, IpAddress } from '../../../lib/ip.ts'
+import type { Direction } from '../../../networkpolicy/network-policy.ts'
 import type {
   ChainName,
   ChainRule,
-  Direction,
   PodChain,
   PodVerdict,
   PolicyChain,
