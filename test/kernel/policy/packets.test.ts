@@ -16,7 +16,7 @@ test('policies hold for packets of both families', async () => {
     'rules stay': 'no',
     'nft loads them': '',
     'a restart writes': 0,
-    'connections cut': 1,
+    'connections cut': true,
     'a cut connection': 'ECONNRESET',
     'after clean-up': '',
   })
