@@ -22,8 +22,7 @@ import type {
   PortMatch,
   SetName,
 } from './policy-content.ts'
-import { PolicySets } from './policy-sets.ts'
-import { Tracked } from './tracked.ts'
+import { PolicySets, Tracked } from './policy-sets.ts'
 
 const DIRECTIONS: readonly Direction[] = ['ingress', 'egress']
 /** Characters of a hash in a name: 114 bits, so that nobody can make two that are equal. */

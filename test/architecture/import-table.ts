@@ -55,7 +55,7 @@ export const table: Readonly<Record<string, readonly string[]>> = {
     'modes/definition',
   ],
   'modes/testing': ['forwarding', 'lib', 'modes/mode.ts', 'modes/netfilter', 'modes/definition'],
-  'policy/nftables': ['policy', 'networkpolicy', 'kernel', 'telemetry', 'lib'],
+  'policy/nftables': ['policy', 'networkpolicy', 'kernel', 'resources', 'telemetry', 'lib'],
   explain: ['forwarding', 'affinity', 'kernel', 'cluster', 'resources', 'telemetry', 'lib'],
   sync: ['forwarding', 'cluster', 'modes/mode.ts', 'telemetry', 'lib'],
   'inspection/generated': [],

@@ -2,7 +2,8 @@ import { importsOf, type ModuleImport } from './module-import.ts'
 import { isTest, type SourceFile } from './source-file.ts'
 import { nameOf, parse, type SyntaxNode, walk } from './syntax.ts'
 
-const pureModules = /^src\/(resources|cluster|forwarding|networkpolicy|policy(?!\/nftables)|affinity)\//
+const pureModules =
+  /^src\/(resources|cluster|forwarding|networkpolicy|policy(?!\/nftables)|affinity)\//
 const pureParts =
   /^src\/modes\/(?:[^/]+\/)+(render|plan|program|base-|server-commands|server-spec|short-circuit-mark)[^/]*\.ts$/
 
