@@ -1,10 +1,7 @@
-import { readFileSync } from 'node:fs'
-import { join } from 'node:path'
 import { beforeAll, describe, expect, test } from 'vitest'
-import { parseAllDocuments, stringify } from 'yaml'
-import { root } from '../support/on-demand/root.ts'
 import { type Client, clientInPod, clientOutside } from './lab/clients.ts'
 import type { Cluster } from './lab/cluster.ts'
+import { installDns } from './lab/cluster-dns.ts'
 import type { Kubectl } from './lab/kubectl.ts'
 import {
   clusterIpOf,
@@ -138,21 +135,6 @@ describe('two families', () => {
     }
   })
 })
-
-/**
- * Applies config/kubernetes/dns/dns.yaml. 1.20 has PodDisruptionBudgets of `policy/v1beta1` alone, with the same fields.
- * No proxy leads orch-dns to the API server before node-proxy, which is there.
- */
-async function installDns({ kubectl }: Cluster): Promise<void> {
-  const text = readFileSync(join(root, 'config/kubernetes/dns/dns.yaml'), 'utf8')
-  const objects = parseAllDocuments(text).map((one) => one.toJS() as { apiVersion: string })
-  for (const object of objects) {
-    if (object.apiVersion === 'policy/v1') object.apiVersion = 'policy/v1beta1'
-  }
-  const input = objects.map((object) => stringify(object)).join('---\n')
-  await kubectl.run(['apply', '-f', '-'], { input })
-  await kubectl.rolledOut('deployment/cluster-dns', 'kube-system')
-}
 
 async function makeWorkloads({ kubectl }: Cluster): Promise<void> {
   const hostPort = { ports: [{ containerPort: PORT, hostPort: HOST_PORT }] }

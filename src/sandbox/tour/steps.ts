@@ -10,7 +10,7 @@ const MANY = 40
 const FEW = 10
 /** The counter of repairs, and the time of the last write to the kernel: both rise with a repair. */
 const FOUND = 'nodeproxy_drift_repairs_total'
-const ISOLATED = 'nodeproxy_networkpolicy_isolated_pods'
+const OBJECTS = 'nodeproxy_policy_objects'
 const WRITTEN = 'nodeproxy_sync_proxy_rules_last_timestamp_seconds'
 
 /** The whole tour, in order. */
@@ -241,7 +241,10 @@ function isolate(access: string | null): (sandbox: Sandbox) => Promise<void> {
   return async ({ cluster, daemon }) => {
     await cluster.pods.label('pod-1', { access })
     const isolated = access === null ? 0 : 1
-    await daemon.until('enforces the policy', (now) => sumOf(now, ISOLATED) === isolated)
+    await daemon.until(
+      'enforces the policy',
+      (now) => sumOf(now, OBJECTS, { kind: 'isolated_address' }) === isolated,
+    )
   }
 }
 

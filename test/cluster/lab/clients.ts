@@ -31,8 +31,9 @@ export function clientOutside(): Client {
   return clientBy([process.execPath, CLIENT])
 }
 
-export function clientInPod(kubectl: Kubectl, pod: string): Client {
-  return clientBy([...kubectl.command, 'exec', '-i', pod, '--', 'node', `${PROGRAMS_AT}/client.ts`])
+export function clientInPod(kubectl: Kubectl, pod: string, namespace = 'default'): Client {
+  const inside = ['-n', namespace, 'exec', '-i', pod, '--']
+  return clientBy([...kubectl.command, ...inside, 'node', `${PROGRAMS_AT}/client.ts`])
 }
 
 function clientBy([program = '', ...args]: readonly string[]): Client {

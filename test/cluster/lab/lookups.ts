@@ -15,9 +15,15 @@ interface ServiceObject {
 }
 
 /** The Pods with the label `app` that stay, by their names. */
-export async function podsOf(kubectl: Kubectl, app: string): Promise<readonly Pod[]> {
+export async function podsOf(
+  kubectl: Kubectl,
+  app: string,
+  namespace = 'default',
+): Promise<readonly Pod[]> {
   const { items } = await kubectl.get<{ readonly items: readonly Pod[] }>(
     'pods',
+    '-n',
+    namespace,
     '-l',
     `app=${app}`,
   )
@@ -28,8 +34,12 @@ export async function podsOf(kubectl: Kubectl, app: string): Promise<readonly Po
     .filter(({ metadata }) => metadata.deletionTimestamp === undefined)
 }
 
-export async function namesOf(kubectl: Kubectl, app: string): Promise<readonly string[]> {
-  return (await podsOf(kubectl, app)).map(({ metadata }) => metadata.name)
+export async function namesOf(
+  kubectl: Kubectl,
+  app: string,
+  namespace?: string,
+): Promise<readonly string[]> {
+  return (await podsOf(kubectl, app, namespace)).map(({ metadata }) => metadata.name)
 }
 
 /** The Pod of `app` on a node. Throws where there is none. */

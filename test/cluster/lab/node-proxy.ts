@@ -11,13 +11,20 @@ import { eventually } from './programs.ts'
 export const MODES = ['nftables', 'iptables', 'userspace'] as const
 export type Mode = (typeof MODES)[number]
 
+/** Further settings: every node enforces NetworkPolicies, also for addresses of Pods that it does not know yet. */
+export const ENFORCING = 'networkPolicy: {enforce: true, unknownPods: deny}'
+
 const MODE_MS = 180_000
 
 /** Applies config/kubernetes/node-proxy, edited as docs/operate/install.md says; resolves when it is ready everywhere. */
-export async function installNodeProxy(cluster: Cluster, mode: Mode): Promise<void> {
+export async function installNodeProxy(
+  cluster: Cluster,
+  mode: Mode,
+  settings?: string,
+): Promise<void> {
   const { kubectl } = cluster
   await kubectl.run(['apply', '-f', manifest('rbac.yaml')])
-  await kubectl.run(['apply', '-f', '-'], { input: nodeProxyConfigMap(mode) })
+  await kubectl.run(['apply', '-f', '-'], { input: nodeProxyConfigMap(mode, settings) })
   await kubectl.run(['apply', '-f', '-'], { input: daemonSet(API_PORT) })
   await kubectl.rolledOut('daemonset/node-proxy', 'kube-system')
 }
@@ -47,9 +54,10 @@ interface DaemonSet {
 }
 
 /** Changes the mode by the ConfigMap alone; resolves when every node forwards in it, with the seconds that took. */
-export async function changeMode(cluster: Cluster, mode: Mode): Promise<number> {
+export async function changeMode(cluster: Cluster, mode: Mode, settings?: string): Promise<number> {
   const began = performance.now()
-  await cluster.kubectl.run(['apply', '-f', '-'], { input: nodeProxyConfigMap(mode) })
+  const input = nodeProxyConfigMap(mode, settings)
+  await cluster.kubectl.run(['apply', '-f', '-'], { input })
   await Promise.all(cluster.nodes.map((node) => servesIn(node, mode)))
   return (performance.now() - began) / 1_000
 }
@@ -78,10 +86,11 @@ function manifest(name: string): string {
   return join(root, 'config/kubernetes/node-proxy', name)
 }
 
-/** Its ConfigMap, with the networks of the cluster. */
-export function nodeProxyConfigMap(mode: Mode): string {
+/** Its ConfigMap, with the networks of the cluster and further settings. */
+export function nodeProxyConfigMap(mode: Mode, settings?: string): string {
+  const more = settings === undefined ? '' : `\n$1${settings}`
   return edited('configmap.yaml', [
-    [/^( +mode:) iptables$/m, `$1 ${mode}`],
+    [/^( +)mode: iptables$/m, `$1mode: ${mode}${more}`],
     [/^( +clusterCIDR:) .*$/m, `$1 ${POD_NETWORKS}`],
   ])
 }
