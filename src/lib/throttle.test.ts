@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
+import { Throttle } from './regularly.ts'
 import { FakeClock } from './testing/fake-clock.ts'
-import { Throttle } from './throttle.ts'
 
 function afterRun(minPeriodMs: number, tookMs: number) {
   const clock = new FakeClock()

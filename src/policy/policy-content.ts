@@ -128,3 +128,9 @@ export interface PolicyFlow {
 export function memberKey({ ip, protocol, port }: NamedPortMember): string {
   return `${ip}/${protocol}/${port}`
 }
+
+/** The member of a key of `memberKey`. */
+export function memberOf(key: string): NamedPortMember {
+  const [ip, protocol, port] = key.split('/') as [IpAddress, Protocol, string]
+  return { ip, protocol, port: Number(port) }
+}

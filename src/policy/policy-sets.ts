@@ -317,7 +317,7 @@ function podSet(peer: Extract<PolicyPeer, { kind: 'pods' }>, policyNamespace: st
 function portSet(protocol: Protocol, port: string): PortSet {
   return {
     kind: 'namedPorts',
-    ...named('ports', `${protocol} ${port}`),
+    ...named('named', `${protocol} ${port}`),
     members: new Map(),
     protocol,
     port,

@@ -1,7 +1,7 @@
 import type { ClusterEvent } from '../cluster/cluster-store.ts'
 import type { ServiceKey, StaleFlows } from '../forwarding/entry.ts'
 import type { Clock } from '../lib/clock.ts'
-import { Throttle } from '../lib/throttle.ts'
+import { Throttle } from '../lib/regularly.ts'
 import type { Change, ForeignChange, KernelError, Mode, ObjectKey } from '../modes/mode.ts'
 import type { DeltaTracker, Drift } from './delta-tracker.ts'
 import { FlowQueue } from './flow-queue.ts'

@@ -6,10 +6,16 @@ import {
   digestOfSet,
   type PlacedElement,
 } from '../../kernel/nftables/rules/digest.ts'
-import { familyOf, type IpAddress } from '../../lib/ip.ts'
-import type { PolicyChanges, PolicyContent, SetName } from '../policy-content.ts'
+import { type Family, familyOf, type IpAddress } from '../../lib/ip.ts'
+import {
+  memberOf,
+  type PolicyChanges,
+  type PolicyContent,
+  type SetName,
+} from '../policy-content.ts'
 import {
   DIRECTIONS,
+  namedPortElement,
   podElement,
   SET,
   tableOf,
@@ -143,7 +149,7 @@ async function addReadChanges(reading: Reading, name: string, set: WantedSet): P
 
 /** The differences of one set; both sides are in memory only while it is read. */
 async function readChanges(
-  { nftables, wanted }: Pick<Reading, 'nftables' | 'wanted'>,
+  { nftables, wanted }: Omit<Reading, 'elements'>,
   name: string,
   set: WantedSet,
 ): Promise<ElementChanges> {
@@ -188,8 +194,7 @@ export async function changedDifference(
     const set = wanted.set(name)
     if (set === undefined || changes.sets.has(name)) continue
     const moved = memberChanges(content, { name, keys, family: wanted.family })
-    if (moved === undefined) await addReadChanges(reading, name, set)
-    else if (moved.add.length + moved.remove.length > 0) elements.set(name, moved)
+    if (moved.add.length + moved.remove.length > 0) elements.set(name, moved)
   }
   addPodChanges({ wanted, known, elements }, changes)
   return {
@@ -229,18 +234,22 @@ function changedChains(wanted: WantedTable, { chains }: PolicyChanges, known: Kn
   return { newChains, changedChains: rewritten, goneChains }
 }
 
-/** Members of a set that stays; undefined if it is not known what left. */
+/** Members of a set that stays. */
 function memberChanges(
   { sets }: PolicyContent,
-  of: { readonly name: SetName; readonly keys: ReadonlySet<string>; readonly family: 4 | 6 },
-): ElementChanges | undefined {
+  of: { readonly name: SetName; readonly keys: ReadonlySet<string>; readonly family: Family },
+): ElementChanges {
   const set = sets.get(of.name)
-  if (set?.kind !== 'pods') return undefined
-  const ours = [...of.keys]
-    .map((key) => key as IpAddress)
-    .filter((ip) => familyOf(ip) === of.family)
+  if (set === undefined || set.kind === 'blocks') return { add: [], remove: [] }
+  const isNamed = set.kind === 'namedPorts'
+  const ours = [...of.keys].filter((key) => {
+    const ip = isNamed ? memberOf(key).ip : (key as IpAddress)
+    return familyOf(ip) === of.family
+  })
+  const elementOf = (key: string): Element =>
+    isNamed ? namedPortElement(memberOf(key)) : podElement(key as IpAddress)
   const [add, remove] = [true, false].map((isThere) =>
-    ours.filter((ip) => set.members.has(ip) === isThere).map(podElement),
+    ours.filter((key) => set.members.has(key as IpAddress) === isThere).map(elementOf),
   )
   return { add: add ?? [], remove: remove ?? [], isUncertain: true }
 }

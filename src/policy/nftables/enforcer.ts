@@ -3,10 +3,10 @@ import type { TouchedObject } from '../../kernel/nftables/object-collector.ts'
 import type { RuleChange } from '../../kernel/nftables/rule-monitor.ts'
 import type { Clock } from '../../lib/clock.ts'
 import type { Family, IpAddress } from '../../lib/ip.ts'
-import { Throttle } from '../../lib/throttle.ts'
+import { Throttle } from '../../lib/regularly.ts'
 import type { Direction } from '../../networkpolicy/network-policy.ts'
 import type { ChainName, PolicyChanges, PolicyContent } from '../policy-content.ts'
-import { FamilyWriter, type PolicyKernel, type Refusal } from './family-writer.ts'
+import { FamilyWriter, type PolicyKernel, type RefusedObject } from './family-writer.ts'
 import { CHAIN, DIRECTIONS, type RenderSettings, tableOf } from './render.ts'
 
 /** Where the policies come from: `PolicyModel`. */
@@ -34,7 +34,7 @@ export interface EnforcerObserver {
     readonly durationMs: number
     readonly transactions: number
     /** The sets and chains that the kernel refused, by family and name. */
-    readonly refused: ReadonlyMap<string, Refusal>
+    readonly refused: ReadonlyMap<string, RefusedObject>
   }): void
   /** The kernel held something else than was written; these sets and chains were repaired. `by`: what reported it. */
   drifted(names: readonly string[], by: string): void
@@ -242,7 +242,7 @@ export class PolicyEnforcer<Event> {
     this.#hasChanges = false
     const changes = model.takeChanges()
     this.#hasStaleFlows ||= changes.isNarrower
-    const refused = new Map<string, Refusal>()
+    const refused = new Map<string, RefusedObject>()
     let transactions = 0
     const names = new Set<string>()
     try {

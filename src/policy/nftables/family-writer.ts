@@ -35,7 +35,7 @@ const PROBE_TABLE = `${TABLE}-probe`
 const PERSISTENT = { isOwned: true, isPersistent: true } as const
 
 /** An object that the kernel refused. */
-export interface Refusal {
+export interface RefusedObject {
   readonly code: 'NP_POLICY_REFUSED'
   /** `set …` or `chain …` of which table, and the kernel's words. */
   readonly message: string
@@ -47,7 +47,7 @@ export interface Written {
   readonly names: readonly string[]
   readonly transactions: number
   /** By the name of the set or chain. Everything else is in force; see `WantedOptions.excluded` for what is without it. */
-  readonly refused: ReadonlyMap<string, Refusal>
+  readonly refused: ReadonlyMap<string, RefusedObject>
 }
 
 /** The sockets to nf_tables. */
@@ -108,8 +108,8 @@ export class FamilyWriter {
    */
   async writeAll(source: Source): Promise<Written> {
     this.#known = undefined
-    const refused = new Map<string, Refusal>()
-    const kept = new Map<string, Refusal>()
+    const refused = new Map<string, RefusedObject>()
+    const kept = new Map<string, RefusedObject>()
     let names: readonly string[] | undefined
     let suspect: string | undefined
     for (let transactions = 0; ; ) {
@@ -223,7 +223,7 @@ function nameOf(command: Command): string | undefined {
   return 'chain' in command ? command.chain : undefined
 }
 
-function refusalOf(family: Family, { commands, error }: RefusedTransaction): Refusal {
+function refusalOf(family: Family, { commands, error }: RefusedTransaction): RefusedObject {
   const command = error.command === undefined ? undefined : commands[error.command]
   const name = command && nameOf(command)
   const kind = command && 'set' in command ? 'set' : 'chain'

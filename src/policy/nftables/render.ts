@@ -6,7 +6,7 @@ import type {
   SetSpec,
   Table,
 } from '../../kernel/nftables/objects.ts'
-import { digestOfElement, type PlacedElement } from '../../kernel/nftables/rules/digest.ts'
+import type { PlacedElement } from '../../kernel/nftables/rules/digest.ts'
 import {
   address,
   disjoint,
@@ -46,6 +46,7 @@ import type { Direction } from '../../networkpolicy/network-policy.ts'
 import type {
   ChainName,
   ChainRule,
+  NamedPortMember,
   PodChain,
   PolicyChain,
   PolicyContent,
@@ -411,13 +412,9 @@ function renderSet(set: PolicySet, family: Family): WantedSet {
       return {
         spec: { key: [ip, 'inet_proto', 'inet_service'] },
         elements: () =>
-          distinct(
-            Iterator.from(set.members.values())
-              .filter((one) => isOurs(one.ip))
-              .map((one) => ({
-                key: Buffer.concat([address(one.ip), protocol(one.protocol), port(one.port)]),
-              })),
-          ),
+          Iterator.from(set.members.values())
+            .filter((one) => isOurs(one.ip))
+            .map(namedPortElement),
       }
   }
 }
@@ -427,14 +424,9 @@ export function podElement(ip: IpAddress): Element {
   return { key: address(ip) }
 }
 
-/** Each element once: two members may have the same key. */
-function* distinct(elements: Iterable<Element>): Generator<Element> {
-  const seen = new Set<number>()
-  for (const element of elements) {
-    const digest = digestOfElement({ set: '', element })
-    if (!seen.has(digest)) yield element
-    seen.add(digest)
-  }
+/** The element of a port of a Pod in a set of named ports. */
+export function namedPortElement({ ip, protocol: of, port: number }: NamedPortMember): Element {
+  return { key: Buffer.concat([address(ip), protocol(of), port(number)]) }
 }
 
 function addressType(family: Family): 'ipv4_addr' | 'ipv6_addr' {

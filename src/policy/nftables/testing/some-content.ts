@@ -2,16 +2,17 @@ import fc from 'fast-check'
 import { hashName } from '../../../lib/hash.ts'
 import type { Cidr, IpAddress } from '../../../lib/ip.ts'
 import type { Direction } from '../../../networkpolicy/network-policy.ts'
-import type {
-  ChainName,
-  ChainRule,
-  PodChain,
-  PodVerdict,
-  PolicyChain,
-  PolicyContent,
-  PolicySet,
-  PortMatch,
-  SetName,
+import {
+  type ChainName,
+  type ChainRule,
+  memberKey,
+  type PodChain,
+  type PodVerdict,
+  type PolicyChain,
+  type PolicyContent,
+  type PolicySet,
+  type PortMatch,
+  type SetName,
 } from '../../policy-content.ts'
 import type { Packet } from './judge-packet.ts'
 
@@ -44,7 +45,7 @@ const someNamed: fc.Arbitrary<PolicySet> = fc
   .array(fc.record({ ip: fc.constantFrom(...ALL), protocol, port: fc.constantFrom(...PORTS) }))
   .map((all) => ({
     kind: 'namedPorts',
-    members: new Map(all.map((one) => [`${one.ip} ${one.protocol} ${one.port}`, one])),
+    members: new Map(all.map((one) => [memberKey(one), one])),
   }))
 
 const someMatch: fc.Arbitrary<PortMatch> = fc.record({
