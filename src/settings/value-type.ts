@@ -26,7 +26,7 @@ export interface ValueSchema {
     | 'string'
     | 'array'
     | readonly ['string', 'integer']
-  readonly enum?: readonly string[]
+  readonly enum?: readonly (string | boolean)[]
   readonly minimum?: number
   readonly maximum?: number
   readonly exclusiveMinimum?: number

@@ -17,7 +17,7 @@ clusterCIDR: 10.244.0.0/16`
 
 const RULES = `Rules between settings: minSyncPeriod ≤ syncPeriod; detectLocalMode BridgeInterface needs
 detectLocal.bridgeInterface, InterfaceNamePrefix needs detectLocal.interfaceNamePrefix;
-userspace.entry bind needs userspace.bindMap;
+userspace.entry bind needs userspace.bindMap; networkPolicy.unknownPods deny needs networkPolicy.enforce auto or true;
 healthzBindAddress and metricsBindAddress must not overlap.`
 
 const FLAGS = `\`--healthz-port\` and \`--metrics-port\` are deprecated: they set the port of the address, 0 serves

@@ -17,6 +17,7 @@ const COMMON: readonly rules.Rule<NodeProxyConfiguration>[] = [
   (config) => missingInterface(config, 'BridgeInterface', 'bridgeInterface'),
   (config) => missingInterface(config, 'InterfaceNamePrefix', 'interfaceNamePrefix'),
   samePort,
+  uselessDenial,
   ({ inspection: { bindAddress, tlsCertFile, tlsPrivateKeyFile } }) =>
     bindAddress && (tlsCertFile === '' || tlsPrivateKeyFile === '')
       ? {
@@ -63,6 +64,17 @@ function missingInterface(
   return {
     paths: [`detectLocal.${name}`, 'detectLocalMode'],
     message: `detectLocalMode ${mode} needs detectLocal.${name}; set it`,
+  }
+}
+
+function uselessDenial({
+  networkPolicy: { enforce, unknownPods },
+}: NodeProxyConfiguration): Conflict | undefined {
+  if (enforce !== false || unknownPods !== 'deny') return undefined
+  return {
+    paths: ['networkPolicy.unknownPods', 'networkPolicy.enforce'],
+    message:
+      'networkPolicy.unknownPods deny has no effect with networkPolicy.enforce false; set networkPolicy.enforce to auto or true, or networkPolicy.unknownPods to allow',
   }
 }
 

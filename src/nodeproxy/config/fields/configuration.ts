@@ -12,6 +12,15 @@ export const IPTABLES_VARIANTS = ['', 'nft', 'legacy'] as const
 /** Which iptables writes the rules; empty: what the machine's `iptables` is. */
 export type IptablesVariantChoice = (typeof IPTABLES_VARIANTS)[number]
 
+/** `auto`: where no other program enforces NetworkPolicies and the API server permits it. */
+export type EnforcementChoice = boolean | 'auto'
+
+/** The values of `networkPolicy.unknownPods`. */
+export const UNKNOWN_PODS = ['allow', 'deny'] as const
+
+/** The values of `networkPolicy.establishedConnections`. */
+export const ESTABLISHED_CONNECTIONS = ['cut', 'keep'] as const
+
 /**
  * The daemon's settings, checked and complete: the common ones and those of each mode. Every leaf
  * is described once under the same path, in `fields/` or in the definition of its mode.
@@ -55,6 +64,11 @@ export interface CommonConfiguration extends NetfilterConfiguration {
   /** Empty: every externalIP is allowed. */
   readonly allowedExternalIPs: readonly Cidr[]
   readonly affinityScope: AffinityScope
+  readonly networkPolicy: {
+    readonly enforce: EnforcementChoice
+    readonly unknownPods: (typeof UNKNOWN_PODS)[number]
+    readonly establishedConnections: (typeof ESTABLISHED_CONNECTIONS)[number]
+  }
   readonly oomScoreAdj: number
   readonly conntrack: {
     readonly maxPerCore: number

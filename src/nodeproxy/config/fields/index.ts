@@ -3,6 +3,7 @@ import type { AnyField, FieldsOf } from '../../../settings/field.ts'
 import { clientFields } from './client.ts'
 import type { CommonConfiguration, NodeProxyConfiguration } from './configuration.ts'
 import { modeField } from './mode-registry.ts'
+import { networkPolicyFields } from './network-policy.ts'
 import { servingFields } from './serving.ts'
 import { conntrackFields, netfilterFields, trafficFields } from './traffic.ts'
 
@@ -14,7 +15,7 @@ export function fieldsOf(
   modes: readonly Pick<ModeDefinition, 'name' | 'fields'>[],
 ): FieldsOf<NodeProxyConfiguration> {
   const beforeModes = { ...clientFields, mode: modeField(modes), ...netfilterFields }
-  const afterModes = { ...trafficFields, ...servingFields, ...conntrackFields }
+  const afterModes = { ...trafficFields, ...networkPolicyFields, ...servingFields, ...conntrackFields }
   const common: FieldsOf<CommonConfiguration> = { ...beforeModes, ...afterModes }
   const ofModes = modes.flatMap(({ fields }) => Object.entries<AnyField>(fields))
   // A field that two parts declare keeps its first position.

@@ -1,0 +1,50 @@
+import { boolean, oneOf } from '../../../settings/scalar-types.ts'
+import { accept, refuse, type ValueType } from '../../../settings/value-type.ts'
+import {
+  type EnforcementChoice,
+  ESTABLISHED_CONNECTIONS,
+  type FieldsOf,
+  type PathsUnder,
+  UNKNOWN_PODS,
+} from './configuration.ts'
+
+const AUTO = 'auto'
+const REMEDY = `write ${AUTO}, true or false`
+
+/** A boolean or `auto`. */
+const booleanOrAuto: ValueType<EnforcementChoice> = {
+  name: 'auto, true or false',
+  schema: { enum: [AUTO, true, false] },
+  decode: (raw) => (raw === AUTO || typeof raw === 'boolean' ? accept(raw) : refuse(REMEDY)),
+  fromFlag(text) {
+    if (text === AUTO) return accept(AUTO)
+    const read = boolean.fromFlag(text)
+    return read.ok ? read : refuse(REMEDY)
+  },
+  encode: (value) => value,
+}
+
+/** Whether and how this node enforces NetworkPolicies. */
+export const networkPolicyFields: FieldsOf<PathsUnder<'networkPolicy'>> = {
+  'networkPolicy.enforce': {
+    flag: 'network-policy-enforce',
+    type: booleanOrAuto,
+    fallback: AUTO,
+    doc: 'Whether NetworkPolicies are enforced for the pods of this node, in every mode: network-policy.md. auto: if no other program on the node enforces them, and pods, namespaces and network policies may be listed and watched. true: also beside another program; what prevents it is a condition. When it is turned off, its rules are removed.',
+    reload: 'live',
+  },
+  'networkPolicy.unknownPods': {
+    flag: 'network-policy-unknown-pods',
+    type: oneOf(UNKNOWN_PODS),
+    fallback: 'allow',
+    doc: 'New connections from and to an address of the networks of this node’s pods that no known pod has. deny: a pod is reachable only when the API server has its address, a few milliseconds later than without, and no pod is open before its policies are in force.',
+    reload: 'live',
+  },
+  'networkPolicy.establishedConnections': {
+    flag: 'network-policy-established-connections',
+    type: oneOf(ESTABLISHED_CONNECTIONS),
+    fallback: 'cut',
+    doc: 'Connections that are open when a policy forbids them. cut: they end within a second or two. keep: they go on until an end closes them.',
+    reload: 'live',
+  },
+}
