@@ -22,6 +22,9 @@ export interface ChainId {
   readonly chain: string
 }
 
+/** The family of a table of nftables; `inet`: IPv4 and IPv6. */
+export type TableFamily = Family | 'inet'
+
 /** A process of this network namespace. */
 export interface FoundProcess {
   /** At most 15 characters: the kernel cuts off the rest in /proc/PID/comm. */
@@ -40,8 +43,8 @@ export interface Traces {
    * some thousands of rules) if it changed since the last query.
    */
   variantsWith(id: ChainId): Promise<readonly IptablesVariant[]>
-  /** Whether nftables has a table of this name in the family `ip` or `ip6`. */
-  hasNftTable(family: Family, name: string): Promise<boolean>
+  /** Whether nftables has a table of this name in the family `ip`, `ip6` or `inet`. */
+  hasNftTable(family: TableFamily, name: string): Promise<boolean>
   /** All network devices; linear in their number. */
   devices(): Promise<ReadonlySet<string>>
   /** Processes with one of these names; linear in the number of processes. No name over 15 characters is found. */
@@ -80,7 +83,7 @@ export class KernelTraces implements Traces {
     return [...(nft ? ['nft' as const] : []), ...(legacy ? ['legacy' as const] : [])]
   }
 
-  hasNftTable(family: Family, name: string): Promise<boolean> {
+  hasNftTable(family: TableFamily, name: string): Promise<boolean> {
     return this.#exists(encodeGetTable(family, name))
   }
 
@@ -218,7 +221,7 @@ async function tablesOf(family: Family): Promise<readonly string[]> {
 }
 
 /** Encodes NFT_MSG_GETTABLE of one table by name, which fails with ENOENT if it does not exist. */
-function encodeGetTable(family: Family, name: string): OutgoingMessage {
+function encodeGetTable(family: TableFamily, name: string): OutgoingMessage {
   return request(NFT_MSG.getTable, family, [text(NFTA.table, name)])
 }
 
@@ -231,7 +234,11 @@ function encodeGetChain({ family, table, chain }: ChainId): OutgoingMessage {
   return request(NFT_MSG.getChain, family, names)
 }
 
-function request(message: number, family: Family, attributes: readonly Buffer[]): OutgoingMessage {
+function request(
+  message: number,
+  family: TableFamily,
+  attributes: readonly Buffer[],
+): OutgoingMessage {
   const header = Buffer.from(nfHeader(family))
   return {
     type: nfMessageType('nftables', message),

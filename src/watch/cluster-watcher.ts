@@ -2,8 +2,7 @@ import type { ApiClient } from '../client/http/api-client.ts'
 import type { RequestReporter } from '../client/http/api-failures.ts'
 import { createBackoff } from '../client/http/backoff.ts'
 import type { EndpointsApi } from '../client/http/discovery.ts'
-import type { ApiFailure, ApiResult } from '../client/http/failure.ts'
-import { readToEnd } from '../client/http/list-stream.ts'
+import type { ApiFailure } from '../client/http/failure.ts'
 import type { Reflector } from '../client/reflector/reflector.ts'
 import { DEFAULT_TIMING, type ReflectorTiming } from '../client/reflector/reflector-context.ts'
 import type { ReflectorState } from '../client/reflector/reflector-state.ts'
@@ -16,7 +15,14 @@ import { decodeService } from '../resources/service.ts'
 import { decodeServiceCIDR } from '../resources/service-cidr.ts'
 import type { Node, Service, ServiceKey } from '../resources/types.ts'
 import { createEndpointsFeed, type EndpointsFeed } from './endpoints-feed.ts'
-import { createFeed, type FeedContext, type WatchProblem } from './feed.ts'
+import {
+  createFeed,
+  type FeedContext,
+  type FollowedResource,
+  isRefusal,
+  probeList,
+  type WatchProblem,
+} from './feed.ts'
 import { probeServer } from './server-probe.ts'
 
 const PATH = '/apis/networking.k8s.io/v1/servicecidrs'
@@ -223,7 +229,7 @@ async function followServiceCidrs(
   let isReported = false
   let known: readonly string[] = []
   while (!signal.aborted) {
-    const failure = await probe(context, signal)
+    const failure = await probeList(context, PATH, signal)
     if (signal.aborted) break
     if (failure === undefined) {
       isReported = false
@@ -231,7 +237,7 @@ async function followServiceCidrs(
       await feed.run(signal)
       known = [...feed.keys()]
       await sleep(clock, backoff.next(), signal)
-    } else if (failure.code === 403 || failure.code === 404) {
+    } else if (isRefusal(failure)) {
       reporter.succeeded(RESOURCE)
       if (!isReported) onRefused(failure)
       isReported = true
@@ -242,16 +248,6 @@ async function followServiceCidrs(
       await sleep(clock, backoff.next(), signal)
     }
   }
-}
-
-/** Why the objects cannot be listed; undefined if they can. */
-async function probe(
-  { client }: FeedContext,
-  signal: AbortSignal,
-): Promise<ApiFailure | undefined> {
-  const opened = await client.list(PATH, { query: { limit: '1' }, signal })
-  const page: ApiResult<unknown> = opened.ok ? await readToEnd(opened.value) : opened
-  return page.ok ? undefined : page.failure
 }
 
 /** `leftover`: names of objects of an earlier feed; they count as deleted unless they are listed again. */
@@ -279,7 +275,7 @@ function feedOf(
 
 /** One followed resource, named as the API names it. */
 export interface WatchedResource {
-  readonly resource: 'services' | 'endpointslices' | 'endpoints' | 'nodes'
+  readonly resource: FollowedResource
   /** Undefined until discovery has found the API of endpoints. */
   readonly state: ReflectorState | undefined
 }

@@ -1,5 +1,7 @@
 import type { ApiClient } from '../client/http/api-client.ts'
 import type { RequestReporter } from '../client/http/api-failures.ts'
+import type { ApiFailure, ApiResult } from '../client/http/failure.ts'
+import { readToEnd } from '../client/http/list-stream.ts'
 import { readIdentity } from '../client/reflector/identity.ts'
 import type { Change, Projection } from '../client/reflector/object-tracker.ts'
 import { createReflector, type Reflector } from '../client/reflector/reflector.ts'
@@ -12,9 +14,20 @@ import type { Clock } from '../lib/clock.ts'
 import type { Random } from '../lib/random.ts'
 import type { Decoded, Problem } from '../resources/problem.ts'
 
+/** The resources that a node follows, by their names in the API. */
+export type FollowedResource =
+  | 'services'
+  | 'endpointslices'
+  | 'endpoints'
+  | 'nodes'
+  | 'servicecidrs'
+  | 'pods'
+  | 'namespaces'
+  | 'networkpolicies'
+
 /** An object from the server that cannot be used; every other object is unaffected. */
 export interface WatchProblem {
-  readonly resource: 'services' | 'endpointslices' | 'endpoints' | 'nodes' | 'servicecidrs'
+  readonly resource: FollowedResource
   /** `namespace/name`; empty when unknown. */
   readonly key: string
   /** `invalid`: treated as absent; `partial`: used without some parts; `lost`: skipped, its name is unknown. */
@@ -82,6 +95,22 @@ export function createFeed<T>(context: FeedContext, options: FeedOptions<T>): Re
     onFailure: (failure, verb) => context.reporter.failed({ verb, resource: name }, failure),
     onConnected: () => context.reporter.succeeded(name),
   })
+}
+
+/** Why the objects of a collection cannot be listed; undefined if they can. */
+export async function probeList(
+  { client }: FeedContext,
+  path: string,
+  signal: AbortSignal,
+): Promise<ApiFailure | undefined> {
+  const opened = await client.list(path, { query: { limit: '1' }, signal })
+  const page: ApiResult<unknown> = opened.ok ? await readToEnd(opened.value) : opened
+  return page.ok ? undefined : page.failure
+}
+
+/** Whether the server does not permit the request, or does not have the resource. */
+export function isRefusal({ code }: ApiFailure): boolean {
+  return code === 403 || code === 404
 }
 
 /** The problem of an object that the client skipped before its name could be read. */

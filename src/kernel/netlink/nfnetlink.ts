@@ -1,7 +1,7 @@
 import type { Family } from '../../lib/ip.ts'
 
-/** linux/netfilter.h: the numbers of the IP families, equal to AF_INET and AF_INET6. */
-export const NFPROTO = { 4: 2, 6: 10 } as const
+/** linux/netfilter.h: the numbers of the IP families, equal to AF_INET and AF_INET6, and of both together. */
+export const NFPROTO = { 4: 2, 6: 10, inet: 1 } as const
 
 /** linux/netfilter/nfnetlink.h: the subsystem is the upper byte of a message type. */
 export const NFNL_SUBSYS = { conntrack: 1, ipset: 6, nftables: 10 } as const
@@ -15,7 +15,7 @@ export function nfMessageType(subsystem: keyof typeof NFNL_SUBSYS, message: numb
 }
 
 /** `struct nfgenmsg`: the family, version 0 and no resource. */
-export function nfHeader(family: Family): readonly number[] {
+export function nfHeader(family: Family | 'inet'): readonly number[] {
   return [NFPROTO[family], 0, 0, 0]
 }
 

@@ -1,6 +1,6 @@
 import type { Family } from '../../lib/ip.ts'
 import type { IptablesVariant } from '../iptables/iptables.ts'
-import type { ChainId, FoundProcess, Traces } from '../traces.ts'
+import type { ChainId, FoundProcess, TableFamily, Traces } from '../traces.ts'
 
 /** Traces that the test names. */
 export class FakeTraces implements Traces {
@@ -18,7 +18,7 @@ export class FakeTraces implements Traces {
     return this.chains.get(`${family}/${table}/${chain}`) ?? []
   }
 
-  async hasNftTable(family: Family, name: string): Promise<boolean> {
+  async hasNftTable(family: TableFamily, name: string): Promise<boolean> {
     return this.nftTables.has(`${family}/${name}`)
   }
 

@@ -1,0 +1,214 @@
+import type { ApiClient } from '../client/http/api-client.ts'
+import type { RequestReporter } from '../client/http/api-failures.ts'
+import { createBackoff } from '../client/http/backoff.ts'
+import type { ApiFailure } from '../client/http/failure.ts'
+import type { Change } from '../client/reflector/object-tracker.ts'
+import type { Reflector } from '../client/reflector/reflector.ts'
+import { DEFAULT_TIMING, type ReflectorTiming } from '../client/reflector/reflector-context.ts'
+import { type Clock, sleep } from '../lib/clock.ts'
+import { isJsonObject, type Json, valueAt } from '../lib/json.ts'
+import type { Random } from '../lib/random.ts'
+import { readPolicy } from '../networkpolicy/read-policy.ts'
+import { decodeClusterPod } from '../policy/cluster-pod.ts'
+import type { PolicyEvent } from '../policy/policy-content.ts'
+import type { Decoded } from '../resources/problem.ts'
+import type { WatchedResource } from './cluster-watcher.ts'
+import { createFeed, type FeedContext, isRefusal, probeList, type WatchProblem } from './feed.ts'
+
+/** How soon the watcher checks again after the first refusal in succession, and after a further one. */
+const RECHECK_MS = { first: 30_000, further: 5 * 60_000 } as const
+
+/** What policies depend on, in the order in which missing permissions are named. */
+const POLICY_RESOURCES = ['networkpolicies', 'pods', 'namespaces'] as const
+
+type PolicyResource = (typeof POLICY_RESOURCES)[number]
+
+/** An API server serves both brands of a group from the same objects, so one path finds all of them. */
+const PATHS: Readonly<Record<PolicyResource, string>> = {
+  networkpolicies: '/apis/networking.k8s.io/v1/networkpolicies',
+  pods: '/api/v1/pods',
+  namespaces: '/api/v1/namespaces',
+}
+
+/** Resources that the server does not permit to list, or does not have (404). */
+export interface PolicyRefusal {
+  readonly resources: readonly PolicyResource[]
+  /** Of the first of `resources`. */
+  readonly failure: ApiFailure
+}
+
+/** What a policy watcher works with, and the callbacks that it calls. */
+export interface PolicyWatcherOptions {
+  readonly client: ApiClient
+  readonly clock: Clock
+  readonly random: Pick<Random, 'below'>
+  readonly timing?: Partial<ReflectorTiming>
+  /** Called with changes in their order, never with an empty batch. */
+  readonly onEvents: (batch: readonly PolicyEvent[]) => void
+  /** Called once, when everything was listed and passed to `onEvents`. */
+  readonly onSynced: () => void
+  readonly onProblem: (problem: WatchProblem) => void
+  /** Called at each check that was refused: half a minute after the first one, then every five minutes. */
+  readonly onRefused: (refusal: PolicyRefusal) => void
+  /** Called when a check found everything permitted: at the start, and after refusals. */
+  readonly onPermitted: () => void
+  readonly reporter: RequestReporter
+}
+
+/** See `createPolicyWatcher`. */
+export interface PolicyWatcher {
+  /** Follows the cluster until `signal` is aborted. Rejects only for a bug in a callback. */
+  run(signal: AbortSignal): Promise<void>
+  state(): readonly WatchedResource[]
+}
+
+/**
+ * Follows all NetworkPolicies, Pods and namespaces. They are checked before they are followed, so that a server that
+ * refuses one of them has not to send the others; and again when a watch is refused. Meanwhile no change is reported.
+ */
+export function createPolicyWatcher(options: PolicyWatcherOptions): PolicyWatcher {
+  const feeds = new PolicyFeeds(options)
+  return { run: (signal) => feeds.run(signal), state: () => feeds.state() }
+}
+
+class PolicyFeeds {
+  readonly #options: PolicyWatcherOptions
+  readonly #waiting = new Set<PolicyResource>(POLICY_RESOURCES)
+  #reflectors = new Map<PolicyResource, Reflector>()
+  /** Keys of objects of earlier feeds; they count as deleted unless they are listed again. */
+  readonly #unseen = new Map<PolicyResource, Set<string>>()
+
+  constructor(options: PolicyWatcherOptions) {
+    this.#options = options
+  }
+
+  state(): readonly WatchedResource[] {
+    return POLICY_RESOURCES.map((resource) => {
+      return { resource, state: this.#reflectors.get(resource)?.state() }
+    })
+  }
+
+  async run(signal: AbortSignal): Promise<void> {
+    const { clock, random, timing, reporter, onRefused, onPermitted } = this.#options
+    const { backoffBaseMs: baseMs, backoffMaxMs: maxMs } = { ...DEFAULT_TIMING, ...timing }
+    const backoff = createBackoff({ random, baseMs, maxMs })
+    let refusals = 0
+    while (!signal.aborted) {
+      const { failed, refusal } = await this.#check(signal)
+      if (signal.aborted) break
+      if (failed !== undefined) reporter.failed({ verb: 'list', ...failed }, failed.failure)
+      if (refusal !== undefined) onRefused(refusal)
+      refusals = refusal === undefined ? 0 : refusals + 1
+      if (failed === undefined && refusal === undefined) {
+        onPermitted()
+        await this.#follow(signal)
+      }
+      const recheckMs = refusals === 1 ? RECHECK_MS.first : RECHECK_MS.further
+      await sleep(clock, refusals === 0 ? backoff.next() : recheckMs, signal)
+    }
+  }
+
+  async #check(signal: AbortSignal) {
+    const { reporter } = this.#options
+    const refused: PolicyResource[] = []
+    let failure: ApiFailure | undefined
+    for (const resource of POLICY_RESOURCES) {
+      const found = await probeList(this.#context, PATHS[resource], signal)
+      if (found === undefined) continue
+      if (!isRefusal(found)) return { failed: { resource, failure: found }, refusal: undefined }
+      reporter.succeeded(resource)
+      refused.push(resource)
+      failure ??= found
+    }
+    return { failed: undefined, refusal: failure && { resources: refused, failure } }
+  }
+
+  /** Follows all resources until `signal` is aborted or the server refuses one of them. */
+  async #follow(signal: AbortSignal): Promise<void> {
+    const ended = new AbortController()
+    const end = (): void => ended.abort()
+    signal.addEventListener('abort', end, { once: true })
+    for (const [resource, reflector] of this.#reflectors) {
+      this.#unseen.set(resource, new Set([...this.#unseenOf(resource), ...reflector.keys()]))
+    }
+    const { reporter } = this.#options
+    const context: FeedContext = {
+      ...this.#context,
+      reporter: {
+        succeeded: (resource) => reporter.succeeded(resource),
+        failed(operation, failure) {
+          if (isRefusal(failure)) end()
+          else reporter.failed(operation, failure)
+        },
+      },
+    }
+    this.#reflectors = new Map(
+      POLICY_RESOURCES.map((resource) => [resource, this.#feed(context, resource)]),
+    )
+    try {
+      const all = [...this.#reflectors.values()]
+      await Promise.all(all.map((reflector) => reflector.run(ended.signal).finally(end)))
+    } finally {
+      signal.removeEventListener('abort', end)
+    }
+  }
+
+  get #context(): FeedContext {
+    return { ...this.#options, timing: this.#options.timing ?? {} }
+  }
+
+  #unseenOf(resource: PolicyResource): Set<string> {
+    return this.#unseen.get(resource) ?? new Set()
+  }
+
+  #feed(context: FeedContext, resource: PolicyResource): Reflector {
+    if (resource === 'pods') {
+      return this.#feedOf(context, resource, decodeClusterPod, (key, value) => {
+        return { kind: 'pod', key, value }
+      })
+    }
+    if (resource === 'namespaces') {
+      return this.#feedOf(context, resource, decodeLabels, (name, labels) => {
+        return { kind: 'namespace', name, labels }
+      })
+    }
+    return this.#feedOf(context, resource, decodePolicy, (key, value) => {
+      return { kind: 'policy', key, value }
+    })
+  }
+
+  #feedOf<T>(
+    context: FeedContext,
+    name: PolicyResource,
+    decode: (raw: unknown) => Decoded<T | undefined>,
+    eventOf: (key: string, value: T | undefined) => PolicyEvent,
+  ): Reflector {
+    const { onEvents, onSynced } = this.#options
+    const unseen = this.#unseenOf(name)
+    return createFeed<T>(context, {
+      name,
+      resource: { path: PATHS[name], query: {} },
+      decode,
+      onChanges(changes: readonly Change<T>[]) {
+        for (const { key } of changes) unseen.delete(key)
+        onEvents(changes.map(({ key, value }) => eventOf(key, value)))
+      },
+      onListed: () => {
+        const gone = [...unseen].map((key) => eventOf(key, undefined))
+        unseen.clear()
+        if (gone.length > 0) onEvents(gone)
+        if (this.#waiting.delete(name) && this.#waiting.size === 0) onSynced()
+      },
+    })
+  }
+}
+
+/** The labels of a namespace; one without labels has none. */
+function decodeLabels(raw: unknown): Decoded<Json> {
+  const labels = isJsonObject(raw) ? valueAt(raw, 'metadata', 'labels') : undefined
+  return { ok: true, value: labels ?? {}, warnings: [] }
+}
+
+function decodePolicy(raw: unknown): Decoded<ReturnType<typeof readPolicy> | undefined> {
+  return { ok: true, value: isJsonObject(raw) ? readPolicy(raw) : undefined, warnings: [] }
+}
