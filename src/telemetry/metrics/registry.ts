@@ -3,6 +3,7 @@ import { serviceMetrics, sourceMetrics } from './cluster-metrics.ts'
 import type { MetricDefinition } from './definition.ts'
 import { forwarderMetrics } from './forwarder-metrics.ts'
 import { kernelMetrics, processMetrics } from './node-metrics.ts'
+import { policyMetrics } from './policy-metrics.ts'
 import { syncMetrics } from './sync-metrics.ts'
 
 export const PREFIX = 'nodeproxy_'
@@ -14,6 +15,7 @@ export const METRIC_SECTIONS: Readonly<Record<string, Readonly<Record<string, Me
     Kernel: kernelMetrics,
     'Userspace mode': forwarderMetrics,
     Services: serviceMetrics,
+    NetworkPolicies: policyMetrics,
     'API server': sourceMetrics,
     Daemon: processMetrics,
   }
@@ -24,6 +26,7 @@ export const METRIC_TABLE = {
   ...kernelMetrics,
   ...forwarderMetrics,
   ...serviceMetrics,
+  ...policyMetrics,
   ...sourceMetrics,
   ...processMetrics,
 } as const

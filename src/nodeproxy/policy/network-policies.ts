@@ -1,0 +1,396 @@
+import type { ApiClient } from '../../client/http/api-client.ts'
+import type { RequestReporter } from '../../client/http/api-failures.ts'
+import { causeOf } from '../../client/http/failure.ts'
+import type { ClusterEvent } from '../../cluster/cluster-store.ts'
+import type { Nftables } from '../../kernel/nftables/nftables.ts'
+import type { TouchedObject } from '../../kernel/nftables/object-collector.ts'
+import type { RuleMonitor } from '../../kernel/nftables/rule-monitor.ts'
+import type { Clock } from '../../lib/clock.ts'
+import { messageOf } from '../../lib/error.ts'
+import type { Family, IpAddress } from '../../lib/ip.ts'
+import { Mutex } from '../../lib/mutex.ts'
+import type { Random } from '../../lib/random.ts'
+import { regularly } from '../../lib/regularly.ts'
+import { PolicyEnforcer } from '../../policy/nftables/enforcer.ts'
+import { cleanUp } from '../../policy/nftables/family-writer.ts'
+import type { PolicyEvent } from '../../policy/policy-content.ts'
+import { PolicyModel } from '../../policy/policy-model.ts'
+import { FailureLog } from '../../telemetry/failure-log.ts'
+import type { Conditions } from '../../telemetry/health/conditions.ts'
+import type { Logger } from '../../telemetry/logger.ts'
+import type { Metrics } from '../../telemetry/metrics/metrics.ts'
+import type { WatchedResource } from '../../watch/cluster-watcher.ts'
+import type { WatchProblem } from '../../watch/feed.ts'
+import {
+  createPolicyWatcher,
+  type PolicyRefusal,
+  type PolicyWatcher,
+} from '../../watch/policy-watcher.ts'
+import type { NodeProxyConfiguration } from '../config/fields/configuration.ts'
+import type { Kernel } from '../kernel/kernel.ts'
+import { describeEnforcers } from './foreign-enforcers.ts'
+import { FAILING, observePolicies } from './observe-policies.ts'
+import { countPolicies, PolicyGauges } from './policy-gauges.ts'
+
+const PAGE = 'docs/operate/network-policy.md'
+
+/** Between two searches for other enforcers, each of about thirty requests to the kernel. */
+const EVERY_MS = 10_000
+/** How long the API is left alone after it refused twice, where enforcement depends on that. */
+const REFUSED_MS = 5 * 60_000
+
+/** Reasons of conditions. */
+const NOT_ENFORCED = 'network-policy-not-enforced'
+const FOREIGN_ENFORCER = 'foreign-policy-enforcer'
+
+const GROUPS = {
+  networkpolicies: 'networking.k8s.io',
+  pods: 'the core group',
+  namespaces: 'the core group',
+} as const
+
+/** The sockets to nf_tables; the table belongs to the first one while it is open. */
+export interface PolicySockets {
+  readonly nftables: Nftables
+  readonly monitor: RuleMonitor<TouchedObject>
+}
+
+/** What `NetworkPolicies` uses. */
+export interface NetworkPoliciesParts {
+  readonly configuration: { readonly current: Pick<NodeProxyConfiguration, 'networkPolicy'> }
+  readonly kernel: Pick<Kernel, 'rights' | 'traces' | 'conntrack'>
+  readonly families: readonly Family[]
+  readonly openSockets: () => PolicySockets
+  readonly client: ApiClient
+  readonly clock: Clock
+  readonly random: Pick<Random, 'below'>
+  readonly reporter: RequestReporter
+  readonly nodeName: string
+  /** The addresses of the node as it is now. */
+  readonly nodeAddresses: () => readonly IpAddress[]
+  readonly metrics: Metrics
+  readonly conditions: Pick<Conditions, 'raise' | 'clear'>
+  readonly log: Logger
+  readonly onProblem: (problem: WatchProblem) => void
+}
+
+/** An enforcement that was started. */
+interface Running extends PolicySockets {
+  readonly model: PolicyModel
+  readonly enforcer: PolicyEnforcer<PolicyEvent>
+  readonly watcher: PolicyWatcher
+  /** Ends the watches; resolves when they have ended. */
+  readonly endWatching: () => Promise<void>
+  isListed: boolean
+  /** Whether the rules were in the kernel once. */
+  isApplied: boolean
+  /** Checks of the API that were refused in succession. */
+  refusals: number
+}
+
+/**
+ * Decides whether this node enforces NetworkPolicies, and does so while the decision holds: it is made again when the
+ * configuration changes, when the API refuses or permits what is needed, and every ten seconds, because another
+ * enforcer may have appeared. Where nothing is enforced, there are no watches and no rules.
+ */
+export class NetworkPolicies {
+  readonly #parts: NetworkPoliciesParts
+  readonly #mutex = new Mutex()
+  readonly #gauges: PolicyGauges
+  readonly #failures: FailureLog
+  #running: Running | undefined
+  /** Why nothing is enforced; undefined while something is, or before the first decision. */
+  #whyNot: string | undefined
+  /** What was logged last. */
+  #logged: string | undefined
+  /** Whether the kernel has no rules of ours: neither of this process nor of an earlier one. */
+  #isClean = false
+  #refusedUntil = 0
+  #refusal = ''
+  #node: PolicyEvent | undefined
+  #isClusterListed = false
+  #isStopped = false
+  #stopLooking: () => void = () => {}
+
+  constructor(parts: NetworkPoliciesParts) {
+    this.#parts = parts
+    this.#gauges = new PolicyGauges(parts.metrics)
+    this.#failures = new FailureLog(parts)
+  }
+
+  start(): void {
+    const { clock } = this.#parts
+    this.#stopLooking = regularly({
+      clock,
+      everyMs: EVERY_MS,
+      round: () => this.#mutex.run(() => this.#review()),
+      onError: (error) => this.#reportFailure(error),
+    })
+    this.#reviewSoon()
+  }
+
+  /** Takes the podCIDRs of this node from events of the cluster. */
+  takeCluster(events: readonly ClusterEvent[]): void {
+    const { nodeName } = this.#parts
+    for (const event of events) {
+      if (event.kind !== 'node' || event.name !== nodeName) continue
+      this.#node = { kind: 'node', podCIDRs: event.value?.podCIDRs ?? [] }
+      this.#running?.enforcer.enqueue([this.#node])
+    }
+  }
+
+  /** The Node was listed, or cannot be: its podCIDRs are as complete as they get. */
+  clusterListed(): void {
+    this.#isClusterListed = true
+    this.#setSynced()
+  }
+
+  /** The configuration changed. */
+  reconfigure(): void {
+    this.#running?.enforcer.configure(this.#settings)
+    this.#reviewSoon()
+  }
+
+  /** What is enforced, or why nothing is, in one line. */
+  describe(): string {
+    const running = this.#running
+    if (running === undefined) return `not enforced: ${this.#whyNot ?? 'not decided yet'}`
+    if (!running.isApplied) {
+      const rest = this.#refusal === '' ? 'the API is being listed' : this.#refusal
+      return `not enforced yet: ${rest}`
+    }
+    const { policy, isolated_address } = countPolicies(running.model.content)
+    return `${policy} policies isolate ${isolated_address} addresses of pods`
+  }
+
+  /** The resources that are followed, and their states; none while nothing is enforced. */
+  watched(): readonly WatchedResource[] {
+    return this.#running?.watcher.state() ?? []
+  }
+
+  /** Updates the metrics that are read at each scrape. */
+  async refreshMetrics(): Promise<void> {
+    const running = this.#running
+    const applied = running?.isApplied === true ? running : undefined
+    this.#parts.metrics.policyEnforcement.set(applied === undefined ? 0 : 1)
+    this.#gauges.showContent(applied?.model.content)
+    const dropped = await applied?.enforcer.readDropped().catch(() => undefined)
+    if (dropped !== undefined) this.#gauges.addDropped(dropped)
+  }
+
+  /** Ends the watches and the work; the kernel keeps the rules. */
+  async stop(): Promise<void> {
+    this.#isStopped = true
+    this.#stopLooking()
+    await this.#mutex.run(() => this.#end(async () => {}))
+  }
+
+  get #enforce() {
+    return this.#parts.configuration.current.networkPolicy.enforce
+  }
+
+  get #settings() {
+    const { unknownPods, establishedConnections } = this.#parts.configuration.current.networkPolicy
+    return { unknownPods, establishedConnections }
+  }
+
+  #reviewSoon(): void {
+    this.#mutex.run(() => this.#review()).catch((error) => this.#reportFailure(error))
+  }
+
+  #reportFailure(error: unknown): void {
+    const message = 'starting or ending the enforcement of NetworkPolicies failed; it is tried again'
+    const record = { level: 'error', fields: { err: error }, message, summary: () => ({}) } as const
+    this.#failures.report('review', record)
+  }
+
+  async #review(): Promise<void> {
+    if (this.#isStopped) return
+    const whyNot = await this.#decide()
+    if (this.#isStopped) return
+    if (whyNot === undefined) await this.#turnOn()
+    else await this.#turnOff(whyNot)
+  }
+
+  /** Why nothing is to be enforced; undefined if it is. */
+  async #decide(): Promise<string | undefined> {
+    const { kernel, families, conditions, clock } = this.#parts
+    const enforce = this.#enforce
+    if (enforce !== true) conditions.clear(NOT_ENFORCED)
+    if (enforce === false) {
+      conditions.clear(FOREIGN_ENFORCER)
+      return 'networkPolicy.enforce is false'
+    }
+    if (!kernel.rights.ok) {
+      const { what, remedy } = kernel.rights.missing
+      return this.#unable(`${what}; ${remedy}`)
+    }
+    const others = await describeEnforcers(kernel.traces, families)
+    if (enforce === 'auto') {
+      conditions.clear(FOREIGN_ENFORCER)
+      if (others !== undefined) return `another program on this node enforces them: ${others}`
+      return clock.now() < this.#refusedUntil ? this.#refusal : undefined
+    }
+    if (others === undefined) conditions.clear(FOREIGN_ENFORCER)
+    else {
+      const message = `networkPolicy.enforce is true, and another program on this node enforces NetworkPolicies as well: ${others}. A connection needs the consent of both; remove the other one, or set networkPolicy.enforce to auto; see ${PAGE}`
+      conditions.raise(FOREIGN_ENFORCER, { message, blocksReadiness: false })
+    }
+    return undefined
+  }
+
+  /** The same text; with `true` it is a condition, because it was requested. */
+  #unable(why: string): string {
+    if (this.#enforce === true) {
+      const message = `networkPolicy.enforce is true, and NetworkPolicies are not enforced: ${why}; see ${PAGE}`
+      this.#parts.conditions.raise(NOT_ENFORCED, { message, blocksReadiness: true })
+    }
+    return why
+  }
+
+  async #turnOn(): Promise<void> {
+    if (this.#running !== undefined) {
+      if (this.#running.refusals > 0) this.#unable(this.#refusal)
+      return
+    }
+    const sockets = this.#parts.openSockets()
+    try {
+      await sockets.nftables.generation()
+    } catch (error) {
+      sockets.nftables.close()
+      const why = `the kernel has no nf_tables (${messageOf(error)}); load the module nf_tables`
+      return this.#turnOff(this.#unable(why))
+    }
+    this.#isClean = false
+    this.#whyNot = undefined
+    this.#refusal = ''
+    this.#running = this.#startWith(sockets)
+  }
+
+  #startWith(sockets: PolicySockets): Running {
+    const { clock, random, client, reporter, kernel, families, nodeName, nodeAddresses, onProblem } =
+      this.#parts
+    const model = new PolicyModel({ nodeName })
+    const enforcer = new PolicyEnforcer<PolicyEvent>({
+      ...sockets,
+      model,
+      clock,
+      families,
+      conntrack: kernel.conntrack,
+      settings: this.#settings,
+      isNodeAddress: (ip) => nodeAddresses().includes(ip),
+      observer: observePolicies({ ...this.#parts, onApplied: () => this.#applied(running) }),
+    })
+    const watcher = createPolicyWatcher({
+      client,
+      clock,
+      random,
+      reporter,
+      onProblem,
+      onEvents: (events) => enforcer.enqueue(events),
+      onSynced: () => {
+        running.isListed = true
+        this.#setSynced()
+      },
+      onRefused: (refusal) => this.#refused(running, refusal),
+      onPermitted: () => {
+        running.refusals = 0
+        this.#parts.conditions.clear(NOT_ENFORCED)
+      },
+    })
+    const stop = new AbortController()
+    const watching = watcher.run(stop.signal)
+    const running: Running = {
+      ...sockets,
+      model,
+      enforcer,
+      watcher,
+      isListed: false,
+      isApplied: false,
+      refusals: 0,
+      endWatching() {
+        stop.abort()
+        return watching
+      },
+    }
+    if (this.#node) enforcer.enqueue([this.#node])
+    return running
+  }
+
+  #setSynced(): void {
+    if (this.#isClusterListed && this.#running?.isListed) this.#running.enforcer.setSynced()
+  }
+
+  #applied(running: Running): void {
+    if (running.isApplied) return
+    running.isApplied = true
+    const { log } = this.#parts
+    this.#logged = undefined
+    log.info(countPolicies(running.model.content), 'NetworkPolicies are enforced on this node')
+  }
+
+  /** The first refusal may be that of a server that starts, so rules of an earlier process stay for now. */
+  #refused(running: Running, { resources, failure }: PolicyRefusal): void {
+    if (running !== this.#running) return
+    running.refusals++
+    this.#refusal = refusalText(resources, failure)
+    if (this.#enforce !== true && running.refusals > 1) {
+      this.#refusedUntil = this.#parts.clock.now() + REFUSED_MS
+      this.#reviewSoon()
+    } else {
+      this.#unable(this.#refusal)
+      this.#logOff(this.#refusal)
+    }
+  }
+
+  async #turnOff(why: string): Promise<void> {
+    await this.#end((sockets) => this.#clean(sockets))
+    if (!this.#isClean && this.#parts.kernel.rights.ok) {
+      const sockets = this.#parts.openSockets()
+      try {
+        await this.#clean(sockets)
+      } finally {
+        sockets.nftables.close()
+      }
+    }
+    this.#parts.conditions.clear(FAILING)
+    this.#whyNot = why
+    this.#logOff(why)
+  }
+
+  async #clean({ nftables }: PolicySockets): Promise<void> {
+    const hasTables = await nftables.generation().catch(() => undefined)
+    if (hasTables !== undefined) await cleanUp(nftables)
+    this.#isClean = true
+  }
+
+  /** Ends what runs; `last` is what its sockets do before they are closed. */
+  async #end(last: (sockets: PolicySockets) => Promise<void>): Promise<void> {
+    const running = this.#running
+    if (running === undefined) return
+    this.#running = undefined
+    await running.endWatching()
+    await running.enforcer.stop()
+    try {
+      await last(running)
+    } finally {
+      running.nftables.close()
+    }
+  }
+
+  #logOff(why: string): void {
+    if (this.#logged === why) return
+    this.#logged = why
+    this.#parts.log.info({ why }, `NetworkPolicies are not enforced on this node: ${why}`)
+  }
+}
+
+function refusalText(
+  resources: PolicyRefusal['resources'],
+  failure: PolicyRefusal['failure'],
+): string {
+  const named = resources.map((name) => `${name} of ${GROUPS[name]}`).join(', ')
+  return failure.code === 404
+    ? `the API server does not have ${named} (${causeOf(failure)})`
+    : `the right to list and watch ${named} is missing (${causeOf(failure)})`
+}
