@@ -1,4 +1,3 @@
-import type { Family } from '../../lib/ip.ts'
 import type { IptablesVariant } from '../iptables/iptables.ts'
 import type { ChainId, FoundProcess, TableFamily, Traces } from '../traces.ts'
 

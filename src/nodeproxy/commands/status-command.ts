@@ -68,6 +68,7 @@ function factsOf(status: StatusResponse, now: number): readonly string[] {
       'latency',
       count === 0 ? 'no change yet' : `p50 ${p50Ms} ms, p99 ${p99Ms} ms of ${count} changes`,
     ],
+    ['policies', status.networkPolicies || 'not enforced: this node-proxy does not know them'],
     ['drift', `${status.driftRepaired} objects repaired`],
     ['memory', `${Math.round(Number(status.residentMemory) / MIB)} MiB`],
   ]

@@ -52,6 +52,8 @@ export interface Inspected extends Documented {
   /** The objects of the cluster that the entries are compiled from. */
   readonly cluster: ClusterView
   readonly modeName: () => string
+  /** What is enforced of NetworkPolicies, or why nothing is. */
+  readonly networkPolicies: () => string
   readonly traffic: TrafficCounters['read']
   readonly readiness: () => Readiness
   readonly health: () => HealthReport
@@ -89,6 +91,7 @@ function statusMessage(inspected: Inspected) {
     version,
     nodeName,
     mode: inspected.modeName(),
+    networkPolicies: inspected.networkPolicies(),
     startedAt: BigInt(startedAt),
     isReady,
     reasons: reasons.map(({ message }) => message),

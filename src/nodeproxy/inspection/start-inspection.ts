@@ -29,6 +29,7 @@ interface InspectionParts extends Pick<RemoteParts, 'client'> {
   readonly launch: Pick<Launch, 'config' | 'log' | 'version'>
   readonly nodeName: string
   readonly proxy: InspectedProxy
+  readonly policies: { describe(): string }
   readonly conditions: Pick<Conditions, 'raise' | 'clear'>
   readonly traffic: TrafficCounters
   readonly pages: Pick<PageSources, 'readiness' | 'configz'> & {
@@ -68,7 +69,7 @@ async function serveSocket({ launch, conditions, source }: HttpParts) {
   }
 }
 
-function sourceOf({ launch, nodeName, proxy, pages, traffic }: InspectionParts) {
+function sourceOf({ launch, nodeName, proxy, policies, pages, traffic }: InspectionParts) {
   const { history, node, startedAt, cluster } = proxy
   return nodeInspection({
     version: launch.version,
@@ -82,6 +83,7 @@ function sourceOf({ launch, nodeName, proxy, pages, traffic }: InspectionParts) 
     describe: () => pages.configz(),
     metrics: () => pages.metrics.text(),
     modeName: () => proxy.modeName,
+    networkPolicies: () => policies.describe(),
     running: () => proxy.running,
     health: () => proxy.health.report(),
   })

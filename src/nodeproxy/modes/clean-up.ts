@@ -22,12 +22,13 @@ import { loadedTables } from '../kernel/loaded-tables.ts'
 import { NO_RULES, readRights } from '../kernel/rights.ts'
 import { isGuardedByMode, LoopbackRouting } from '../loopback/loopback-routing.ts'
 import { removeAll, removeBehindGuard } from '../loopback/remove-behind-guard.ts'
+import { removePolicies } from '../policy/open-sockets.ts'
 
 /** The variant behind the command `iptables`, and both variants by name. */
 const VARIANTS: readonly (IptablesVariant | undefined)[] = [undefined, 'nft', 'legacy']
 
 /**
- * Removes all rules and objects of node-proxy, of every mode and iptables variant.
+ * Removes all rules and objects of node-proxy: of every mode and iptables variant, and of NetworkPolicies.
  * @returns the exit code: 0, 1 after a failure, 2 without CAP_NET_ADMIN
  */
 export async function cleanUpKernel(
@@ -54,7 +55,7 @@ export async function cleanUpKernel(
     })
     const families = presentFamilies()
     const hosts = variants.map((iptables) => ({ iptables, sets, clock, families, config }))
-    const removals = [...removalsOf(MODES, hosts), ...restOf(MODES)]
+    const removals = [...removalsOf(MODES, hosts), ...restOf(MODES), () => removePolicies(clock)]
     const failures = await removeBehindGuard(loopback, log, () =>
       removeAll(removals.map(unlessAbsent)),
     )

@@ -11,7 +11,7 @@ import { entry, frontend, ip, settings } from '../../modes/testing/mode-fixtures
 import type { ServiceKey } from '../../resources/types.ts'
 import { DeltaTracker } from '../../sync/delta-tracker.ts'
 import { createMetrics } from '../../telemetry/metrics/metrics.ts'
-import type { WatchState } from '../../watch/cluster-watcher.ts'
+import { type WatchState, watchedResources } from '../../watch/cluster-watcher.ts'
 import { ChangeTimes } from './change-times.ts'
 import { refreshGauges } from './gauges.ts'
 
@@ -71,7 +71,7 @@ function rig() {
     async show(): Promise<string[]> {
       refreshGauges(metrics, {
         running: { mode, table, tracker },
-        watch,
+        watched: watchedResources(watch),
         changeTimes,
         health,
         mode: atWork,

@@ -6,7 +6,7 @@ import type { Mode, ObjectDescription, ObjectKey, Program, Traffic } from '../..
 import type { DeltaTracker } from '../../sync/delta-tracker.ts'
 import { type FamilyName, type HealthReport, waitedMs } from '../../telemetry/health/health.ts'
 import type { Metrics } from '../../telemetry/metrics/metrics.ts'
-import { type WatchState, watchedResources } from '../../watch/cluster-watcher.ts'
+import type { WatchedResource } from '../../watch/cluster-watcher.ts'
 import type { ChangeTimes } from './change-times.ts'
 
 interface Running {
@@ -19,7 +19,7 @@ interface Running {
 export interface GaugeSources {
   /** Undefined until the cluster is listed. */
   readonly running: Running | undefined
-  readonly watch: WatchState
+  readonly watched: readonly WatchedResource[]
   readonly changeTimes: Pick<ChangeTimes, 'pending'>
   readonly health: Pick<HealthReport, 'now' | 'status'>
   /** The active mode, its iptables variant, and the number of draining backends, also of removed modes. */
@@ -29,9 +29,9 @@ export interface GaugeSources {
 /** Updates the gauges that are counted at each scrape, because maintaining them would cost more. */
 export function refreshGauges(
   metrics: Metrics,
-  { running, watch, changeTimes, health, mode }: GaugeSources,
+  { running, watched, changeTimes, health, mode }: GaugeSources,
 ): void {
-  watchGauges(metrics, watch)
+  watchGauges(metrics, watched)
   metrics.serviceChangesPending.set(changeTimes.pending('service'))
   metrics.endpointChangesPending.set(changeTimes.pending('endpoints'))
   for (const [ip_family, family] of health.status) {
@@ -49,8 +49,10 @@ export function refreshGauges(
   }
 }
 
-function watchGauges(metrics: Metrics, watch: WatchState): void {
-  for (const { resource, state } of watchedResources(watch)) {
+function watchGauges(metrics: Metrics, watched: readonly WatchedResource[]): void {
+  const gauges = [metrics.watchConnected, metrics.watchLastEvent]
+  for (const gauge of [...gauges, metrics.objects, metrics.rejectedObjects]) gauge.reset()
+  for (const { resource, state } of watched) {
     if (state === undefined) continue
     metrics.watchConnected.set({ resource }, state.connected ? 1 : 0)
     if (state.lastEventAt !== undefined)

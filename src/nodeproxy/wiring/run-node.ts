@@ -19,11 +19,13 @@ import { PROBE } from '../../watch/server-probe.ts'
 import type { NodeProxyConfiguration } from '../config/fields/configuration.ts'
 import type { Launch } from '../config/load.ts'
 import { startInspection } from '../inspection/start-inspection.ts'
-import type { Kernel } from '../kernel/kernel.ts'
+import { type Kernel, presentFamilies } from '../kernel/kernel.ts'
 import type { LoopbackRouting } from '../loopback/loopback-routing.ts'
 import type { OpenModes } from '../modes/open-modes.ts'
 import { watchProxies } from '../observation/foreign-proxies.ts'
 import { refreshGauges } from '../observation/gauges.ts'
+import { NetworkPolicies } from '../policy/network-policies.ts'
+import { openPolicySockets } from '../policy/open-sockets.ts'
 import { applyProcessSettings } from '../process/process-settings.ts'
 import type { Ownership } from '../process/take-ownership.ts'
 import { type PageSources, type StatusPage, startStatusServers } from '../servers/status-servers.ts'
@@ -89,7 +91,7 @@ interface Parts {
   readonly conditions: Conditions
   readonly apiFailures: ApiFailures
   readonly metrics: Metrics
-  readonly kernel: Pick<Kernel, 'families' | 'traces'>
+  readonly kernel: Pick<Kernel, 'families' | 'rights' | 'traces' | 'conntrack'>
   readonly backend: StatusParts['backend']
 }
 
@@ -107,13 +109,32 @@ async function follow(
     nodeName,
     reporter,
     proxyName: config.proxyName === '' ? undefined : config.proxyName,
-    onEvents: (events) => proxy.take(events, () => watcher.state()),
-    onSynced: () => proxy.start(),
+    onEvents(events) {
+      proxy.take(events, () => watcher.state())
+      policies.takeCluster(events)
+    },
+    onSynced() {
+      proxy.start()
+      policies.clusterListed()
+    },
     onProblem: (problem) => proxy.takeProblem(problem),
     onRangesRefused: (failure) => logUnknownRanges(failure, configuration, launch),
   })
+  const policies = new NetworkPolicies({
+    ...parts,
+    client,
+    nodeName,
+    clock,
+    random,
+    log,
+    reporter,
+    families: presentFamilies(),
+    openSockets: () => openPolicySockets(clock),
+    nodeAddresses: () => proxy.node.localAddresses,
+    onProblem: (problem) => proxy.takeProblem(problem),
+  })
   const traffic = new TrafficCounters({ clock, mode: () => proxy.running?.mode })
-  const sources = statusPages({ ...parts, traffic, watch: () => watcher.state() })
+  const sources = statusPages({ ...parts, policies, traffic, watch: () => watcher.state() })
   const servers = await startStatusServers({
     config,
     sources,
@@ -133,14 +154,16 @@ async function follow(
     client,
     nodeName,
     proxy,
+    policies,
     conditions,
     traffic,
     pages: sources,
   })
+  policies.start()
   const stop = new AbortController()
   const watching = watcher.run(stop.signal)
   const stopSampling = sampleEventLoopDelay(metrics.eventLoopDelay)
-  followConfiguration(proxy, configuration, launch)
+  followConfiguration({ proxy, policies }, configuration, launch)
   return {
     reread: () => configuration.reread(),
     async close() {
@@ -148,7 +171,8 @@ async function follow(
       stopSampling()
       stopLooking()
       configuration.close()
-      await Promise.all([watching, servers.close(), inspection.close(), proxy.stop()])
+      const ends = [watching, servers.close(), inspection.close(), policies.stop(), proxy.stop()]
+      await Promise.all(ends)
     },
   }
 }
@@ -163,7 +187,7 @@ function logUnknownRanges(
 }
 
 function followConfiguration(
-  proxy: NodeProxy,
+  { proxy, policies }: { readonly proxy: NodeProxy; readonly policies: NetworkPolicies },
   configuration: Configuration,
   { log, config }: Pick<Launch, 'log' | 'config'>,
 ): void {
@@ -172,6 +196,7 @@ function followConfiguration(
     void applyProcessSettings(configuration.current, { log, before })
     before = configuration.current
     proxy.reconfigure()
+    policies.reconfigure()
   })
 }
 
@@ -191,6 +216,7 @@ function pageConditions(conditions: Conditions) {
 /** What the status pages read. */
 interface StatusParts {
   readonly proxy: NodeProxy
+  readonly policies: NetworkPolicies
   readonly metrics: Metrics
   readonly configuration: Configuration
   readonly conditions: Pick<Conditions, 'current'>
@@ -203,7 +229,7 @@ interface StatusParts {
 
 /** The sources of the daemon's status pages, which are read at each request. */
 function statusPages({ watch, traffic, ...parts }: StatusParts): PageSources {
-  const { proxy, metrics, configuration, conditions, apiFailures, backend } = parts
+  const { proxy, policies, metrics, configuration, conditions, apiFailures, backend } = parts
   const serviceTraffic = new ServiceTrafficGauges(metrics)
   return {
     health: proxy.health,
@@ -221,11 +247,12 @@ function statusPages({ watch, traffic, ...parts }: StatusParts): PageSources {
         proxy.mark(state)
         refreshGauges(metrics, {
           running: proxy.running,
-          watch: state,
+          watched: [...watchedResources(state), ...policies.watched()],
           changeTimes: proxy.changeTimes,
           health: proxy.health.report(),
           mode: { name: proxy.modeName, backend, draining: proxy.draining },
         })
+        await policies.refreshMetrics()
         serviceTraffic.refresh(await traffic.totals().catch(() => undefined))
         return metrics.text()
       },
