@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
-import { parseAllDocuments } from 'yaml'
+import { parse, parseAllDocuments } from 'yaml'
 import { startSecuredApi } from '../apiserver/testing/secured-api.ts'
 import { componentRoles } from '../auth/builtin-roles/component-roles.ts'
 import type { RoleRule } from '../auth/builtin-roles/role-object.ts'
@@ -13,6 +13,7 @@ import { silentReporter } from '../client/testing/silent-reporter.ts'
 import { systemClock } from '../lib/clock.ts'
 import { systemRandom } from '../lib/random.ts'
 import { createClusterWatcher } from '../watch/cluster-watcher.ts'
+import { createPolicyWatcher } from '../watch/policy-watcher.ts'
 
 const MANIFESTS = join(import.meta.dirname, '../../config/kubernetes')
 const ROLE = 'system:node-proxier'
@@ -24,18 +25,40 @@ function documentsIn(file: string): readonly Record<string, unknown>[] {
   return [...parseAllDocuments(text)].map((one) => one.toJS() as Record<string, unknown>)
 }
 
+/** The rules that the component adds to the ClusterRole. */
+function policyRules(): readonly RoleRule[] {
+  const file = join(MANIFESTS, 'components/network-policy/kustomization.yaml')
+  const component = parse(readFileSync(file, 'utf8')) as {
+    patches: readonly { target: unknown; patch: string }[]
+  }
+  expect(component.patches).toMatchObject([{ target: { kind: 'ClusterRole', name: 'node-proxy' } }])
+  return component.patches.flatMap(({ patch }) =>
+    (parse(patch) as readonly { value: RoleRule }[]).map(({ value }) => value),
+  )
+}
+
 function permissionsOf(rules: readonly RoleRule[] | undefined): readonly string[] {
   return unusedPermissions(rules ?? [], new Set()).toSorted()
 }
 
 const builtin = componentRoles.find(({ name }) => name === ROLE)?.rules
 
-test('the manifests give the daemon an account with exactly the built-in role', () => {
+test('the manifests give the daemon an account with exactly the built-in role, except for policies', () => {
   const [account, role, binding, ...more] = documentsIn('node-proxy/rbac.yaml')
   expect(more).toEqual([])
   const { kind, ...named } = SUBJECT
   expect(account).toMatchObject({ kind, metadata: named })
-  expect(permissionsOf(role?.['rules'] as readonly RoleRule[])).toEqual(permissionsOf(builtin))
+  const rules = role?.['rules'] as readonly RoleRule[]
+  expect(permissionsOf([...rules, ...policyRules()])).toEqual(permissionsOf(builtin))
+  expect(permissionsOf(policyRules())).toEqual(
+    ['list', 'watch']
+      .flatMap((verb) => [
+        `${verb} /namespaces`,
+        `${verb} /pods`,
+        `${verb} networking.k8s.io/networkpolicies`,
+      ])
+      .toSorted(),
+  )
   expect(role).toMatchObject({ kind: 'ClusterRole', metadata: { name: 'node-proxy' } })
   expect(binding).toMatchObject({
     kind: 'ClusterRoleBinding',
@@ -73,24 +96,33 @@ test('the daemon uses what its role permits, and is refused nothing', async () =
   const connection = connectionBySocket(api.socketPath, fixedCredential(bearer('node-proxy')))
   const client = createApiClient({ connection, clock: systemClock, userAgent: 'node-proxy/test' })
   const failures: unknown[] = []
-  const synced = Promise.withResolvers<void>()
+  const synced = [Promise.withResolvers<void>(), Promise.withResolvers<void>()] as const
   const stop = new AbortController()
-  const running = createClusterWatcher({
+  const shared = {
     client,
     clock: systemClock,
     random: systemRandom,
-    nodeName: 'n1',
     onEvents: () => undefined,
     onProblem: () => undefined,
-    onSynced: synced.resolve,
-    reporter: { ...silentReporter, failed: (...failure) => void failures.push(failure) },
-  }).run(stop.signal)
+    onPermitted: () => undefined,
+    onRefused: (refusal: unknown) => void failures.push(refusal),
+    reporter: {
+      ...silentReporter,
+      failed: (...failure: readonly unknown[]) => void failures.push(failure),
+    },
+  }
+  const running = Promise.all([
+    createClusterWatcher({ ...shared, nodeName: 'n1', onSynced: synced[0].resolve }).run(
+      stop.signal,
+    ),
+    createPolicyWatcher({ ...shared, onSynced: synced[1].resolve }).run(stop.signal),
+  ])
   onTestFinished(async () => {
     stop.abort()
     await running
     await client.close()
   })
-  await synced.promise
+  await Promise.all(synced.map(({ promise }) => promise))
   const event = { metadata: { name: 'e' }, involvedObject: { kind: 'Node', name: 'n1' } }
   expect(await client.create('/api/v1/namespaces/default/events', event)).toMatchObject({
     ok: true,

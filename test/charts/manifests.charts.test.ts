@@ -38,6 +38,17 @@ describe.each(helms)('helm $version', ({ path }) => {
     expect(await rendered('--set remoteInspection.enabled=true')).toEqual(comparable(expected))
   })
 
+  test('with network policies also what the component of that name permits', async () => {
+    const expected = comparable(objectsIn(await built(shell, 'overlays/network-policy')))
+    for (const set of ['networkPolicy.enabled=true', 'config.networkPolicy.enforce=true']) {
+      const { 'ClusterRole node-proxy': role } = await rendered(`--set ${set}`)
+      expect(role).toEqual(expected['ClusterRole node-proxy'])
+    }
+    expect(await rendered('--set networkPolicy.enabled=true')).toEqual(expected)
+    const off = await rendered('--set config.networkPolicy.enforce=auto')
+    expect(off['ClusterRole node-proxy']).not.toEqual(expected['ClusterRole node-proxy'])
+  })
+
   test('the chart orch-server makes the objects of config/kubernetes/orch-server', async () => {
     const text = await shell.run('helm template orch-server charts/orch-server -n orch-system')
     const { 'Namespace orch-system': _, ...expected } = manifestsIn('orch-server')

@@ -31,6 +31,12 @@ app.kubernetes.io/name: {{ include "node-proxy.fullname" . }}
 {{ include "node-proxy.releaseLabels" . }}
 {{- end -}}
 
+{{/* Whether node-proxy may read what it needs to enforce NetworkPolicies; empty if not. */}}
+{{- define "node-proxy.enforcesPolicies" -}}
+{{- $enforce := (.Values.config.networkPolicy | default dict).enforce | toString -}}
+{{- if or .Values.networkPolicy.enabled (eq $enforce "true") }}true{{ end -}}
+{{- end -}}
+
 {{- define "node-proxy.image" -}}
 {{- with .Values.image -}}
 {{- if .digest -}}

@@ -136,13 +136,14 @@ test('administrators may do everything', () => {
   expect(can(master, 'delete', '/anything')).toBe(true)
 })
 
-test('the daemon reads what it forwards, and nothing else', () => {
+test('the daemon reads what it forwards and what policies are made of, and nothing else', () => {
   const proxy = user('system:kube-proxy')
-  for (const what of ['services', 'endpoints', 'nodes', 'endpointslices discovery.k8s.io']) {
+  const others = ['endpointslices discovery.k8s.io', 'networkpolicies networking.k8s.io']
+  for (const what of ['services', 'endpoints', 'nodes', 'pods', 'namespaces', ...others]) {
     expect([can(proxy, 'watch', what, ''), can(proxy, 'update', what, '')]).toEqual([true, false])
   }
   expect(can(proxy, 'create', 'events')).toBe(true)
-  for (const what of ['secrets', 'configmaps', 'pods', 'serviceaccounts']) {
+  for (const what of ['secrets', 'configmaps', 'pods/log', 'serviceaccounts']) {
     for (const verb of ['get', 'list', 'watch', 'create', 'update', 'patch', 'delete']) {
       expect([verb, what, can(proxy, verb, what, '')]).toEqual([verb, what, false])
     }

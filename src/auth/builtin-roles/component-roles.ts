@@ -11,14 +11,18 @@ const RECORD: readonly RoleRule[] = ['', 'events.k8s.io'].map((group) =>
 const FOLLOW = ['list', 'watch']
 /** The verbs for every write. `get` is for reading an object again after a conflict. */
 const CHANGE = ['create', 'delete', 'get', 'patch', 'update']
-/** For node-proxy: what it watches, and its Events. The same rules as in `config/kubernetes/node-proxy/rbac.yaml`. */
+/**
+ * For node-proxy: what it watches, and its Events. The same rules as in `config/kubernetes/node-proxy/rbac.yaml` and in
+ * `components/network-policy`, which permits it to enforce NetworkPolicies.
+ */
 const PROXY: BuiltinRole = {
   name: 'system:node-proxier',
   rules: [
     resourceRule(FOLLOW, '', 'endpoints', 'services'),
     resourceRule(READ, '', 'nodes'),
     resourceRule(FOLLOW, 'discovery.k8s.io', 'endpointslices'),
-    resourceRule(FOLLOW, 'networking.k8s.io', 'servicecidrs'),
+    resourceRule(FOLLOW, 'networking.k8s.io', 'servicecidrs', 'networkpolicies'),
+    resourceRule(FOLLOW, '', 'pods', 'namespaces'),
     ...RECORD,
   ],
 }

@@ -7,6 +7,13 @@ const SLICES = /^\/apis\/discovery\.k8s\.io\/(v1|v1beta1)\/endpointslices$/
 /** The path of ServiceCIDR objects. */
 export const SERVICE_CIDRS = '/apis/networking.k8s.io/v1/servicecidrs'
 
+/** The paths of what policies depend on. */
+export const POLICY_PATHS = {
+  networkpolicies: '/apis/networking.k8s.io/v1/networkpolicies',
+  pods: '/api/v1/pods',
+  namespaces: '/api/v1/namespaces',
+} as const
+
 /** An API server with the collections that a node follows. */
 export class ModelCluster {
   readonly services = new ModelApi()
@@ -14,6 +21,11 @@ export class ModelCluster {
   readonly endpoints = new ModelApi()
   readonly nodes = new ModelApi()
   readonly serviceCIDRs = new ModelApi()
+  readonly policies = {
+    networkpolicies: new ModelApi(),
+    pods: new ModelApi(),
+    namespaces: new ModelApi(),
+  }
   /** Versions of discovery.k8s.io that it has. */
   discovery: readonly string[] = ['v1']
   /** Whether it has the API of ServiceCIDR objects. */
@@ -37,6 +49,9 @@ export class ModelCluster {
     if (url.pathname === '/api/v1/nodes') return this.nodes.answer(arrival)
     if (url.pathname === SERVICE_CIDRS && this.hasServiceCIDRs)
       return this.serviceCIDRs.answer(arrival)
+    for (const name of ['networkpolicies', 'pods', 'namespaces'] as const) {
+      if (url.pathname === POLICY_PATHS[name]) return this.policies[name].answer(arrival)
+    }
     return answerStatus(response, 404, 'NotFound')
   }
 

@@ -14,7 +14,7 @@ const REMEDY = `write ${AUTO}, true or false`
 /** A boolean or `auto`. */
 const booleanOrAuto: ValueType<EnforcementChoice> = {
   name: 'auto, true or false',
-  schema: { enum: [AUTO, true, false] },
+  schema: { enum: [AUTO, false, true] },
   decode: (raw) => (raw === AUTO || typeof raw === 'boolean' ? accept(raw) : refuse(REMEDY)),
   fromFlag(text) {
     if (text === AUTO) return accept(AUTO)
