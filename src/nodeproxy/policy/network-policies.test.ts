@@ -1,0 +1,243 @@
+import { afterEach, expect, test } from 'vitest'
+import { connectionTo } from '../../client/connection/load-connection.ts'
+import { createApiClient } from '../../client/http/api-client.ts'
+import { startScriptedServer } from '../../client/testing/scripted-server.ts'
+import { silentReporter } from '../../client/testing/silent-reporter.ts'
+import { FakeConntrack } from '../../kernel/conntrack/testing/fake-conntrack.ts'
+import { FakeNamespace } from '../../kernel/nftables/testing/fake-namespace.ts'
+import { FakeNftables } from '../../kernel/nftables/testing/fake-nftables.ts'
+import { FakeObjectMonitor } from '../../kernel/nftables/testing/fake-object-monitor.ts'
+import { FakeTraces } from '../../kernel/testing/fake-traces.ts'
+import { NodeProxyError } from '../../lib/error.ts'
+import { FakeClock } from '../../lib/testing/fake-clock.ts'
+import { TABLE, tableOf } from '../../policy/nftables/render.ts'
+import { Conditions } from '../../telemetry/health/conditions.ts'
+import { createMetrics } from '../../telemetry/metrics/metrics.ts'
+import { ModelCluster, POLICY_PATHS } from '../../watch/testing/model-cluster.ts'
+import type { Kernel } from '../kernel/kernel.ts'
+import { configuration, recordingLog } from '../testing/wiring.ts'
+import { NetworkPolicies } from './network-policies.ts'
+
+const cleanups: (() => Promise<unknown>)[] = []
+afterEach(async () => {
+  for (const cleanup of cleanups.splice(0)) await cleanup()
+})
+
+interface RigOptions {
+  readonly enforce?: boolean | 'auto'
+  readonly rights?: Kernel['rights']
+  readonly silence?: NodeProxyError
+  readonly isNodeListed?: boolean
+  readonly namespace?: FakeNamespace
+}
+
+async function rig(options: RigOptions = {}) {
+  const { enforce = 'auto', rights = { ok: true }, silence, isNodeListed = true } = options
+  const clock = new FakeClock()
+  const cluster = new ModelCluster()
+  cluster.policies.namespaces.put('shop', {})
+  const status = { podIPs: [{ ip: '10.0.0.4' }, { ip: 'fd00::4' }] }
+  cluster.policies.pods.put('shop/web', { nodeName: 'n1' }, { status })
+  cluster.policies.networkpolicies.put('shop/deny', { podSelector: {} })
+  const server = await startScriptedServer((arrival) => cluster.answer(arrival))
+  const client = createApiClient({ connection: connectionTo(server.url), clock, userAgent: 't' })
+  const { namespace = new FakeNamespace(clock) } = options
+  const traces = new FakeTraces()
+  const sockets: FakeNftables[] = []
+  const { log, lines } = recordingLog()
+  const metrics = createMetrics()
+  const conditions = new Conditions({ log, metrics })
+  const holder = { current: configuration({ 'networkPolicy.enforce': enforce }) }
+  const policies = new NetworkPolicies({
+    configuration: holder,
+    kernel: { rights, traces, conntrack: new FakeConntrack() },
+    families: [4, 6],
+    openSockets() {
+      const nftables = new FakeNftables(namespace)
+      nftables.silence = silence
+      sockets.push(nftables)
+      const of = { table: TABLE, exceptPort: nftables.port }
+      return { nftables, monitor: new FakeObjectMonitor(namespace, of) }
+    },
+    client,
+    clock,
+    random: { below: () => 0 },
+    reporter: silentReporter,
+    nodeName: 'n1',
+    nodeAddresses: () => [],
+    metrics,
+    conditions,
+    log,
+    onProblem: () => undefined,
+  })
+  policies.start()
+  if (isNodeListed) policies.clusterListed()
+  cleanups.push(async () => {
+    await policies.stop()
+    await client.close()
+    await server.close()
+  })
+  const reader = new FakeNftables(namespace)
+  return {
+    cluster,
+    namespace,
+    traces,
+    policies,
+    lines,
+    clock,
+    sockets,
+    conditions: () =>
+      conditions.current().map((one) => `${one.reason} ${one.blocksReadiness} ${one.message}`),
+    hasTables: async () =>
+      (await Promise.all(([4, 6] as const).map((family) => reader.read(tableOf(family))))).map(
+        (content) => content !== undefined,
+      ),
+    configure(value: boolean | 'auto') {
+      holder.current = configuration({ 'networkPolicy.enforce': value })
+      policies.reconfigure()
+    },
+    async until(condition: () => boolean) {
+      while (!condition()) {
+        await clock.advance(500)
+        await new Promise((resolve) => setImmediate(resolve))
+      }
+    },
+    text: async () => {
+      await policies.refreshMetrics()
+      return metrics.text()
+    },
+  }
+}
+
+type Rig = Awaited<ReturnType<typeof rig>>
+
+const ENFORCED = '1 policies isolate 2 addresses of pods'
+const enforced = ({ until, policies }: Rig) => until(() => policies.describe() === ENFORCED)
+const notEnforced = ({ until, policies }: Rig) =>
+  until(() => /^not enforced: (?!not decided yet)/.test(policies.describe()))
+const said = ({ lines }: Rig, text: string) => lines.filter((line) => line.includes(text)).length
+
+test('auto enforces where the API permits it and no other program does, and says so once', async () => {
+  const one = await rig()
+  await enforced(one)
+  expect(await one.hasTables()).toEqual([true, true])
+  expect(said(one, 'NetworkPolicies are enforced on this node')).toBe(1)
+  expect(await one.text()).toMatch(/nodeproxy_policy_enforcement 1\n/)
+  expect(await one.text()).toContain('nodeproxy_policy_objects{kind="isolated_address"} 2\n')
+  expect(one.policies.watched()).toHaveLength(3)
+})
+
+test('false enforces nothing, watches nothing, and removes what an earlier process left', async () => {
+  const one = await rig()
+  await enforced(one)
+  await one.policies.stop()
+  expect(await one.hasTables()).toEqual([true, true])
+
+  const other = await rig({ enforce: false, namespace: one.namespace })
+  await notEnforced(other)
+  expect(other.policies.describe()).toBe('not enforced: networkPolicy.enforce is false')
+  expect(other.cluster.policies.pods.watchers).toBe(0)
+  expect(await other.hasTables()).toEqual([false, false])
+  other.configure('auto')
+  await enforced(other)
+  other.configure(false)
+  await notEnforced(other)
+  expect(await other.hasTables()).toEqual([false, false])
+  await other.until(() => other.cluster.policies.pods.watchers === 0)
+  expect(await other.text()).toMatch(/nodeproxy_policy_enforcement 0\n/)
+})
+
+test('auto ends when another enforcer appears, and begins again when it is gone', async () => {
+  const one = await rig()
+  await enforced(one)
+  one.traces.present.add('cilium_host')
+  await notEnforced(one)
+  expect(one.policies.describe()).toContain('another program on this node enforces them: Cilium')
+  expect(await one.hasTables()).toEqual([false, false])
+  expect(one.conditions()).toEqual([])
+  one.traces.present.clear()
+  await enforced(one)
+})
+
+test('true goes on beside another enforcer, with a condition that names it', async () => {
+  const one = await rig({ enforce: true })
+  one.traces.present.add('cilium_host')
+  await enforced(one)
+  await one.until(() => one.conditions().length > 0)
+  expect(one.conditions()).toEqual([
+    expect.stringMatching(/^foreign-policy-enforcer false .*Cilium \(device cilium_host\)/),
+  ])
+  one.traces.present.clear()
+  await one.until(() => one.conditions().length === 0)
+})
+
+test('auto without a right is off, says once which one is missing, and begins when it is there', async () => {
+  const one = await rig()
+  one.cluster.refusals.set(POLICY_PATHS.pods, 403)
+  await notEnforced(one)
+  const before = one.clock.now()
+  await one.until(() => one.clock.now() > before + 20 * 60_000)
+  expect(said(one, 'the right to list and watch pods of the core group is missing')).toBe(1)
+  expect([one.conditions(), await one.hasTables()]).toEqual([[], [false, false]])
+  one.cluster.refusals.clear()
+  await enforced(one)
+})
+
+test('a right that is taken away leaves the rules for half a minute, then removes them', async () => {
+  const one = await rig()
+  await enforced(one)
+  one.cluster.refusals.set(POLICY_PATHS.networkpolicies, 403)
+  one.cluster.policies.networkpolicies.compact()
+  one.cluster.policies.networkpolicies.disconnect(false)
+  await one.until(() => said(one, 'networkpolicies of networking.k8s.io is missing') > 0)
+  expect(await one.hasTables()).toEqual([true, true])
+  await notEnforced(one)
+  expect(await one.hasTables()).toEqual([false, false])
+})
+
+test('true without a right is a condition that blocks readiness until the right is there', async () => {
+  const one = await rig({ enforce: true })
+  one.cluster.refusals.set(POLICY_PATHS.namespaces, 403)
+  await one.until(() => one.conditions().length > 0)
+  expect(one.conditions()).toEqual([
+    expect.stringMatching(
+      /^network-policy-not-enforced true .*list and watch namespaces of the core group is missing/,
+    ),
+  ])
+  expect(one.policies.describe()).toMatch(/^not enforced yet: the right to list and watch namespaces/)
+  one.cluster.refusals.clear()
+  await enforced(one)
+  expect(one.conditions()).toEqual([])
+})
+
+test.each([
+  ['auto', []],
+  [true, [expect.stringMatching(/^network-policy-not-enforced true .*NET_ADMIN/)]],
+] as const)('without the right to write rules nothing is enforced: %s', async (enforce, raised) => {
+  const missing = { code: 'NP_X', what: 'CAP_NET_ADMIN is missing', remedy: 'add NET_ADMIN' }
+  const one = await rig({ enforce, rights: { ok: false, missing } })
+  await notEnforced(one)
+  expect([one.conditions(), one.sockets]).toEqual([raised, []])
+})
+
+test('a kernel without nf_tables is named', async () => {
+  const silence = new NodeProxyError('NP_KERNEL_NETLINK', 'no such protocol')
+  const one = await rig({ enforce: true, silence })
+  await notEnforced(one)
+  expect(one.policies.describe()).toContain('the kernel has no nf_tables (no such protocol)')
+  expect(one.conditions()).toHaveLength(1)
+  one.configure('auto')
+  await one.until(() => one.conditions().length === 0)
+})
+
+test('rules are not written before the Node is listed', async () => {
+  const one = await rig({ isNodeListed: false })
+  await one.until(() => one.cluster.policies.pods.watchers === 1)
+  const before = one.clock.now()
+  await one.until(() => one.clock.now() > before + 60_000)
+  expect(await one.hasTables()).toEqual([false, false])
+  expect(one.policies.describe()).toMatch(/^not enforced yet/)
+  one.policies.clusterListed()
+  await enforced(one)
+  expect(await one.hasTables()).toEqual([true, true])
+})

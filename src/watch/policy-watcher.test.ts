@@ -1,0 +1,143 @@
+import { afterEach, expect, test } from 'vitest'
+import { connectionTo } from '../client/connection/load-connection.ts'
+import { createApiClient } from '../client/http/api-client.ts'
+import { eventually } from '../client/testing/eventually.ts'
+import { startScriptedServer } from '../client/testing/scripted-server.ts'
+import { silentReporter } from '../client/testing/silent-reporter.ts'
+import { type Clock, systemClock } from '../lib/clock.ts'
+import { FakeClock } from '../lib/testing/fake-clock.ts'
+import type { PolicyEvent } from '../policy/policy-content.ts'
+import { createPolicyWatcher } from './policy-watcher.ts'
+import { ModelCluster, POLICY_PATHS } from './testing/model-cluster.ts'
+
+const cleanups: (() => Promise<unknown>)[] = []
+afterEach(async () => {
+  for (const cleanup of cleanups.splice(0)) await cleanup()
+})
+
+function someCluster(): ModelCluster {
+  const cluster = new ModelCluster()
+  const { policies } = cluster
+  policies.namespaces.put('shop', {}, { labels: { team: 'shop' } })
+  policies.pods.put('shop/web', { nodeName: 'n1' }, { status: { podIPs: [{ ip: '10.0.0.4' }] } })
+  policies.networkpolicies.put('shop/deny', { podSelector: {} })
+  return cluster
+}
+
+async function watch(cluster: ModelCluster, clock: Clock = systemClock) {
+  const server = await startScriptedServer((arrival) => cluster.answer(arrival))
+  const connection = connectionTo(server.url)
+  const client = createApiClient({ connection, clock, userAgent: 'test' })
+  const known = new Map<string, PolicyEvent>()
+  const calls: string[] = []
+  const failed: unknown[] = []
+  const watcher = createPolicyWatcher({
+    client,
+    clock,
+    random: { below: () => 0 },
+    timing: { backoffBaseMs: 1, backoffMaxMs: 2 },
+    reporter: { ...silentReporter, failed: (...one: unknown[]) => void failed.push(one) },
+    onProblem: () => undefined,
+    onEvents(events) {
+      for (const event of events) apply(known, event)
+    },
+    onSynced: () => calls.push(`synced ${known.size}`),
+    onRefused: ({ resources, failure }) => calls.push(`${failure.code} ${resources.join()}`),
+    onPermitted: () => calls.push('permitted'),
+  })
+  const abort = new AbortController()
+  const done = watcher.run(abort.signal)
+  cleanups.push(async () => {
+    abort.abort()
+    await done
+    await client.close()
+    await server.close()
+  })
+  return { watcher, known, calls, failed }
+}
+
+function apply(known: Map<string, PolicyEvent>, event: PolicyEvent): void {
+  if (event.kind === 'node') return
+  const name = event.kind === 'namespace' ? event.name : event.key
+  const isGone = (event.kind === 'namespace' ? event.labels : event.value) === undefined
+  if (isGone) known.delete(`${event.kind} ${name}`)
+  else known.set(`${event.kind} ${name}`, event)
+}
+
+async function advanceUntil(clock: FakeClock, condition: () => boolean): Promise<void> {
+  while (!condition()) {
+    await clock.advance(1_000)
+    await new Promise((resolve) => setImmediate(resolve))
+  }
+}
+
+test('policies, Pods and namespaces are reported, then that all are listed, then changes', async () => {
+  const cluster = someCluster()
+  const { known, calls, watcher } = await watch(cluster)
+  await eventually(() => calls.length === 2)
+  expect(calls).toEqual(['permitted', 'synced 3'])
+  expect(known.get('namespace shop')).toMatchObject({ labels: { team: 'shop' } })
+  expect(known.get('pod shop/web')).toMatchObject({ value: { ips: ['10.0.0.4'], nodeName: 'n1' } })
+  expect(known.get('policy shop/deny')).toMatchObject({ value: { rules: { ingress: [] } } })
+  cluster.policies.networkpolicies.remove('shop/deny')
+  cluster.policies.namespaces.put('bare', {})
+  await eventually(() => known.size === 3 && known.has('namespace bare'))
+  expect(known.get('namespace bare')).toMatchObject({ labels: {} })
+  expect(watcher.state().map(({ resource, state }) => [resource, state?.connected])).toEqual([
+    ['networkpolicies', true],
+    ['pods', true],
+    ['namespaces', true],
+  ])
+})
+
+test('what the server refuses is named, checked again, and no failure', async () => {
+  const cluster = someCluster()
+  const clock = new FakeClock()
+  cluster.refusals.set(POLICY_PATHS.networkpolicies, 403)
+  cluster.refusals.set(POLICY_PATHS.namespaces, 403)
+  const { calls, failed, known } = await watch(cluster, clock)
+  await advanceUntil(clock, () => calls.length === 1)
+  expect([clock.now(), calls]).toEqual([expect.any(Number), ['403 networkpolicies,namespaces']])
+  const first = clock.now()
+  await advanceUntil(clock, () => calls.length === 2)
+  expect(clock.now() - first).toBeLessThan(60_000)
+  cluster.refusals.clear()
+  await advanceUntil(clock, () => calls.length === 4)
+  expect(clock.now() - first).toBeGreaterThan(300_000)
+  expect(calls.slice(2)).toEqual(['permitted', 'synced 3'])
+  expect([known.size, failed]).toEqual([3, []])
+})
+
+test('a server without the API is one that refuses, and one that fails is tried again', async () => {
+  const cluster = someCluster()
+  cluster.refusals.set(POLICY_PATHS.networkpolicies, 404)
+  const { calls } = await watch(cluster)
+  await eventually(() => calls.length === 1)
+  expect(calls).toEqual(['404 networkpolicies'])
+  const broken = someCluster()
+  broken.refusals.set(POLICY_PATHS.pods, 500)
+  const again = await watch(broken)
+  await eventually(() => again.failed.length > 1)
+  expect(again.calls).toEqual([])
+  broken.refusals.clear()
+  await eventually(() => again.calls.length === 2)
+})
+
+test('objects that vanish while a right is missing are gone when it is there again', async () => {
+  const cluster = someCluster()
+  cluster.policies.pods.put('shop/old', { nodeName: 'n1' }, { status: { podIPs: [{ ip: '10.0.0.5' }] } })
+  const clock = new FakeClock()
+  const { calls, known } = await watch(cluster, clock)
+  await advanceUntil(clock, () => calls.length === 2)
+  cluster.refusals.set(POLICY_PATHS.pods, 403)
+  cluster.policies.pods.compact()
+  cluster.policies.pods.disconnect(false)
+  await advanceUntil(clock, () => calls.length === 3)
+  expect(calls[2]).toBe('403 pods')
+  expect(known.has('pod shop/old')).toBe(true)
+  cluster.policies.pods.remove('shop/old')
+  cluster.refusals.clear()
+  await advanceUntil(clock, () => !known.has('pod shop/old'))
+  expect(known.has('pod shop/web')).toBe(true)
+  expect(calls.filter((call) => call.startsWith('synced'))).toEqual(['synced 4'])
+})
