@@ -125,7 +125,11 @@ test('a server without the API is one that refuses, and one that fails is tried 
 
 test('objects that vanish while a right is missing are gone when it is there again', async () => {
   const cluster = someCluster()
-  cluster.policies.pods.put('shop/old', { nodeName: 'n1' }, { status: { podIPs: [{ ip: '10.0.0.5' }] } })
+  cluster.policies.pods.put(
+    'shop/old',
+    { nodeName: 'n1' },
+    { status: { podIPs: [{ ip: '10.0.0.5' }] } },
+  )
   const clock = new FakeClock()
   const { calls, known } = await watch(cluster, clock)
   await advanceUntil(clock, () => calls.length === 2)

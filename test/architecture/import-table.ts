@@ -63,7 +63,7 @@ export const table: Readonly<Record<string, readonly string[]>> = {
   page: ['inspection/generated', 'inspection/answers.ts', 'lib'],
   inspection: ['inspection/generated', 'inspection/answers.ts', 'page', 'sync', 'lib'],
   client: ['resources', 'telemetry', 'lib'],
-  watch: ['client', 'cluster', 'resources', 'telemetry', 'lib'],
+  watch: ['client', 'cluster', 'networkpolicy', 'policy', 'resources', 'telemetry', 'lib'],
   nodeproxy: [
     'lib',
     'settings',
@@ -77,6 +77,8 @@ export const table: Readonly<Record<string, readonly string[]>> = {
     'sync',
     'client',
     'watch',
+    'policy',
+    'policy/nftables',
     'explain',
     'page',
     'inspection',

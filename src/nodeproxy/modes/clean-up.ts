@@ -19,10 +19,10 @@ import type { NodeProxyConfiguration } from '../config/fields/configuration.ts'
 import { MODES } from '../config/fields/mode-registry.ts'
 import { presentFamilies } from '../kernel/kernel.ts'
 import { loadedTables } from '../kernel/loaded-tables.ts'
+import { cleanUpPolicies } from '../kernel/policy-tables.ts'
 import { NO_RULES, readRights } from '../kernel/rights.ts'
 import { isGuardedByMode, LoopbackRouting } from '../loopback/loopback-routing.ts'
 import { removeAll, removeBehindGuard } from '../loopback/remove-behind-guard.ts'
-import { removePolicies } from '../policy/open-sockets.ts'
 
 /** The variant behind the command `iptables`, and both variants by name. */
 const VARIANTS: readonly (IptablesVariant | undefined)[] = [undefined, 'nft', 'legacy']
@@ -55,7 +55,7 @@ export async function cleanUpKernel(
     })
     const families = presentFamilies()
     const hosts = variants.map((iptables) => ({ iptables, sets, clock, families, config }))
-    const removals = [...removalsOf(MODES, hosts), ...restOf(MODES), () => removePolicies(clock)]
+    const removals = [...removalsOf(MODES, hosts), ...restOf(MODES), () => cleanUpPolicies(clock)]
     const failures = await removeBehindGuard(loopback, log, () =>
       removeAll(removals.map(unlessAbsent)),
     )

@@ -51,7 +51,10 @@ async function look(parts: ProxyWatchParts, isStopped: () => boolean): Promise<v
 }
 
 /** What an operator has to know of the proxies; `heldPorts`: ports of this daemon that other processes hold. */
-function describeProxies(found: readonly FoundProgram<Signature>[], heldPorts: readonly number[]): string {
+function describeProxies(
+  found: readonly FoundProgram<Signature>[],
+  heldPorts: readonly number[],
+): string {
   const descriptions = found.map((proxy) => describeProxy(proxy, heldPorts))
   return (
     `another Service proxy is on this node: ${descriptions.join('; ')}. ` +

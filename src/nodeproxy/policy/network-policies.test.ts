@@ -204,7 +204,9 @@ test('true without a right is a condition that blocks readiness until the right 
       /^network-policy-not-enforced true .*list and watch namespaces of the core group is missing/,
     ),
   ])
-  expect(one.policies.describe()).toMatch(/^not enforced yet: the right to list and watch namespaces/)
+  expect(one.policies.describe()).toMatch(
+    /^not enforced yet: the right to list and watch namespaces/,
+  )
   one.cluster.refusals.clear()
   await enforced(one)
   expect(one.conditions()).toEqual([])

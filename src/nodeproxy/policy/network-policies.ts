@@ -2,9 +2,6 @@ import type { ApiClient } from '../../client/http/api-client.ts'
 import type { RequestReporter } from '../../client/http/api-failures.ts'
 import { causeOf } from '../../client/http/failure.ts'
 import type { ClusterEvent } from '../../cluster/cluster-store.ts'
-import type { Nftables } from '../../kernel/nftables/nftables.ts'
-import type { TouchedObject } from '../../kernel/nftables/object-collector.ts'
-import type { RuleMonitor } from '../../kernel/nftables/rule-monitor.ts'
 import type { Clock } from '../../lib/clock.ts'
 import { messageOf } from '../../lib/error.ts'
 import type { Family, IpAddress } from '../../lib/ip.ts'
@@ -12,7 +9,6 @@ import { Mutex } from '../../lib/mutex.ts'
 import type { Random } from '../../lib/random.ts'
 import { regularly } from '../../lib/regularly.ts'
 import { PolicyEnforcer } from '../../policy/nftables/enforcer.ts'
-import { cleanUp } from '../../policy/nftables/family-writer.ts'
 import type { PolicyEvent } from '../../policy/policy-content.ts'
 import { PolicyModel } from '../../policy/policy-model.ts'
 import { FailureLog } from '../../telemetry/failure-log.ts'
@@ -28,6 +24,7 @@ import {
 } from '../../watch/policy-watcher.ts'
 import type { NodeProxyConfiguration } from '../config/fields/configuration.ts'
 import type { Kernel } from '../kernel/kernel.ts'
+import { type PolicySockets, removePolicyTables } from '../kernel/policy-tables.ts'
 import { describeEnforcers } from './foreign-enforcers.ts'
 import { FAILING, observePolicies } from './observe-policies.ts'
 import { countPolicies, PolicyGauges } from './policy-gauges.ts'
@@ -48,12 +45,6 @@ const GROUPS = {
   pods: 'the core group',
   namespaces: 'the core group',
 } as const
-
-/** The sockets to nf_tables; the table belongs to the first one while it is open. */
-export interface PolicySockets {
-  readonly nftables: Nftables
-  readonly monitor: RuleMonitor<TouchedObject>
-}
 
 /** What `NetworkPolicies` uses. */
 export interface NetworkPoliciesParts {
@@ -199,7 +190,8 @@ export class NetworkPolicies {
   }
 
   #reportFailure(error: unknown): void {
-    const message = 'starting or ending the enforcement of NetworkPolicies failed; it is tried again'
+    const message =
+      'starting or ending the enforcement of NetworkPolicies failed; it is tried again'
     const record = { level: 'error', fields: { err: error }, message, summary: () => ({}) } as const
     this.#failures.report('review', record)
   }
@@ -268,8 +260,17 @@ export class NetworkPolicies {
   }
 
   #startWith(sockets: PolicySockets): Running {
-    const { clock, random, client, reporter, kernel, families, nodeName, nodeAddresses, onProblem } =
-      this.#parts
+    const {
+      clock,
+      random,
+      client,
+      reporter,
+      kernel,
+      families,
+      nodeName,
+      nodeAddresses,
+      onProblem,
+    } = this.#parts
     const model = new PolicyModel({ nodeName })
     const enforcer = new PolicyEnforcer<PolicyEvent>({
       ...sockets,
@@ -359,8 +360,7 @@ export class NetworkPolicies {
   }
 
   async #clean({ nftables }: PolicySockets): Promise<void> {
-    const hasTables = await nftables.generation().catch(() => undefined)
-    if (hasTables !== undefined) await cleanUp(nftables)
+    await removePolicyTables(nftables)
     this.#isClean = true
   }
 

@@ -19,11 +19,7 @@ interface ObserverParts {
   readonly conditions: Pick<Conditions, 'raise' | 'clear'>
   readonly metrics: Pick<
     Metrics,
-    | 'policySync'
-    | 'policyDrift'
-    | 'policyFailures'
-    | 'policyLastFailure'
-    | 'policyConnectionsCut'
+    'policySync' | 'policyDrift' | 'policyFailures' | 'policyLastFailure' | 'policyConnectionsCut'
   >
   /** Called after each run that succeeded, at least in part. */
   readonly onApplied: () => void
@@ -65,7 +61,10 @@ export function observePolicies(parts: ObserverParts): EnforcerObserver {
     drifted(names, by) {
       metrics.policyDrift.inc(names.length)
       const shown = names.slice(0, MAX_NAMED)
-      log.warn({ objects: shown, count: names.length, by }, 'rules of NetworkPolicies were repaired')
+      log.warn(
+        { objects: shown, count: names.length, by },
+        'rules of NetworkPolicies were repaired',
+      )
     },
     failed(error) {
       report('writing the rules of NetworkPolicies failed; it is tried again', error)

@@ -2,8 +2,7 @@ import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom
 import { serviceMetrics, sourceMetrics } from './cluster-metrics.ts'
 import type { MetricDefinition } from './definition.ts'
 import { forwarderMetrics } from './forwarder-metrics.ts'
-import { kernelMetrics, processMetrics } from './node-metrics.ts'
-import { policyMetrics } from './policy-metrics.ts'
+import { kernelMetrics, policyMetrics, processMetrics } from './node-metrics.ts'
 import { syncMetrics } from './sync-metrics.ts'
 
 export const PREFIX = 'nodeproxy_'

@@ -76,5 +76,7 @@ export async function tryConnecting(
 /** The tables of policies in the node's kernel: `ip` and `ip6`, or none. */
 export async function policyTables({ node }: Pick<Lab, 'node'>): Promise<readonly string[]> {
   const tables = await node.namespace.exec(['nft', 'list', 'tables'])
-  return [...tables.matchAll(/^table (\S+) node-proxy-policies$/gm)].map(([, family = '']) => family)
+  return [...tables.matchAll(/^table (\S+) node-proxy-policies$/gm)].map(
+    ([, family = '']) => family,
+  )
 }

@@ -15,7 +15,12 @@ export function fieldsOf(
   modes: readonly Pick<ModeDefinition, 'name' | 'fields'>[],
 ): FieldsOf<NodeProxyConfiguration> {
   const beforeModes = { ...clientFields, mode: modeField(modes), ...netfilterFields }
-  const afterModes = { ...trafficFields, ...networkPolicyFields, ...servingFields, ...conntrackFields }
+  const afterModes = {
+    ...trafficFields,
+    ...networkPolicyFields,
+    ...servingFields,
+    ...conntrackFields,
+  }
   const common: FieldsOf<CommonConfiguration> = { ...beforeModes, ...afterModes }
   const ofModes = modes.flatMap(({ fields }) => Object.entries<AnyField>(fields))
   // A field that two parts declare keeps its first position.

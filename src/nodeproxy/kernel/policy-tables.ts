@@ -1,12 +1,19 @@
 import { rawTransport } from '../../kernel/netlink/raw-transport.ts'
 import { NETLINK_NETFILTER } from '../../kernel/netlink/transport.ts'
 import { openNftables } from '../../kernel/nftables/netlink-nftables.ts'
+import type { Nftables } from '../../kernel/nftables/nftables.ts'
 import { NftablesMonitor } from '../../kernel/nftables/nftables-monitor.ts'
-import { ObjectCollector } from '../../kernel/nftables/object-collector.ts'
+import { ObjectCollector, type TouchedObject } from '../../kernel/nftables/object-collector.ts'
+import type { RuleMonitor } from '../../kernel/nftables/rule-monitor.ts'
 import type { Clock } from '../../lib/clock.ts'
 import { cleanUp } from '../../policy/nftables/family-writer.ts'
 import { TABLE } from '../../policy/nftables/render.ts'
-import type { PolicySockets } from './network-policies.ts'
+
+/** The sockets to nf_tables; the table belongs to the first one while it is open. */
+export interface PolicySockets {
+  readonly nftables: Nftables
+  readonly monitor: RuleMonitor<TouchedObject>
+}
 
 /** Opens the sockets with which NetworkPolicies are enforced in this network namespace. */
 export function openPolicySockets(clock: Clock): PolicySockets {
@@ -16,12 +23,17 @@ export function openPolicySockets(clock: Clock): PolicySockets {
   return { nftables, monitor }
 }
 
-/** Removes the tables of any earlier run; a kernel without nf_tables has none. Throws NP_POLICY_REFUSED if one stays. */
-export async function removePolicies(clock: Clock): Promise<void> {
+/** Removes the tables of any run; a kernel without nf_tables has none. Throws NP_POLICY_REFUSED if one stays. */
+export async function removePolicyTables(nftables: Nftables): Promise<void> {
+  const generation = await nftables.generation().catch(() => undefined)
+  if (generation !== undefined) await cleanUp(nftables)
+}
+
+/** The same with a socket of its own, for `--cleanup`. */
+export async function cleanUpPolicies(clock: Clock): Promise<void> {
   const nftables = openNftables(clock)
   try {
-    const hasTables = await nftables.generation().catch(() => undefined)
-    if (hasTables !== undefined) await cleanUp(nftables)
+    await removePolicyTables(nftables)
   } finally {
     nftables.close()
   }
