@@ -28,9 +28,9 @@ const DIRECTIONS: readonly Direction[] = ['ingress', 'egress']
 /** Characters of a hash in a name: 114 bits, so that nobody can make two that are equal. */
 const HASH_LENGTH = 19
 
+/** What a policy has in the content while it isolates a Pod of the node. */
 interface WrittenPolicy {
-  readonly policy: NetworkPolicy
-  readonly chains: Readonly<Partial<Record<Direction, ChainName>>>
+  readonly chains: readonly ChainName[]
   /** Each as often as its rules need it. */
   readonly sets: readonly SetName[]
 }
@@ -42,9 +42,9 @@ interface WrittenPolicy {
 export class PolicyModel {
   readonly #node: string
   readonly #sets = new PolicySets()
-  readonly #policies = new Map<string, WrittenPolicy>()
-  /** Keys of policies by namespace. */
-  readonly #policiesOf = new Map<string, Set<string>>()
+  /** By namespace, then by key. */
+  readonly #policies = new Map<string, Map<string, NetworkPolicy>>()
+  readonly #written = new Map<string, WrittenPolicy>()
   readonly #pods = new Map<string, ClusterPod>()
   /** The Pods that say they have an address: almost always one. */
   readonly #claims = new Map<IpAddress, ReadonlySet<ClusterPod>>()
@@ -183,50 +183,45 @@ export class PolicyModel {
   }
 
   #setPolicy(key: string, policy: NetworkPolicy | undefined): void {
-    const before = this.#policies.get(key)
-    if (policy !== undefined && isSameValue(before?.policy, policy)) return
-    const namespace = (policy ?? before?.policy)?.namespace
-    if (namespace === undefined) return
+    const namespace = key.slice(0, key.indexOf('/'))
+    const beside = this.#policies.getOrInsertComputed(namespace, () => new Map())
+    if (policy !== undefined && isSameValue(beside.get(key), policy)) return
+    this.#unwrite(key)
     this.#stale.add(namespace)
-    const after = policy && this.#write(policy)
-    const names = new Set([
-      ...Object.values(before?.chains ?? {}),
-      ...Object.values(after?.chains ?? {}),
-    ])
-    for (const name of names) this.#chainsBefore.note(name, this.#policyChains.get(name))
-    for (const name of Object.values(before?.chains ?? {})) this.#policyChains.delete(name)
-    for (const [name, chain] of after?.written ?? []) this.#policyChains.set(name, chain)
-    for (const name of before?.sets ?? []) this.#sets.release(name)
-    const keys = this.#policiesOf.getOrInsertComputed(namespace, () => new Set())
-    if (after === undefined) {
-      this.#policies.delete(key)
-      keys.delete(key)
-      if (keys.size === 0) this.#policiesOf.delete(namespace)
-    } else {
-      this.#policies.set(key, after)
-      keys.add(key)
-    }
+    if (policy === undefined) beside.delete(key)
+    else beside.set(key, policy)
+    if (beside.size === 0) this.#policies.delete(namespace)
   }
 
-  /** The chains of a policy, with the sets that they need. */
-  #write(policy: NetworkPolicy): WrittenPolicy & { readonly written: Map<ChainName, PolicyChain> } {
+  /** Adds the chains of a policy, with the sets that they need. */
+  #write(policy: NetworkPolicy): void {
     const sets: SetName[] = []
     const needed = (name: SetName): SetName => {
       sets.push(name)
       return name
     }
-    const chains: Partial<Record<Direction, ChainName>> = {}
-    const written = new Map<ChainName, PolicyChain>()
+    const chains: ChainName[] = []
     for (const direction of DIRECTIONS) {
       const rules = policy.rules[direction]?.flatMap((rule) =>
         this.#writeRule(rule, policy, needed),
       )
       if (rules === undefined) continue
       const name = policyChainName(direction, policy.key)
-      chains[direction] = name
-      written.set(name, { direction, policy: policy.key, rules })
+      chains.push(name)
+      this.#chainsBefore.note(name, this.#policyChains.get(name))
+      this.#policyChains.set(name, { direction, policy: policy.key, rules })
     }
-    return { policy, chains, sets, written }
+    this.#written.set(policy.key, { chains, sets })
+  }
+
+  #unwrite(key: string): void {
+    const { chains = [], sets = [] } = this.#written.get(key) ?? {}
+    for (const name of chains) {
+      this.#chainsBefore.note(name, this.#policyChains.get(name))
+      this.#policyChains.delete(name)
+    }
+    for (const name of sets) this.#sets.release(name)
+    this.#written.delete(key)
   }
 
   #writeRule(
@@ -267,23 +262,30 @@ export class PolicyModel {
       this.#local.getOrInsertComputed(after.namespace, () => new Map()).set(ip, after)
       this.#stale.add(after.namespace)
     } else if (before?.nodeName === this.#node) {
+      this.#stale.add(before.namespace)
       for (const direction of DIRECTIONS) this.#setVerdict(direction, ip, undefined)
     }
   }
 
-  /** Compares the Pods of this node with the policies of their namespaces, where something changed. */
+  /**
+   * Compares the Pods of this node with the policies of their namespaces, where something changed. Policies that isolate
+   * none of them have no chains.
+   */
   #settle(): void {
     for (const namespace of this.#stale) {
-      const written = [...(this.#policiesOf.get(namespace) ?? [])].flatMap(
-        (key) => this.#policies.get(key) ?? [],
-      )
-      const policies = written.map(({ policy }) => policy)
+      const policies = [...(this.#policies.get(namespace)?.values() ?? [])]
+      const isolate = new Set<string>()
       for (const [ip, pod] of this.#local.get(namespace) ?? []) {
         const seen = { ...pod, namespaceLabels: {} }
         for (const direction of DIRECTIONS) {
           const keys = isolating(policies, seen, direction).map(({ key }) => key)
           this.#setVerdict(direction, ip, keys.length === 0 ? 'accept' : keys)
+          for (const key of keys) isolate.add(key)
         }
+      }
+      for (const policy of policies) {
+        if (!isolate.has(policy.key)) this.#unwrite(policy.key)
+        else if (!this.#written.has(policy.key)) this.#write(policy)
       }
     }
     this.#stale.clear()

@@ -27,7 +27,7 @@ import type { Kernel } from '../kernel/kernel.ts'
 import { type PolicySockets, removePolicyTables } from '../kernel/policy-tables.ts'
 import { describeEnforcers } from './foreign-enforcers.ts'
 import { FAILING, observePolicies } from './observe-policies.ts'
-import { countPolicies, PolicyGauges } from './policy-gauges.ts'
+import { countPolicies, type PolicyCounts, PolicyGauges } from './policy-gauges.ts'
 
 const PAGE = 'docs/operate/network-policy.md'
 
@@ -73,8 +73,8 @@ interface Running extends PolicySockets {
   /** Ends the watches; resolves when they have ended. */
   readonly endWatching: () => Promise<void>
   isListed: boolean
-  /** Whether the rules were in the kernel once. */
-  isApplied: boolean
+  /** What is in the kernel; undefined until the rules were there once. */
+  applied: PolicyCounts | undefined
   /** Checks of the API that were refused in succession. */
   refusals: number
 }
@@ -146,11 +146,11 @@ export class NetworkPolicies {
   describe(): string {
     const running = this.#running
     if (running === undefined) return `not enforced: ${this.#whyNot ?? 'not decided yet'}`
-    if (!running.isApplied) {
+    if (running.applied === undefined) {
       const rest = this.#refusal === '' ? 'the API is being listed' : this.#refusal
       return `not enforced yet: ${rest}`
     }
-    const { policy, isolated_address } = countPolicies(running.model.content)
+    const { policy, isolated_address } = running.applied
     return `${policy} policies isolate ${isolated_address} addresses of pods`
   }
 
@@ -162,10 +162,10 @@ export class NetworkPolicies {
   /** Updates the metrics that are read at each scrape. */
   async refreshMetrics(): Promise<void> {
     const running = this.#running
-    const applied = running?.isApplied === true ? running : undefined
+    const applied = running?.applied
     this.#parts.metrics.policyEnforcement.set(applied === undefined ? 0 : 1)
-    this.#gauges.showContent(applied?.model.content)
-    const dropped = await applied?.enforcer.readDropped().catch(() => undefined)
+    this.#gauges.showCounts(applied)
+    const dropped = applied && (await running?.enforcer.readDropped().catch(() => undefined))
     if (dropped !== undefined) this.#gauges.addDropped(dropped)
   }
 
@@ -307,7 +307,7 @@ export class NetworkPolicies {
       enforcer,
       watcher,
       isListed: false,
-      isApplied: false,
+      applied: undefined,
       refusals: 0,
       endWatching() {
         stop.abort()
@@ -323,11 +323,12 @@ export class NetworkPolicies {
   }
 
   #applied(running: Running): void {
-    if (running.isApplied) return
-    running.isApplied = true
+    const isFirst = running.applied === undefined
+    running.applied = countPolicies(running.model.content)
+    if (!isFirst) return
     const { log } = this.#parts
     this.#logged = undefined
-    log.info(countPolicies(running.model.content), 'NetworkPolicies are enforced on this node')
+    log.info(running.applied, 'NetworkPolicies are enforced on this node')
   }
 
   /** The first refusal may be that of a server that starts, so rules of an earlier process stay for now. */

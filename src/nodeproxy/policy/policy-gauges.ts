@@ -49,11 +49,10 @@ export class PolicyGauges {
     this.#rows = rows
   }
 
-  /** `content` undefined: nothing is enforced. */
-  showContent(content: PolicyContent | undefined): void {
+  /** `counts` undefined: nothing is enforced. */
+  showCounts(counts: PolicyCounts | undefined): void {
     this.#metrics.policyObjects.reset()
-    if (content === undefined) return
-    for (const [kind, count] of Object.entries(countPolicies(content))) {
+    for (const [kind, count] of Object.entries(counts ?? {})) {
       this.#metrics.policyObjects.set({ kind }, count)
     }
   }

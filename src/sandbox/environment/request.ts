@@ -81,6 +81,7 @@ export const REQUESTS = {
     url: 'http://web.default.svc.cluster.local/',
     from: 'pod-2',
   },
+  podToPublic: { service: 'web-public', url: 'http://web-public/', from: 'pod-1' },
   podReadsServices: { ...api, url: `${namespace}/services` },
   podReadsSecrets: { ...api, url: `${namespace}/secrets` },
   nodeToWeb: { ...web, from: 'node' },

@@ -1,3 +1,4 @@
+import { PUBLIC } from '../cluster/cluster.ts'
 import { flushCommand } from '../environment/by-hand.ts'
 import { sumOf } from '../environment/daemon.ts'
 import { REQUESTS, type Request } from '../environment/request.ts'
@@ -47,7 +48,10 @@ export const TOUR: readonly Step[] = [
   {
     title: 'A NetworkPolicy lets pod-1 reach the API server and DNS alone: it still reads Services',
     modes: ['nftables', 'iptables', 'ipvs'],
-    action: { description: 'label pod-1 as access=api-and-dns', run: isolate('api-and-dns') },
+    action: {
+      description: 'label pod-1 as access=api-and-dns, and take it out of web-public',
+      run: isolate({ access: 'api-and-dns', [PUBLIC]: null }),
+    },
     request: REQUESTS.podReadsServices,
     times: 1,
     expected: { kind: 'api', status: 200, text: 'ServiceList' },
@@ -55,20 +59,20 @@ export const TOUR: readonly Step[] = [
   {
     title: 'The same pod finds the name of another Service, and its packets do not arrive',
     modes: ['nftables', 'iptables', 'ipvs'],
-    request: REQUESTS.podToWeb,
+    request: REQUESTS.podToPublic,
     times: 1,
     expected: { kind: 'silent' },
   },
   {
     title: 'Without the label it reaches that Service again',
     modes: ['nftables', 'iptables', 'ipvs'],
-    action: { description: 'remove the label from pod-1', run: isolate(null) },
-    request: REQUESTS.podToWeb,
-    times: FEW,
-    expected: {
-      ...answered(PODS, (pod, addressOf) => [pod === 'pod-1' ? GATEWAY : addressOf('pod-1')]),
-      spread: 'any',
+    action: {
+      description: 'remove the label from pod-1, and put it behind web-public again',
+      run: isolate({ access: null, [PUBLIC]: 'yes' }),
     },
+    request: REQUESTS.podToPublic,
+    times: MANY,
+    expected: answered(PODS, (pod, addressOf) => [pod === 'pod-1' ? GATEWAY : addressOf('pod-1')]),
   },
   {
     title:
@@ -236,11 +240,15 @@ function scale(replicas: number): (sandbox: Sandbox) => Promise<void> {
   }
 }
 
-/** Labels pod-1 so that the policy of examples/policies selects it, or (null) does not; resolves when that is enforced. */
-function isolate(access: string | null): (sandbox: Sandbox) => Promise<void> {
-  return async ({ cluster, daemon }) => {
-    await cluster.pods.label('pod-1', { access })
-    const isolated = access === null ? 0 : 1
+/** Labels pod-1, which the policy of examples/policies then selects or not; resolves when that is in force. */
+function isolate(labels: {
+  readonly access: string | null
+  readonly [PUBLIC]: string | null
+}): (sandbox: Sandbox) => Promise<void> {
+  return async ({ cluster, daemon, settled }) => {
+    await cluster.pods.label('pod-1', labels)
+    await settled()
+    const isolated = labels.access === null ? 0 : 1
     await daemon.until(
       'enforces the policy',
       (now) => sumOf(now, OBJECTS, { kind: 'isolated_address' }) === isolated,
