@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
-import { parse, parseAllDocuments } from 'yaml'
+import { parseAllDocuments } from 'yaml'
 import { startSecuredApi } from '../apiserver/testing/secured-api.ts'
 import { componentRoles } from '../auth/builtin-roles/component-roles.ts'
 import type { RoleRule } from '../auth/builtin-roles/role-object.ts'
@@ -25,16 +25,13 @@ function documentsIn(file: string): readonly Record<string, unknown>[] {
   return [...parseAllDocuments(text)].map((one) => one.toJS() as Record<string, unknown>)
 }
 
-/** The rules that the component adds to the ClusterRole. */
+/** The rules of the ClusterRole that the component brings, which is bound to the same account. */
 function policyRules(): readonly RoleRule[] {
-  const file = join(MANIFESTS, 'components/network-policy/kustomization.yaml')
-  const component = parse(readFileSync(file, 'utf8')) as {
-    patches: readonly { target: unknown; patch: string }[]
-  }
-  expect(component.patches).toMatchObject([{ target: { kind: 'ClusterRole', name: 'node-proxy' } }])
-  return component.patches.flatMap(({ patch }) =>
-    (parse(patch) as readonly { value: RoleRule }[]).map(({ value }) => value),
-  )
+  const [role, binding, ...more] = documentsIn('components/network-policy/rbac.yaml')
+  const { name } = role?.['metadata'] as { name: string }
+  expect([role?.['kind'], more]).toEqual(['ClusterRole', []])
+  expect(binding).toMatchObject({ roleRef: { kind: 'ClusterRole', name }, subjects: [SUBJECT] })
+  return role?.['rules'] as readonly RoleRule[]
 }
 
 function permissionsOf(rules: readonly RoleRule[] | undefined): readonly string[] {
