@@ -58,7 +58,7 @@ function defaultRule(rule: Raw): Raw {
   return changeEach(rule, 'ports', defaultProtocol)
 }
 
-/** The rules of Kubernetes for the shape of a NetworkPolicy. node-proxy does not enforce policies. */
+/** The rules of Kubernetes for the shape of a NetworkPolicy. */
 function checkNetworkPolicy(object: Reader): void {
   readMetadata(object, { namespaced: true, name: 'subdomain' })
   const spec = object.object('spec')

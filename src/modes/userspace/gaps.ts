@@ -17,6 +17,11 @@ export const GAPS: readonly Gap[] = [
       'this process is one end of them, so they end with it, after the time to drain; affinity is forgotten as well',
   },
   {
+    scenario: 'NetworkPolicies for connections through Services',
+    reason:
+      'this process opens the connection to the backend, so egress policies of the client do not see it, and ingress policies of the backend see an address of this node; connections to addresses of Pods are judged',
+  },
+  {
     scenario: 'refusal by a backend',
     reason:
       'a client is connected before a backend is found, so a client that no backend accepts is reset and not refused',

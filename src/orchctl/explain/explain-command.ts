@@ -160,7 +160,7 @@ function serviceText(service: NonNullable<ClusterFacts['service']>): string {
   ].join(', ')
 }
 
-const HEAD = 'NetworkPolicies (node-proxy enforces none; the network of the Pods may):'
+const HEAD = 'NetworkPolicies (by the objects; whether a node enforces them: node-proxy status):'
 
 /** What NetworkPolicies say of the connections to backends, for people; undefined: not known. */
 function policyLines(

@@ -96,7 +96,7 @@ test('the source, the backends and what is left out have their Pods, nodes and z
       '  backend   192.0.2.9:80',
       '  left out  10.0.1.9:8080, pod default/far, node n2: hinted for zone b',
       '',
-      'NetworkPolicies (node-proxy enforces none; the network of the Pods may):',
+      'NetworkPolicies (by the objects; whether a node enforces them: node-proxy status):',
       '  none selects the source for egress, or a backend for ingress\n',
     ].join('\n'),
   )
