@@ -61,7 +61,7 @@ async function follow(heading: string): Promise<readonly string[]> {
 
 test('the page: which policies isolate a Pod', async () => {
   const [maps, chain] = await follow('Which policies isolate a Pod')
-  expect(maps).toMatch(new RegExp(`${WEB} : goto pod-`))
+  expect(maps).toMatch(new RegExp(`${WEB} : goto ingress-pods-`))
   expect(chain).toMatch(/jump \S+[\s\S]*counter packets \d+ bytes \d+ drop/)
 })
 

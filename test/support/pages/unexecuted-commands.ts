@@ -35,6 +35,15 @@ export const UNEXECUTED: ReadonlyMap<string, readonly Unexecuted[]> = new Map([
     ],
   ],
   [
+    'test/charts compares the objects of the overlay; test/cluster applies its rights',
+    [
+      {
+        page: 'network-policy.md',
+        commands: ['kubectl apply -k config/kubernetes/overlays/network-policy'],
+      },
+    ],
+  ],
+  [
     'every command that brings the tests runs it first; test/architecture/setup.test.ts',
     [
       { page: 'docker/README.md', commands: ['scripts/setup'] },
