@@ -7,9 +7,7 @@ export function randomSets(seed: number, count: number): readonly PolicySet[] {
   const chance = new Chance(seed)
   return Array.from({ length: count }, (_, index) => ({
     name: `random set ${index} of seed ${seed}`,
-    policies: Array.from({ length: chance.below(7) }, (_, serial) =>
-      policy(chance, `p${serial}`),
-    ),
+    policies: Array.from({ length: chance.below(7) }, (_, serial) => policy(chance, `p${serial}`)),
     podLabels: Object.fromEntries(
       PODS.filter(() => chance.below(4) === 0).map(({ key }) => [
         key,

@@ -182,13 +182,21 @@ export const UPSTREAM_SETS: readonly PolicySet[] = [
   {
     name: 'should allow ingress access from updated namespace: before',
     policies: [
-      ingress('updated', pod('a'), from({ namespaceSelector: { matchLabels: { ns2: 'updated' } } })),
+      ingress(
+        'updated',
+        pod('a'),
+        from({ namespaceSelector: { matchLabels: { ns2: 'updated' } } }),
+      ),
     ],
   },
   {
     name: 'should allow ingress access from updated namespace: after',
     policies: [
-      ingress('updated', pod('a'), from({ namespaceSelector: { matchLabels: { ns2: 'updated' } } })),
+      ingress(
+        'updated',
+        pod('a'),
+        from({ namespaceSelector: { matchLabels: { ns2: 'updated' } } }),
+      ),
     ],
     namespaceLabels: { y: { ns2: 'updated' } },
   },

@@ -1,0 +1,331 @@
+import { parentPort, workerData } from 'node:worker_threads'
+import { decodeSctp, encodeInit, encodeInitAck } from '../agent/sctp-packet.ts'
+import * as libc from './libc.ts'
+import {
+  OUTCOME,
+  type Outcome,
+  type ProbeSettings,
+  type RoundReply,
+  type RoundRequest,
+} from './prober.ts'
+import {
+  addressed,
+  allProbes,
+  FAMILIES,
+  PODS,
+  PORTS,
+  type PolicyFamily,
+  type Probe,
+  type TestPod,
+} from './universe.ts'
+
+/** Probes that are started before answers are looked at. */
+const BATCH = 192
+/** Milliseconds without any packet after which no answer can be on its way. */
+const QUIET_MS = 20
+/** Milliseconds without any packet after which an expected answer is lost. */
+const LOST_MS = 1_500
+/** Source ports, used in turn, so that none is used again while connection tracking remembers it. */
+const SOURCE_PORTS = { first: 10_000, count: 50_000 } as const
+/** Milliseconds in which packets to the node must arrive. */
+const CONTROL_MS = 10_000
+
+interface Handler {
+  readonly fd: number
+  /** Called when the socket has events. */
+  ready(): void
+}
+
+interface PodSockets {
+  /** One for each family: raw, of client and server. */
+  readonly sctp: Readonly<Record<PolicyFamily, number>>
+}
+
+/** Servers of all Pods and clients of all probes, in one thread that opens each socket in the Pod's namespace. */
+class ProbeThread {
+  readonly #settings: ProbeSettings
+  readonly #namespaces = new libc.Namespaces()
+  readonly #servers: Handler[] = []
+  readonly #sockets = new Map<string, PodSockets>()
+  readonly #buffer = Buffer.alloc(2048)
+  readonly #from = Buffer.alloc(28)
+  #controls = 0
+  #portsGiven = 0
+  #probes: readonly Probe[] = []
+  #outcomes = new Uint8Array()
+  #addresses: Buffer[] = []
+  /** Expected answers that have not come. */
+  #missing = 0
+  #expected = new Uint8Array()
+  #clients = new Map<number, Handler>()
+  #accepted: number[] = []
+  #datagrams = new Map<string, number>()
+
+  constructor(settings: ProbeSettings) {
+    this.#settings = settings
+    for (const pod of PODS) this.#serve(pod)
+    for (const ip of settings.control.ips) this.#serveControl(ip)
+  }
+
+  /** Tries every probe and returns the outcomes in their order. */
+  run(request: RoundRequest): Uint8Array {
+    this.#probes = allProbes(request.ways)
+    this.#expected = request.expected
+    this.#outcomes = new Uint8Array(this.#probes.length)
+    this.#addresses = []
+    this.#missing = request.expected.reduce((sum, one) => sum + one, 0)
+    for (const [id, probe] of this.#probes.entries()) {
+      this.#start(id, probe)
+      if (id % BATCH === BATCH - 1) this.#service(0)
+    }
+    this.#awaitAnswers()
+    this.#awaitControls()
+    while (this.#service(QUIET_MS) > 0);
+    this.#end()
+    return this.#outcomes
+  }
+
+  #serve(pod: TestPod): void {
+    this.#enter(pod)
+    const sctp: Partial<Record<PolicyFamily, number>> = {}
+    for (const family of FAMILIES) {
+      for (const port of PORTS) {
+        this.#serveTcp(pod, pod.ips[family], port)
+        this.#serveUdp(pod, pod.ips[family], port)
+      }
+      sctp[family] = this.#serveSctp(pod, pod.ips[family], family)
+    }
+    this.#sockets.set(pod.key, { sctp: sctp as Record<PolicyFamily, number> })
+  }
+
+  #enter(pod: TestPod): void {
+    this.#namespaces.enter(this.#settings.namespaces[pod.key] ?? '')
+  }
+
+  #serveTcp(pod: TestPod, ip: string, port: number): void {
+    const fd = libc.openSocket('TCP', ip, port)
+    libc.listen(fd)
+    const words = Buffer.from(nameOf(pod, port))
+    this.#servers.push({
+      fd,
+      ready: () => {
+        for (let one = libc.accept(fd); one !== undefined; one = libc.accept(fd)) {
+          libc.send(one, words)
+          this.#accepted.push(one)
+        }
+      },
+    })
+  }
+
+  /** Answers with what it was sent, which is the number of the probe, and its name. */
+  #serveUdp(pod: TestPod, ip: string, port: number): void {
+    const fd = libc.openSocket('UDP', ip, port)
+    const name = Buffer.from(nameOf(pod, port))
+    this.#servers.push({
+      fd,
+      ready: () =>
+        this.#packets(fd, (packet) => {
+          const id = packet.readUInt32BE()
+          this.#arrived(id)
+          const answer = Buffer.concat([packet.subarray(0, 4), name])
+          libc.sendTo(fd, answer, this.#from.subarray(0, ip.includes(':') ? 28 : 16))
+        }),
+    })
+  }
+
+  #serveSctp(pod: TestPod, ip: string, family: PolicyFamily): number {
+    const fd = libc.openSocket('SCTP', ip, 0)
+    const ready = (): void =>
+      this.#packets(fd, (packet) => {
+        const payload = family === 6 ? packet : packet.subarray(((packet[0] ?? 0) & 15) * 4)
+        const found = decodeSctp(payload)
+        if (found?.chunk === 'INIT' && isServed(found.destinationPort)) {
+          this.#arrived(found.tag - 1)
+          const words = nameOf(pod, found.destinationPort)
+          const to = Buffer.from(this.#from.subarray(0, family === 6 ? 28 : 16))
+          to.writeUInt16BE(0, 2)
+          libc.sendTo(fd, encodeInitAck(found, words), to)
+        } else if (found?.chunk === 'INIT ACK') {
+          this.#answered(payload.readUInt32BE(4) - 1, found.words, found.sourcePort)
+        }
+      })
+    this.#servers.push({ fd, ready })
+    return fd
+  }
+
+  #serveControl(ip: string): void {
+    this.#namespaces.enter(this.#settings.control.namespace)
+    const fd = libc.openSocket('UDP', ip, this.#settings.control.port)
+    this.#servers.push({ fd, ready: () => this.#packets(fd, () => void this.#controls++) })
+  }
+
+  #packets(fd: number, take: (packet: Buffer) => void): void {
+    for (;;) {
+      const packet = libc.receiveFrom(fd, this.#buffer, this.#from)
+      if (packet === undefined) return
+      take(packet)
+    }
+  }
+
+  #start(id: number, probe: Probe): void {
+    const { ip, port } = addressed(probe)
+    if (probe.protocol === 'TCP') return this.#startTcp(id, probe)
+    const raw = probe.protocol === 'SCTP'
+    const address = libc.socketAddress(ip, raw ? 0 : port)
+    this.#addresses[id] = address
+    if (raw) {
+      const fd = this.#sockets.get(probe.source.key)!.sctp[probe.family]
+      libc.sendTo(fd, encodeInit(this.#sctpPort(probe), port, id + 1), address)
+    } else {
+      const bytes = Buffer.alloc(4)
+      bytes.writeUInt32BE(id)
+      libc.sendTo(this.#udpClient(probe), bytes, address)
+    }
+  }
+
+  #startTcp(id: number, probe: Probe): void {
+    const { ip, port } = addressed(probe)
+    this.#enter(probe.source)
+    const fd = libc.openSocket('TCP', probe.source.ips[probe.family], 0)
+    const end = (outcome: Outcome): void => {
+      this.#settle(id, outcome)
+      this.#clients.delete(fd)
+      libc.close(fd)
+    }
+    const ready = (): void => {
+      const said = libc.receive(fd, this.#buffer)
+      if (said === undefined) end(libc.isRefused(fd) ? OUTCOME.refused : OUTCOME.failed)
+      else if (said.length === 0) end(OUTCOME.mute)
+      else
+        end(said.toString() === nameOf(probe.target, probe.port) ? OUTCOME.answered : OUTCOME.other)
+    }
+    this.#clients.set(fd, { fd, ready })
+    libc.connect(fd, libc.socketAddress(ip, port))
+  }
+
+  /** The socket of a source for all its datagrams of one way, with a port that was not used for long. */
+  #udpClient(probe: Probe): number {
+    const key = `UDP ${probe.source.key} ${probe.family} ${probe.way}`
+    const known = this.#datagrams.get(key)
+    if (known !== undefined) return known
+    this.#enter(probe.source)
+    const fd = libc.openSocket('UDP', probe.source.ips[probe.family], this.#nextPort())
+    this.#datagrams.set(key, fd)
+    const ready = (): void =>
+      this.#packets(fd, (packet) => {
+        if (packet.length <= 4) return
+        const id = packet.readUInt32BE()
+        this.#answered(id, packet.subarray(4).toString(), this.#from.readUInt16BE(2))
+      })
+    this.#clients.set(fd, { fd, ready })
+    return fd
+  }
+
+  #sctpPort({ source, family, way }: Probe): number {
+    const key = `SCTP ${source.key} ${family} ${way}`
+    const port = this.#datagrams.get(key) ?? this.#nextPort()
+    this.#datagrams.set(key, port)
+    return port
+  }
+
+  #nextPort(): number {
+    return SOURCE_PORTS.first + (this.#portsGiven++ % SOURCE_PORTS.count)
+  }
+
+  #arrived(id: number): void {
+    if (this.#outcomes[id] === OUTCOME.silent) this.#outcomes[id] = OUTCOME.arrived
+  }
+
+  /** An answer by UDP or SCTP, whose sender must be the address and port to which was sent. */
+  #answered(id: number, words: string, fromPort: number): void {
+    const probe = this.#probes[id]
+    if (probe === undefined) return
+    const isRight =
+      words === nameOf(probe.target, probe.port) &&
+      fromPort === addressed(probe).port &&
+      this.#isFrom(this.#addresses[id])
+    this.#settle(id, isRight ? OUTCOME.answered : OUTCOME.other)
+  }
+
+  #isFrom(address: Buffer | undefined): boolean {
+    if (address === undefined) return false
+    const [first, last] = address.length === 16 ? [4, 8] : [8, 24]
+    return address.compare(this.#from, first, last, first, last) === 0
+  }
+
+  #settle(id: number, outcome: Outcome): void {
+    if (this.#expected[id] === 1 && this.#outcomes[id] !== OUTCOME.answered) this.#missing--
+    this.#outcomes[id] = outcome
+  }
+
+  /** Handles what has arrived, waiting for it up to `timeoutMs`; returns how many sockets had something. */
+  #service(timeoutMs: number): number {
+    const all = [...this.#servers, ...this.#clients.values()]
+    const ready = libc.poll(
+      all.map(({ fd }) => fd),
+      timeoutMs,
+    )
+    for (const index of ready) all[index]?.ready()
+    return ready.length
+  }
+
+  /** Waits for expected answers, until none has come for longer than TCP takes to send a lost SYN again. */
+  #awaitAnswers(): void {
+    let last = performance.now()
+    while (this.#missing > 0 && performance.now() < last + LOST_MS) {
+      if (this.#service(QUIET_MS) > 0) last = performance.now()
+    }
+  }
+
+  /** A packet from every Pod to the node, which no policy holds up: all packets that it sent before are through then. */
+  #awaitControls(): void {
+    this.#controls = 0
+    const { control } = this.#settings
+    const deadline = performance.now() + CONTROL_MS
+    let sent = 0
+    const own: number[] = []
+    for (const pod of PODS) {
+      for (const [index, family] of FAMILIES.entries()) {
+        this.#enter(pod)
+        const fd = libc.openSocket('UDP', pod.ips[family], 0)
+        own.push(fd)
+        const to = libc.socketAddress(control.ips[index] ?? '', control.port)
+        if (libc.sendTo(fd, Buffer.from('control'), to)) sent++
+      }
+    }
+    while (this.#controls < sent) {
+      if (performance.now() > deadline)
+        throw new Error(`${sent - this.#controls} of ${sent} controls did not reach the node`)
+      this.#service(QUIET_MS)
+    }
+    for (const fd of own) libc.close(fd)
+  }
+
+  #end(): void {
+    for (const fd of this.#clients.keys()) libc.close(fd)
+    for (const fd of this.#accepted) libc.close(fd)
+    this.#clients.clear()
+    this.#datagrams.clear()
+    this.#accepted = []
+  }
+}
+
+function nameOf(pod: TestPod, port: number): string {
+  return `${pod.key} ${port}`
+}
+
+function isServed(port: number): boolean {
+  return PORTS.some((one) => one === port)
+}
+
+const prober = new ProbeThread(workerData as ProbeSettings)
+parentPort?.on('message', (request: RoundRequest) => {
+  let reply: RoundReply
+  try {
+    reply = { outcomes: prober.run(request) }
+  } catch (error) {
+    reply = { error: String(error) }
+  }
+  parentPort?.postMessage(reply)
+})
+parentPort?.postMessage('ready')
