@@ -111,15 +111,18 @@ export function namespaceLabels(set: PolicySet, name: string): Readonly<Record<s
 
 const blocks = new Map<string, BlockList>()
 
+/** A BlockList takes an IPv4 address for a mapped one of IPv6, so families are compared here. */
 function isWithin(cidr: string, ip: string): boolean {
+  const [address = '', bits] = cidr.split('/')
+  const family = familyName(ip)
+  if (familyName(address) !== family) return false
   let block = blocks.get(cidr)
   if (block === undefined) {
-    const [address = '', bits] = cidr.split('/')
     block = new BlockList()
-    block.addSubnet(address, Number(bits), familyName(address))
+    block.addSubnet(address, Number(bits), family)
     blocks.set(cidr, block)
   }
-  return block.check(ip, familyName(ip))
+  return block.check(ip, family)
 }
 
 function familyName(ip: string): 'ipv4' | 'ipv6' {
