@@ -173,6 +173,7 @@ function pathOf(kind: string, key: string, apiVersion?: string): string {
 }
 
 function versionOf(kind: string): string {
+  if (kind === 'NetworkPolicy') return 'networking.k8s.io/v1'
   return kind === 'EndpointSlice' ? 'discovery.k8s.io/v1' : 'v1'
 }
 

@@ -1,11 +1,12 @@
 import { stringify } from 'yaml'
 import type { Lab } from '../lab/lab.ts'
-import { GATEWAY, hostNet } from '../lab/plan.ts'
+import { BRIDGE, GATEWAY, hostNet } from '../lab/plan.ts'
+import type { Site } from '../lab/site.ts'
 import { writeSysctls } from '../lab/sysctl.ts'
 import { isAdmitted } from './evaluate.ts'
 import type { PolicySet } from './policy-set.ts'
 import { OUTCOME, outcomeName, type Prober, startProber } from './prober.ts'
-import { addressed, allProbes, FAMILIES, PODS, type Probe, type Way } from './universe.ts'
+import { addressed, allProbes, FAMILIES, PODS, type PolicyFamily, type Probe, type Way } from './universe.ts'
 
 /** Where every Pod reaches the node. */
 const CONTROL_PORT = 9
@@ -90,7 +91,7 @@ function described(probe: Probe): string {
 /** Gives each Pod its addresses: on the node a namespace of its own, elsewhere the world's. */
 async function placePods(lab: Lab): Promise<Readonly<Record<string, string>>> {
   const namespaces: Record<string, string> = {}
-  const { node, world } = lab
+  const { world } = lab
   for (const { key, ips, isLocal } of PODS) {
     if (!isLocal) {
       const added = FAMILIES.map(
@@ -100,16 +101,24 @@ async function placePods(lab: Lab): Promise<Readonly<Record<string, string>>> {
       namespaces[key] = world.namespace.name
       continue
     }
-    const site = await lab.pods.at(ips[4])
-    await site.namespace.ip([
-      `addr add ${hostNet(ips[6])} dev eth0 nodad`,
-      `route add ${hostNet(GATEWAY.v6)} dev eth0`,
-      `route add default via ${GATEWAY.v6} dev eth0`,
-    ])
-    await node.namespace.ip([`route replace ${hostNet(ips[6])} dev cbr0`])
-    namespaces[key] = site.namespace.name
+    namespaces[key] = (await dualStackPod(lab, ips)).namespace.name
   }
   return namespaces
+}
+
+/** A Pod of the node with an address of each family. */
+export async function dualStackPod(
+  { node, pods }: Lab,
+  ips: Readonly<Record<PolicyFamily, string>>,
+): Promise<Site> {
+  const site = await pods.at(ips[4])
+  await site.namespace.ip([
+    `addr add ${hostNet(ips[6])} dev eth0 nodad`,
+    `route add ${hostNet(GATEWAY.v6)} dev eth0`,
+    `route add default via ${GATEWAY.v6} dev eth0`,
+  ])
+  await node.namespace.ip([`route replace ${hostNet(ips[6])} dev ${BRIDGE}`])
+  return site
 }
 
 /** Connections end at once, so that tables of many policy sets do not fill the node's table of connections. */

@@ -52,11 +52,11 @@ class ProbeThread {
   #controls = 0
   #portsGiven = 0
   #probes: readonly Probe[] = []
-  #outcomes = new Uint8Array()
+  #outcomes: Uint8Array = new Uint8Array()
   #addresses: Buffer[] = []
   /** Expected answers that have not come. */
   #missing = 0
-  #expected = new Uint8Array()
+  #expected: Uint8Array = new Uint8Array()
   #clients = new Map<number, Handler>()
   #accepted: number[] = []
   #datagrams = new Map<string, number>()

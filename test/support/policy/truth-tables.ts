@@ -1,0 +1,62 @@
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { proxyMode } from '../lab/daemon-config.ts'
+import { createLab, type Lab } from '../lab/lab.ts'
+import { isAdmitted } from './evaluate.ts'
+import { PolicyCluster } from './policy-cluster.ts'
+import { createPolicyLab, type PolicyLab } from './policy-lab.ts'
+import type { PolicySet } from './policy-set.ts'
+import { allProbes, type Probe, WAYS } from './universe.ts'
+
+type Mode = 'iptables' | 'ipvs' | 'nftables' | 'userspace'
+
+/** Faulty sets of which a failure shows the connections. */
+const SHOWN = 3
+
+/**
+ * A test that enforces each set by the daemon in this mode, and compares real connections between all Pods, by address
+ * and through Services, with what the policies say.
+ */
+export function truthTables(
+  title: string,
+  sets: readonly PolicySet[],
+  mode: Mode = proxyMode() as Mode,
+): void {
+  let lab: Lab
+  let policies: PolicyLab
+  let cluster: PolicyCluster
+
+  beforeAll(async () => {
+    lab = await createLab({ api: 'real' })
+    policies = await createPolicyLab(lab)
+    const config = {
+      mode,
+      clusterCIDR: '10.0.0.0/8,fd00:10::/32',
+      networkPolicy: { enforce: true },
+    }
+    await lab.daemon.start({ config })
+    cluster = await PolicyCluster.create(lab)
+  })
+
+  afterAll(async () => {
+    await policies?.close()
+    await lab?.close()
+  })
+
+  test(`${mode}: ${title}`, async () => {
+    const faults: string[] = []
+    for (const set of sets) {
+      await cluster.enforce(set)
+      const { text } = await policies.probe(set, WAYS, (probe) => isAdmittedIn(mode, set, probe))
+      if (text !== '') faults.push(text)
+    }
+    const more = faults.length > SHOWN ? [`and ${faults.length - SHOWN} more sets`] : []
+    expect([...faults.slice(0, SHOWN), ...more].join('\n\n')).toBe('')
+    expect(policies.probes).toBe(sets.length * allProbes(WAYS).length)
+  })
+}
+
+/** In userspace mode, connections through Services come from the node, which reaches its own Pods. */
+function isAdmittedIn(mode: Mode, set: PolicySet, probe: Probe): boolean {
+  const isOfNode = mode === 'userspace' && probe.way === 'Service'
+  return isOfNode || isAdmitted(set, probe)
+}
