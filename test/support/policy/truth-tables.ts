@@ -45,8 +45,11 @@ export function truthTables(
   test(`${mode}: ${title}`, async () => {
     const faults: string[] = []
     for (const set of sets) {
+      const T0 = performance.now()
       await cluster.enforce(set)
+      const T1 = performance.now()
       const { text } = await policies.probe(set, WAYS, (probe) => isAdmittedIn(mode, set, probe))
+      console.log(T1-T0, performance.now()-T1)
       if (text !== '') faults.push(text)
     }
     const more = faults.length > SHOWN ? [`and ${faults.length - SHOWN} more sets`] : []

@@ -1,0 +1,7 @@
+import { randomSets } from '../../support/policy/random-sets.ts'
+import { truthTables } from '../../support/policy/truth-tables.ts'
+import { UPSTREAM_SETS } from '../../support/policy/upstream-sets.ts'
+
+const SOME = UPSTREAM_SETS.filter((_, index) => index % 6 === 0)
+
+truthTables('some policy sets', [...SOME, ...randomSets(14, 10)], 'ipvs')
