@@ -2,4 +2,4 @@ import { randomSets } from '../../support/policy/random-sets.ts'
 import { truthTables } from '../../support/policy/truth-tables.ts'
 import { UPSTREAM_SETS } from '../../support/policy/upstream-sets.ts'
 
-truthTables('policy sets', [...UPSTREAM_SETS, ...randomSets(13, 20)], 'userspace')
+truthTables('policy sets', [...UPSTREAM_SETS, ...randomSets(13, 10)], 'userspace')

@@ -23,6 +23,8 @@ import {
 const BATCH = 192
 /** Milliseconds without any packet after which no answer can be on its way. */
 const QUIET_MS = 20
+/** Milliseconds after which a datagram without its expected answer is sent again. */
+const AGAIN_MS = 200
 /** Milliseconds without any packet after which an expected answer is lost. */
 const LOST_MS = 1_500
 /** Source ports, used in turn, so that none is used again while connection tracking remembers it. */
@@ -269,11 +271,27 @@ class ProbeThread {
     return ready.length
   }
 
-  /** Waits for expected answers, until none has come for longer than TCP takes to send a lost SYN again. */
+  /**
+   * Waits for expected answers, until none has come for longer than TCP takes to send a lost SYN again. Of the other
+   * protocols, a packet without its expected answer is sent again here, as a client would.
+   */
   #awaitAnswers(): void {
     let last = performance.now()
+    let again = last + AGAIN_MS
     while (this.#missing > 0 && performance.now() < last + LOST_MS) {
       if (this.#service(QUIET_MS) > 0) last = performance.now()
+      else if (performance.now() > again) {
+        again = performance.now() + AGAIN_MS
+        this.#sendAgain()
+      }
+    }
+  }
+
+  #sendAgain(): void {
+    for (const [id, probe] of this.#probes.entries()) {
+      const isMissing = this.#expected[id] === 1 && this.#outcomes[id] !== OUTCOME.answered
+      if (isMissing && probe.protocol !== 'TCP') this.#start(id, probe)
+      if (id % BATCH === BATCH - 1) this.#service(0)
     }
   }
 

@@ -9,8 +9,8 @@ import { allProbes, type Probe, WAYS } from './universe.ts'
 
 type Mode = 'iptables' | 'ipvs' | 'nftables' | 'userspace'
 
-/** Faulty sets of which a failure shows the connections. */
-const SHOWN = 3
+/** Faulty sets after which a test ends. */
+const MAX_FAULTS = 3
 
 /**
  * A test that enforces each set by the daemon in this mode, and compares real connections between all Pods, by address
@@ -45,21 +45,21 @@ export function truthTables(
   test(`${mode}: ${title}`, async () => {
     const faults: string[] = []
     for (const set of sets) {
-      const T0 = performance.now()
       await cluster.enforce(set)
-      const T1 = performance.now()
       const { text } = await policies.probe(set, WAYS, (probe) => isAdmittedIn(mode, set, probe))
-      console.log(T1-T0, performance.now()-T1)
       if (text !== '') faults.push(text)
+      if (faults.length === MAX_FAULTS) break
     }
-    const more = faults.length > SHOWN ? [`and ${faults.length - SHOWN} more sets`] : []
-    expect([...faults.slice(0, SHOWN), ...more].join('\n\n')).toBe('')
+    expect(faults.join('\n\n')).toBe('')
     expect(policies.probes).toBe(sets.length * allProbes(WAYS).length)
   })
 }
 
-/** In userspace mode, connections through Services come from the node, which reaches its own Pods. */
+/**
+ * In userspace mode, connections through Services come from the node, which reaches its own Pods; and no Service is
+ * served over SCTP.
+ */
 function isAdmittedIn(mode: Mode, set: PolicySet, probe: Probe): boolean {
-  const isOfNode = mode === 'userspace' && probe.way === 'Service'
-  return isOfNode || isAdmitted(set, probe)
+  const isByNode = mode === 'userspace' && probe.way === 'Service'
+  return isByNode ? probe.protocol !== 'SCTP' : isAdmitted(set, probe)
 }
