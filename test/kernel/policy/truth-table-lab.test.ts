@@ -93,7 +93,11 @@ describe('wrong rules are called wrong, each with the connections that they get 
     { fault: 'nothing is admitted', rules: [REPLIES, ITSELF, '$toOwn drop'], wrong: CONNECTIONS },
     {
       fault: 'a refusal in place of silence',
-      rules: [...right, '$toOwn meta nfproto ipv4 tcp dport 80 reject with tcp reset', '$toOwn drop'],
+      rules: [
+        ...right,
+        '$toOwn meta nfproto ipv4 tcp dport 80 reject with tcp reset',
+        '$toOwn drop',
+      ],
       wrong: (10 * CONNECTIONS) / 3 / 4 / 2,
     },
     {

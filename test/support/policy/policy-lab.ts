@@ -6,7 +6,15 @@ import { writeSysctls } from '../lab/sysctl.ts'
 import { isAdmitted } from './evaluate.ts'
 import type { PolicySet } from './policy-set.ts'
 import { OUTCOME, outcomeName, type Prober, startProber } from './prober.ts'
-import { addressed, allProbes, FAMILIES, PODS, type PolicyFamily, type Probe, type Way } from './universe.ts'
+import {
+  addressed,
+  allProbes,
+  FAMILIES,
+  PODS,
+  type PolicyFamily,
+  type Probe,
+  type Way,
+} from './universe.ts'
 
 /** Where every Pod reaches the node. */
 const CONTROL_PORT = 9
@@ -68,11 +76,12 @@ async function compare(
   { prober, ways, expect }: Comparison,
 ): Promise<Mismatches> {
   const expected = Uint8Array.from(tried, (probe) => (expect(probe) ? 1 : 0))
-  const outcomes = await prober.run({ ways, expected })
+  const { outcomes, heard } = await prober.run({ ways, expected })
   const wrong = tried.flatMap((probe, index) => {
     const wanted = expected[index] === 1 ? OUTCOME.answered : OUTCOME.silent
     if (outcomes[index] === wanted) return []
-    return [`${described(probe)}: ${outcomeName(outcomes[index])}, expected ${outcomeName(wanted)}`]
+    const found = `${outcomeName(outcomes[index])} ${heard.get(index) ?? ''}`.trim()
+    return [`${described(probe)}: ${found}, expected ${outcomeName(wanted)}`]
   })
   if (wrong.length === 0) return { count: 0, text: '' }
   const more = wrong.length > SHOWN ? [`and ${wrong.length - SHOWN} more`] : []

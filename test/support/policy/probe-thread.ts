@@ -5,6 +5,7 @@ import {
   OUTCOME,
   type Outcome,
   type ProbeSettings,
+  type Round,
   type RoundReply,
   type RoundRequest,
 } from './prober.ts'
@@ -56,6 +57,7 @@ class ProbeThread {
   #probes: readonly Probe[] = []
   #outcomes: Uint8Array = new Uint8Array()
   #addresses: Buffer[] = []
+  #heard = new Map<number, string>()
   /** Expected answers that have not come. */
   #missing = 0
   #expected: Uint8Array = new Uint8Array()
@@ -70,11 +72,12 @@ class ProbeThread {
   }
 
   /** Tries every probe and returns the outcomes in their order. */
-  run(request: RoundRequest): Uint8Array {
+  run(request: RoundRequest): Round {
     this.#probes = allProbes(request.ways)
     this.#expected = request.expected
     this.#outcomes = new Uint8Array(this.#probes.length)
     this.#addresses = []
+    this.#heard = new Map()
     this.#missing = request.expected.reduce((sum, one) => sum + one, 0)
     for (const [id, probe] of this.#probes.entries()) {
       this.#start(id, probe)
@@ -84,7 +87,7 @@ class ProbeThread {
     this.#awaitControls()
     while (this.#service(QUIET_MS) > 0);
     this.#end()
-    return this.#outcomes
+    return { outcomes: this.#outcomes, heard: this.#heard }
   }
 
   #serve(pod: TestPod): void {
@@ -246,6 +249,7 @@ class ProbeThread {
       words === nameOf(probe.target, probe.port) &&
       fromPort === addressed(probe).port &&
       this.#isFrom(this.#addresses[id])
+    if (!isRight) this.#heard.set(id, `${words} by ${this.#from.toString('hex')}`)
     this.#settle(id, isRight ? OUTCOME.answered : OUTCOME.other)
   }
 
@@ -340,7 +344,7 @@ const prober = new ProbeThread(workerData as ProbeSettings)
 parentPort?.on('message', (request: RoundRequest) => {
   let reply: RoundReply
   try {
-    reply = { outcomes: prober.run(request) }
+    reply = prober.run(request)
   } catch (error) {
     reply = { error: String(error) }
   }

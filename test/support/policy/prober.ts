@@ -45,12 +45,19 @@ export interface RoundRequest {
   readonly expected: Uint8Array
 }
 
-export type RoundReply = { readonly outcomes: Uint8Array } | { readonly error: string }
+/** What was tried, in the order of `allProbes(ways)`. */
+export interface Round {
+  readonly outcomes: Uint8Array
+  /** What was heard from others than expected, by the number of the probe. */
+  readonly heard: ReadonlyMap<number, string>
+}
+
+export type RoundReply = Round | { readonly error: string }
 
 /** Sends real packets for all probes at once, from the Pods' own namespaces. */
 export interface Prober {
-  /** The outcome of each probe of `allProbes(ways)`. Throws if the lab itself does not work. */
-  run(request: RoundRequest): Promise<Uint8Array>
+  /** Throws if the lab itself does not work. */
+  run(request: RoundRequest): Promise<Round>
   close(): Promise<void>
 }
 
@@ -80,7 +87,7 @@ export async function startProber(settings: ProbeSettings): Promise<Prober> {
       worker.postMessage(request)
       const reply = await replied
       if ('error' in reply) throw new Error(reply.error)
-      return reply.outcomes
+      return reply
     },
     async close() {
       await worker.terminate()
