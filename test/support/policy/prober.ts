@@ -78,7 +78,7 @@ export async function startProber(settings: ProbeSettings): Promise<Prober> {
   worker.on('exit', () => fail(new Error('the prober ended')))
   const next = <T>(): Promise<T> =>
     new Promise((resolve, reject) => {
-      waiting.push({ resolve: resolve as (message: unknown) => void, reject })
+      waiting.push({ resolve, reject })
     })
   await next<'ready'>()
   return {
