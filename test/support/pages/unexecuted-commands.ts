@@ -15,6 +15,7 @@ export const UNEXECUTED: ReadonlyMap<string, readonly Unexecuted[]> = new Map([
     [
       ...SIGNAL,
       { page: 'nftables.md', commands: ['ip node-proxy', 'ip kube-proxy'] },
+      { page: 'network-policy.md', commands: ['ip node-proxy-policies'] },
       { page: 'inspection.md', commands: ['node-proxy of node … (NP_INSPECTION_…)'] },
     ],
   ],
