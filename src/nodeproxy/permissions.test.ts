@@ -28,8 +28,9 @@ function documentsIn(file: string): readonly Record<string, unknown>[] {
 /** The rules of the ClusterRole that the component brings, which is bound to the same account. */
 function policyRules(): readonly RoleRule[] {
   const [role, binding, ...more] = documentsIn('components/network-policy/rbac.yaml')
-  const { name } = role?.['metadata'] as { name: string }
-  expect([role?.['kind'], more]).toEqual(['ClusterRole', []])
+  const name = 'node-proxy-network-policy'
+  expect(role).toMatchObject({ kind: 'ClusterRole', metadata: { name } })
+  expect(more).toEqual([])
   expect(binding).toMatchObject({ roleRef: { kind: 'ClusterRole', name }, subjects: [SUBJECT] })
   return role?.['rules'] as readonly RoleRule[]
 }

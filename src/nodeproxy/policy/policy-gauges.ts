@@ -52,7 +52,8 @@ export class PolicyGauges {
   /** `counts` undefined: nothing is enforced. */
   showCounts(counts: PolicyCounts | undefined): void {
     this.#metrics.policyObjects.reset()
-    for (const [kind, count] of Object.entries(counts ?? {})) {
+    const all: Readonly<Record<string, number>> = { ...counts }
+    for (const [kind, count] of Object.entries(all)) {
       this.#metrics.policyObjects.set({ kind }, count)
     }
   }
