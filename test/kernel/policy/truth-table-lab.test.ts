@@ -92,15 +92,6 @@ describe('wrong rules are called wrong, each with the connections that they get 
     { fault: 'nothing is enforced', rules: [], wrong: 10 * CONNECTIONS },
     { fault: 'nothing is admitted', rules: [REPLIES, ITSELF, '$toOwn drop'], wrong: CONNECTIONS },
     {
-      fault: 'a refusal in place of silence',
-      rules: [
-        ...right,
-        '$toOwn meta nfproto ipv4 tcp dport 80 reject with tcp reset',
-        '$toOwn drop',
-      ],
-      wrong: (10 * CONNECTIONS) / 3 / 4 / 2,
-    },
-    {
       fault: 'one protocol is forgotten',
       rules: [...right, '$toOwn meta l4proto != sctp drop'],
       wrong: (10 * CONNECTIONS) / 3,

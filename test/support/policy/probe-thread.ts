@@ -26,7 +26,7 @@ const BATCH = 192
 const QUIET_MS = 20
 /** Milliseconds after which a datagram without its expected answer is sent again. */
 const AGAIN_MS = 200
-/** Milliseconds without any packet after which an expected answer is lost. */
+/** Milliseconds without any expected answer after which those that have not come are lost. */
 const LOST_MS = 1_500
 /** Source ports, used in turn, so that none is used again while connection tracking remembers it. */
 const SOURCE_PORTS = { first: 10_000, count: 50_000 } as const
@@ -283,7 +283,9 @@ class ProbeThread {
     let last = performance.now()
     let again = last + AGAIN_MS
     while (this.#missing > 0 && performance.now() < last + LOST_MS) {
-      if (this.#service(QUIET_MS) > 0) last = performance.now()
+      const before = this.#missing
+      this.#service(QUIET_MS)
+      if (this.#missing < before) last = performance.now()
       else if (performance.now() > again) {
         again = performance.now() + AGAIN_MS
         this.#sendAgain()
