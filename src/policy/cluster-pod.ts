@@ -20,9 +20,9 @@ export interface ClusterPod extends Omit<PolicyPod, 'namespaceLabels'> {
  * node. An address that cannot be read is left out, with a warning.
  */
 export function decodeClusterPod(raw: unknown): Decoded<ClusterPod | undefined> {
-  if (!isJsonObject(raw as Json)) return { ok: true, value: undefined, warnings: [] }
-  const pod = readPolicyPod(raw as Parameters<typeof readPolicyPod>[0], {})
-  const object = raw as Json
+  if (!isJsonObject(raw)) return { ok: true, value: undefined, warnings: [] }
+  const pod = readPolicyPod(raw, {})
+  const object: Json = raw
   const isFinished = ['Succeeded', 'Failed'].includes(stringAt(object, 'status', 'phase'))
   if (pod === undefined || isFinished) return { ok: true, value: undefined, warnings: [] }
   const warnings: Problem[] = []

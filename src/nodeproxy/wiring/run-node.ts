@@ -120,19 +120,7 @@ async function follow(
     onProblem: (problem) => proxy.takeProblem(problem),
     onRangesRefused: (failure) => logUnknownRanges(failure, configuration, launch),
   })
-  const policies = new NetworkPolicies({
-    ...parts,
-    client,
-    nodeName,
-    clock,
-    random,
-    log,
-    reporter,
-    families: presentFamilies(),
-    openSockets: () => openPolicySockets(clock),
-    nodeAddresses: () => proxy.node.localAddresses,
-    onProblem: (problem) => proxy.takeProblem(problem),
-  })
+  const policies = createPolicies({ launch, client, nodeName }, parts)
   const traffic = new TrafficCounters({ clock, mode: () => proxy.running?.mode })
   const sources = statusPages({ ...parts, policies, traffic, watch: () => watcher.state() })
   const servers = await startStatusServers({
@@ -142,23 +130,10 @@ async function follow(
     ...pageConditions(conditions),
     onError: (error) => log.error({ err: error }, 'answering a request for a status page failed'),
   })
-  const stopLooking = watchProxies({
-    ...kernel,
-    conditions,
-    clock,
-    log,
-    heldPorts: () => servers.waitingPorts,
-  })
-  const inspection = await startInspection({
-    launch,
-    client,
-    nodeName,
-    proxy,
-    policies,
-    conditions,
-    traffic,
-    pages: sources,
-  })
+  const heldPorts = () => servers.waitingPorts
+  const stopLooking = watchProxies({ ...kernel, conditions, clock, log, heldPorts })
+  const inspected = { launch, client, nodeName, proxy, policies, conditions, traffic }
+  const inspection = await startInspection({ ...inspected, pages: sources })
   policies.start()
   const stop = new AbortController()
   const watching = watcher.run(stop.signal)
@@ -175,6 +150,27 @@ async function follow(
       await Promise.all(ends)
     },
   }
+}
+
+/** The enforcement of NetworkPolicies beside the proxy. */
+function createPolicies(
+  { launch, client, nodeName }: Pick<NodeParts, 'launch' | 'client' | 'nodeName'>,
+  parts: Parts,
+): NetworkPolicies {
+  const { proxy, apiFailures: reporter } = parts
+  return new NetworkPolicies({
+    ...parts,
+    client,
+    nodeName,
+    clock,
+    random,
+    log: launch.log,
+    reporter,
+    families: presentFamilies(),
+    openSockets: () => openPolicySockets(clock),
+    nodeAddresses: () => proxy.node.localAddresses,
+    onProblem: (problem) => proxy.takeProblem(problem),
+  })
 }
 
 function logUnknownRanges(

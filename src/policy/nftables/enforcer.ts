@@ -291,12 +291,13 @@ export class PolicyEnforcer<Event> {
 
   /** Deletes the tracked connections of isolated local Pods that the policies do not admit. */
   async #cut(): Promise<void> {
-    const { conntrack, model, observer, isNodeAddress } = this.#parts
+    const { conntrack, model, observer } = this.#parts
+    const isOfNode = (ip: IpAddress) => this.#parts.isNodeAddress(ip)
     this.#cutThrottle.started()
     this.#hasStaleFlows = false
     try {
       const isRefused = (flow: FlowEnds) =>
-        !isNodeAddress(flow.source) && !isNodeAddress(flow.destination) && !model.admits(flow)
+        !isOfNode(flow.source) && !isOfNode(flow.destination) && !model.admits(flow)
       const isolated = isolatedPods(model.content)
       const { deleted } = await conntrack.cutRefused(isolated, isRefused)
       if (deleted > 0) observer.flowsCut(deleted)

@@ -7,13 +7,7 @@ import type {
   Table,
 } from '../../kernel/nftables/objects.ts'
 import type { PlacedElement } from '../../kernel/nftables/rules/digest.ts'
-import {
-  address,
-  disjoint,
-  PROTOCOL_NUMBER,
-  port,
-  protocol,
-} from '../../kernel/nftables/rules/encode.ts'
+import { address, disjoint, port, protocol } from '../../kernel/nftables/rules/encode.ts'
 import {
   DESTINATION_PORT,
   destinationAddress,
@@ -31,7 +25,6 @@ import {
 import {
   COUNTER,
   commentOf,
-  compare,
   isIn,
   jump,
   reject,
@@ -40,7 +33,6 @@ import {
   verdict,
   verdictOf,
 } from '../../kernel/nftables/rules/statements.ts'
-import { hashName } from '../../lib/hash.ts'
 import { type Family, familyOf, type IpAddress } from '../../lib/ip.ts'
 import type { Direction } from '../../networkpolicy/network-policy.ts'
 import type {
@@ -51,9 +43,16 @@ import type {
   PolicyChain,
   PolicyContent,
   PolicySet,
-  PortMatch,
   SetName,
 } from '../policy-content.ts'
+import {
+  aloneMatch,
+  nameOfPorts,
+  type PortRanges,
+  portSetsOf,
+  rangesOf,
+  renderPorts,
+} from './port-ranges.ts'
 
 /** One table in each IP family; everything in it is ours. */
 export const TABLE = 'node-proxy-policies'
@@ -319,73 +318,6 @@ export class WantedTable {
 
   #allPortSets(): ReadonlyMap<string, PortRanges> {
     return (this.#portSets ??= portSetsOf(this.#content.policyChains.values()))
-  }
-}
-
-/** Ranges of ports of protocols: sorted, none touches another of its protocol. */
-type PortRanges = readonly {
-  readonly protocol: PortMatch['protocol']
-  readonly first: number
-  readonly last: number
-}[]
-
-function portSetsOf(chains: Iterable<PolicyChain>): ReadonlyMap<string, PortRanges> {
-  const sets = new Map<string, PortRanges>()
-  for (const { rules } of chains) {
-    for (const { ports } of rules) {
-      const ranges = ports === 'any' ? [] : rangesOf(ports)
-      if (ranges.length > 0 && !aloneMatch(ranges)) sets.set(nameOfPorts(ranges), ranges)
-    }
-  }
-  return sets
-}
-
-const MAX_PORT = 65_535
-
-/** All ports that are numbers. */
-function rangesOf(ports: readonly PortMatch[]): PortRanges {
-  const all = ports.flatMap(({ protocol, ports: ranges }) => {
-    if (ranges === 'any') return [{ protocol, first: 0, last: MAX_PORT }]
-    return 'named' in ranges ? [] : ranges.map(({ first, last }) => ({ protocol, first, last }))
-  })
-  const sorted = all.toSorted(
-    (a, b) => PROTOCOL_NUMBER[a.protocol] - PROTOCOL_NUMBER[b.protocol] || a.first - b.first,
-  )
-  const merged: { protocol: PortMatch['protocol']; first: number; last: number }[] = []
-  for (const one of sorted) {
-    const before = merged.at(-1)
-    if (before?.protocol === one.protocol && one.first <= before.last + 1) {
-      before.last = Math.max(before.last, one.last)
-    } else merged.push({ ...one })
-  }
-  return merged
-}
-
-/** The match without a set, for one port of one protocol or all of them. */
-function aloneMatch(ranges: PortRanges): Statement | undefined {
-  const [only, second] = ranges
-  if (only === undefined || second !== undefined) return undefined
-  const is = isProtocol(only.protocol)
-  if (only.first === 0 && only.last === MAX_PORT) return is
-  if (only.first !== only.last) return undefined
-  return [...is, ...compare(DESTINATION_PORT, 'equal', port(only.first).subarray(0, 2))]
-}
-
-const HASH_LENGTH = 19
-
-function nameOfPorts(ranges: PortRanges): string {
-  const text = ranges.map((one) => `${one.protocol} ${one.first}-${one.last}`).join(' ')
-  return `ports-${hashName(text, HASH_LENGTH)}`
-}
-
-function renderPorts(ranges: PortRanges): WantedSet {
-  return {
-    spec: { key: ['inet_proto', 'inet_service'], isInterval: true },
-    elements: () =>
-      ranges.map((one) => ({
-        key: Buffer.concat([protocol(one.protocol), port(one.first)]),
-        keyEnd: Buffer.concat([protocol(one.protocol), port(one.last)]),
-      })),
   }
 }
 

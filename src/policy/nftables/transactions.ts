@@ -64,8 +64,8 @@ function changeCommands(difference: Difference, table: Table): readonly Command[
   const { newSets, newChains, changedChains, elements } = difference
   const commands: Command[] = []
   for (const [set, changes] of elements) commands.push(...elementCommands(table, set, changes))
-  for (const [set, { spec, elements: all }] of newSets) {
-    if (spec.data !== undefined) commands.push(...add(table, set, [...all()]))
+  for (const [set, wanted] of newSets) {
+    if (wanted.spec.data !== undefined) commands.push(...add(table, set, [...wanted.elements()]))
   }
   for (const [chain, { rules }] of changedChains) {
     commands.push({ do: 'flushChain', table, chain })

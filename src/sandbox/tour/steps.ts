@@ -245,11 +245,11 @@ function isolate(labels: {
   readonly access: string | null
   readonly [PUBLIC]: string | null
 }): (sandbox: Sandbox) => Promise<void> {
-  return async ({ cluster, daemon, settled }) => {
-    await cluster.pods.label('pod-1', labels)
-    await settled()
+  return async (sandbox) => {
+    await sandbox.cluster.pods.label('pod-1', labels)
+    await sandbox.settled()
     const isolated = labels.access === null ? 0 : 1
-    await daemon.until(
+    await sandbox.daemon.until(
       'enforces the policy',
       (now) => sumOf(now, OBJECTS, { kind: 'isolated_address' }) === isolated,
     )

@@ -33,19 +33,11 @@ class Walk {
   enter(chain: string): 'accept' | 'drop' | 'continue' {
     for (const { rule } of this.#table.chains.get(chain)?.rules ?? []) {
       const verdict = this.#rule(rule.expressions)
-      switch (verdict?.kind) {
-        case 'accept':
-        case 'drop':
-          return verdict.kind
-        case 'return':
-          return 'continue'
-        case 'goto':
-          return this.enter(verdict.chain)
-        case 'jump': {
-          const end = this.enter(verdict.chain)
-          if (end !== 'continue') return end
-        }
-      }
+      if (verdict === undefined || verdict.kind === 'continue') continue
+      if (verdict.kind === 'return') return 'continue'
+      if (!('chain' in verdict)) return verdict.kind
+      const end = this.enter(verdict.chain)
+      if (verdict.kind === 'goto' || end !== 'continue') return end
     }
     return 'continue'
   }
@@ -84,7 +76,14 @@ class Walk {
           return { kind: 'drop' }
         case 'counter':
           break
-        default:
+        case 'dynamic':
+        case 'fib':
+        case 'foreign':
+        case 'load':
+        case 'masquerade':
+        case 'nat':
+        case 'random':
+        case 'setMeta':
           throw new Error(`${one.type} is in no rule of policies`)
       }
     }
