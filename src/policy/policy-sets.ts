@@ -1,11 +1,11 @@
 import { hashName } from '../lib/hash.ts'
-import type { IpAddress } from '../lib/ip.ts'
+import type { Cidr, IpAddress } from '../lib/ip.ts'
+import { addressNumber, networkDifference, networkRange, rangeBetween } from '../lib/ip-range.ts'
 import { isJsonObject, type Json } from '../lib/json.ts'
 import { printable } from '../lib/quote.ts'
 import type { PolicyPeer } from '../networkpolicy/network-policy.ts'
 import { labelMatcher } from '../resources/label-selector.ts'
 import type { Protocol } from '../resources/types.ts'
-import { blockRanges, isInRange } from './block-ranges.ts'
 import type { ClusterPod } from './cluster-pod.ts'
 import {
   type AddressRange,
@@ -347,4 +347,23 @@ function deleteFrom<K, V>(groups: Map<K, Set<V>>, key: K, value: V): void {
   const group = groups.get(key)
   group?.delete(value)
   if (group?.size === 0) groups.delete(key)
+}
+
+/** The addresses of a block that are in none of the exceptions, as ranges in ascending order that do not touch. */
+function blockRanges(cidr: Cidr, except: readonly Cidr[]): readonly AddressRange[] {
+  const ranges: AddressRange[] = []
+  for (const network of networkDifference([cidr], except)) {
+    const range = networkRange(network)
+    const [first, last] = [range.at(0n), range.at(range.size - 1n)]
+    const before = ranges.at(-1)
+    const touches = before && addressNumber(before.last) + 1n === addressNumber(first)
+    if (touches) ranges.splice(-1, 1, { first: before.first, last })
+    else ranges.push({ first, last })
+  }
+  return ranges
+}
+
+/** Whether a range has an address; false across families. */
+function isInRange(ip: IpAddress, { first, last }: AddressRange): boolean {
+  return rangeBetween(first, last)?.indexOf(ip) !== undefined
 }

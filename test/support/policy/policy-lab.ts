@@ -13,7 +13,7 @@ import {
   PODS,
   type PolicyFamily,
   type Probe,
-  type Way,
+  type ProbeRoute,
 } from './universe.ts'
 
 /** Where every Pod reaches the node. */
@@ -27,7 +27,7 @@ type Expectation = (probe: Probe) => boolean
 /** The Pods of the universe in a lab, with servers that answer. */
 export interface PolicyLab {
   /** Tries all connections, and returns what is wrong, by the policies of a set unless `expect` says otherwise. */
-  probe(set: PolicySet, ways: readonly Way[], expect?: Expectation): Promise<Mismatches>
+  probe(set: PolicySet, ways: readonly ProbeRoute[], expect?: Expectation): Promise<Mismatches>
   /** Connections tried so far. */
   readonly probes: number
   close(): Promise<void>
@@ -66,7 +66,7 @@ export async function createPolicyLab(lab: Lab): Promise<PolicyLab> {
 
 interface Comparison {
   readonly prober: Prober
-  readonly ways: readonly Way[]
+  readonly ways: readonly ProbeRoute[]
   readonly expect: Expectation
 }
 

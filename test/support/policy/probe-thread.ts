@@ -3,7 +3,7 @@ import { decodeSctp, encodeInit, encodeInitAck } from '../agent/sctp-packet.ts'
 import * as libc from './libc.ts'
 import {
   OUTCOME,
-  type Outcome,
+  type ProbeAnswer,
   type ProbeSettings,
   type Round,
   type RoundReply,
@@ -192,7 +192,7 @@ class ProbeThread {
     const { ip, port } = addressed(probe)
     this.#enter(probe.source)
     const fd = libc.openSocket('TCP', probe.source.ips[probe.family], 0)
-    const end = (outcome: Outcome): void => {
+    const end = (outcome: ProbeAnswer): void => {
       this.#settle(id, outcome)
       this.#clients.delete(fd)
       libc.close(fd)
@@ -259,7 +259,7 @@ class ProbeThread {
     return address.compare(this.#from, first, last, first, last) === 0
   }
 
-  #settle(id: number, outcome: Outcome): void {
+  #settle(id: number, outcome: ProbeAnswer): void {
     if (this.#expected[id] === 1 && this.#outcomes[id] !== OUTCOME.answered) this.#missing--
     this.#outcomes[id] = outcome
   }

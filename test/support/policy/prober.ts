@@ -1,5 +1,5 @@
 import { Worker } from 'node:worker_threads'
-import type { Way } from './universe.ts'
+import type { ProbeRoute } from './universe.ts'
 
 /** How a probe ended. */
 export const OUTCOME = {
@@ -17,7 +17,7 @@ export const OUTCOME = {
   arrived: 5,
   failed: 6,
 } as const
-export type Outcome = (typeof OUTCOME)[keyof typeof OUTCOME]
+export type ProbeAnswer = (typeof OUTCOME)[keyof typeof OUTCOME]
 
 const NAMES: ReadonlyMap<number, string> = new Map(
   Object.entries(OUTCOME).map(([name, code]) => [code, name]),
@@ -40,7 +40,7 @@ export interface ProbeSettings {
 }
 
 export interface RoundRequest {
-  readonly ways: readonly Way[]
+  readonly ways: readonly ProbeRoute[]
   /** 1 for each probe of `allProbes(ways)` that is expected to be answered, 0 for the others. */
   readonly expected: Uint8Array
 }

@@ -11,7 +11,7 @@ export const FAMILIES = [4, 6] as const
 export type PolicyFamily = (typeof FAMILIES)[number]
 /** Whether the client addresses the Pod or its Service. */
 export const WAYS = ['Pod', 'Service'] as const
-export type Way = (typeof WAYS)[number]
+export type ProbeRoute = (typeof WAYS)[number]
 
 type Labels = Readonly<Record<string, string>>
 
@@ -83,11 +83,11 @@ export interface Probe {
   readonly protocol: Transport
   /** The port of the Pod, also if its Service is addressed. */
   readonly port: number
-  readonly way: Way
+  readonly way: ProbeRoute
 }
 
 /** Every connection between two Pods of which at least one is on the node, in a fixed order. */
-export function allProbes(ways: readonly Way[] = WAYS): readonly Probe[] {
+export function allProbes(ways: readonly ProbeRoute[] = WAYS): readonly Probe[] {
   const pairs = PODS.flatMap((source) =>
     PODS.filter((target) => source.isLocal || target.isLocal).map((target) => ({ source, target })),
   )
