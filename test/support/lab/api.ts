@@ -12,6 +12,7 @@ const PLURALS: Readonly<Record<string, string>> = {
   Node: 'nodes',
   Namespace: 'namespaces',
   Pod: 'pods',
+  NetworkPolicy: 'networkpolicies',
 }
 
 /** The lab's own client of the API server, and the revisions of what it wrote. */

@@ -7,7 +7,9 @@ export function randomSets(seed: number, count: number): readonly PolicySet[] {
   const chance = new Chance(seed)
   return Array.from({ length: count }, (_, index) => ({
     name: `random set ${index} of seed ${seed}`,
-    policies: Array.from({ length: 1 + chance.below(6) }, (_, serial) => policy(chance, `p${serial}`)),
+    policies: Array.from({ length: 1 + chance.below(6) }, (_, serial) =>
+      policy(chance, `p${serial}`),
+    ),
     podLabels: Object.fromEntries(
       PODS.filter(() => chance.below(4) === 0).map(({ key }) => [
         key,
@@ -90,7 +92,7 @@ const NAMESPACE_LABELS: Readonly<Record<string, readonly string[]>> = {
 function selector(chance: Chance, labels: Readonly<Record<string, readonly string[]>>): Selector {
   const key = chance.of(Object.keys(labels))
   const values = labels[key] ?? []
-  const form = 1 + chance.below(6)
+  const form = chance.below(7)
   if (form === 0) return {}
   if (form < 4) return { matchLabels: { [key]: chance.of(values) } }
   if (form === 4) {

@@ -397,19 +397,10 @@ export const LONG_TESTS: readonly LongTests[] = [
       'minutes of policy sets, each with six thousand connections; truth-table has a dozen sets in every run',
     projects: ['kernel'],
     files: [
-      'test/kernel/policy/truth-table-iptables-random-more.test.ts',
       'test/kernel/policy/truth-table-iptables-random.test.ts',
-      'test/kernel/policy/truth-table-iptables-upstream.test.ts',
       'test/kernel/policy/truth-table-lab.test.ts',
-      'test/kernel/policy/truth-table-nftables-random-more.test.ts',
       'test/kernel/policy/truth-table-nftables-random.test.ts',
       'test/kernel/policy/truth-table-nftables-upstream.test.ts',
-      'test/kernel/policy/truth-table-userspace.test.ts',
     ],
-  },
-  {
-    reason: 'minutes in User-mode Linux; truth-table has policy sets of one mode in every run',
-    projects: ['ipvs'],
-    files: ['test/kernel/policy/truth-table.ipvs.test.ts'],
   },
 ]

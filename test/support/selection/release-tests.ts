@@ -9,6 +9,11 @@ import type { LongTests } from './long-tests.ts'
  */
 export const IPVS_TESTS: readonly LongTests[] = [
   {
+    reason: 'minutes of policy sets; the long tests have them in other modes',
+    projects: ['ipvs'],
+    files: ['test/kernel/policy/truth-table.ipvs.test.ts'],
+  },
+  {
     reason:
       'starts a daemon in a kernel of its own for every case; no-ipvs has one, and unit tests the others',
     projects: ['kernel'],
@@ -97,6 +102,17 @@ export const IPVS_TESTS: readonly LongTests[] = [
  * iptables mode does by the same mechanism, which project kernel tests in those two.
  */
 export const MODES_TESTS: readonly LongTests[] = [
+  {
+    reason:
+      'minutes of policy sets; the long tests have those of upstream in one mode, and random ones in two',
+    projects: ['kernel'],
+    files: [
+      'test/kernel/policy/truth-table-iptables-random-more.test.ts',
+      'test/kernel/policy/truth-table-iptables-upstream.test.ts',
+      'test/kernel/policy/truth-table-nftables-random-more.test.ts',
+      'test/kernel/policy/truth-table-userspace.test.ts',
+    ],
+  },
   {
     reason: 'tens of thousands of clients; affinity has three thousand',
     projects: ['userspace', 'nftables'],
