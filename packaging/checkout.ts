@@ -1,6 +1,7 @@
 import { execFileSync } from 'node:child_process'
 import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { nodePackage } from './node-program.ts'
 
 /** What packages are made of, and as which version. */
 export interface Checkout {
@@ -12,10 +13,6 @@ export interface Checkout {
   readonly epoch: number
 }
 
-/** The npm package with Node for this processor, and its program in a checkout. */
-export const NODE_PACKAGE = `node_modules/node-linux-${process.arch}`
-export const NODE_PROGRAM = `${NODE_PACKAGE}/bin/node`
-
 const VERSION = /^\d+\.\d+\.\d+(?:-[0-9A-Za-z.]+)?$/
 const MANIFEST = 'package.json'
 
@@ -24,9 +21,11 @@ const MANIFEST = 'package.json'
  * @throws Error with the field, its value and the remedy
  */
 export function openCheckout(root: string, version?: string): Checkout {
-  const missing = [MANIFEST, 'node_modules/.package-lock.json', NODE_PROGRAM].find(
-    (path) => !existsSync(join(root, path)),
-  )
+  const missing = [
+    MANIFEST,
+    'node_modules/.package-lock.json',
+    `${nodePackage(process.arch)}/bin/node`,
+  ].find((path) => !existsSync(join(root, path)))
   if (missing !== undefined) {
     throw new Error(`--checkout: ${root} has no ${missing}: name a checkout in which npm ci ran`)
   }

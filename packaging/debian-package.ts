@@ -18,11 +18,10 @@ import { tmpdir } from 'node:os'
 import { basename, dirname, join } from 'node:path'
 import { CACHE, COMPILE_FLAGS } from './bundle/compile.ts'
 import type { Checkout } from './checkout.ts'
+import { ownProcessor, PROCESSORS } from './node-program.ts'
 import { filesIn, type ProgramTree, writeProgramTree } from './program-tree.ts'
 import { NODE_DEPENDS, type Program } from './programs.ts'
 
-/** Debian's names of processors. */
-const ARCHITECTURES: Readonly<Record<string, string>> = { x64: 'amd64', arm64: 'arm64' }
 /** Where the completion of each shell is looked for, and how orchctl calls the shell. */
 const COMPLETIONS = {
   bash: 'usr/share/bash-completion/completions/orchctl',
@@ -132,7 +131,7 @@ function writeControl({ checkout, program, tree, staging, maintainer }: Control)
   const fields = {
     Package: program.name,
     Version: debianVersion(checkout.version),
-    Architecture: architecture(),
+    Architecture: PROCESSORS[ownProcessor()],
     Maintainer: maintainer,
     'Installed-Size': String(kibibytes(staging, files)),
     Depends: [...NODE_DEPENDS, ...program.depends].join(', '),
@@ -191,19 +190,13 @@ function pack(
   { output, compression }: DebianOptions,
 ): string {
   mkdirSync(output, { recursive: true })
-  const file = join(output, `${name}_${debianVersion(version)}_${architecture()}.deb`)
+  const file = join(output, `${name}_${debianVersion(version)}_${PROCESSORS[ownProcessor()]}.deb`)
   const words = ['--root-owner-group', '--threads-max=1', `-Z${compression}`, '--build', staging]
   execFileSync('dpkg-deb', [...words, file], {
     env: { ...process.env, SOURCE_DATE_EPOCH: String(epoch) },
     stdio: ['ignore', 'ignore', 'inherit'],
   })
   return file
-}
-
-function architecture(): string {
-  const known = ARCHITECTURES[process.arch]
-  if (known === undefined) throw new Error(`this processor (${process.arch}) has no Debian package`)
-  return known
 }
 
 function isFile(path: string): boolean {

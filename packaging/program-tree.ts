@@ -4,7 +4,8 @@ import { dirname, join, relative } from 'node:path'
 import { applicationOf } from './bundle/application.ts'
 import { launched } from './bundle/bundle.ts'
 import { CACHE } from './bundle/compile.ts'
-import { type Checkout, NODE_PACKAGE, NODE_PROGRAM } from './checkout.ts'
+import type { Checkout } from './checkout.ts'
+import { nodeProgram, ownProcessor } from './node-program.ts'
 import type { Program } from './programs.ts'
 
 /** What a program needs to run: its modules, npm packages, and Node. */
@@ -32,8 +33,9 @@ export async function writeProgramTree(
   }
   for (const [path, { content, mode }] of files) put(path, content, mode)
   put(COMPILE, compile)
-  put('bin/node', readFileSync(join(root, NODE_PROGRAM)), 0o755)
-  put('LICENSE.node', readFileSync(join(root, NODE_PACKAGE, 'LICENSE')))
+  const { stripped, licence } = nodeProgram(root, ownProcessor())
+  put('bin/node', stripped, 0o755)
+  put('LICENSE.node', licence)
   const options = ['--disable-warning=ExperimentalWarning', ...launched(root, name).flags].join(' ')
   const id = `${version}-${hashOf(folder, options)}`
   const installedAt = `/usr/lib/${name}/versions/${id}`

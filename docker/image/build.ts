@@ -1,18 +1,21 @@
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
-import { readFile } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
+import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { execa } from 'execa'
 import { type Application, applicationOf } from '../../packaging/bundle/application.ts'
 import { launched } from '../../packaging/bundle/bundle.ts'
 import { CACHE } from '../../packaging/bundle/compile.ts'
+import {
+  type NodeProgram,
+  nodeProgram,
+  PROCESSORS,
+  type Processor,
+} from '../../packaging/node-program.ts'
 import { AT, addCompileCache, NODE } from './compile-cache.ts'
 import { type DebianPackage, readPackage } from './debian-packages.ts'
 import { FileTree, licence, NONROOT } from './file-tree.ts'
 import { type ImageConfig, type Layer, layerOf, ociArchive } from './oci-archive.ts'
 import { alternatives, BASE, isWanted, PROGRAMS, type Recipe } from './recipe.ts'
 import { sbomOf } from './sbom.ts'
-import { type Architecture, architectureOf, Userland } from './userland.ts'
+import { Userland } from './userland.ts'
 
 /** What all images of a run share. */
 export interface SharedLayers {
@@ -21,13 +24,20 @@ export interface SharedLayers {
   readonly version: string
   /** Seconds since 1970: of the images and of every file in them. */
   readonly time: number
-  readonly architecture: Architecture
+  readonly processor: Processor
+  /** What runs programs of that processor here, if this machine's does not: a program of the emulator's. */
+  readonly emulator: Buffer | undefined
   readonly userland: Userland
   readonly base: FileTree
   readonly node: FileTree
   /** The layers of `base` and `node`. */
   readonly packed: readonly Layer[]
-  readonly programs: { readonly official: Buffer; readonly stripped: Buffer }
+  readonly program: NodeProgram
+}
+
+interface Parts extends Pick<SharedLayers, 'root' | 'time' | 'processor' | 'emulator'> {
+  /** The paths of Debian packages. */
+  readonly packages: readonly string[]
 }
 
 /** An image, ready to be written. */
@@ -40,24 +50,23 @@ export interface Image {
   readonly layers: readonly Layer[]
 }
 
-/** Makes the layers that every image begins with, of Debian packages and the Node that npm installed. */
-export async function buildSharedLayers(
-  root: string,
-  packages: readonly string[],
-  time: number,
-): Promise<SharedLayers> {
-  const architecture = architectureOf(process.arch)
+/** Makes the layers that every image begins with, of Debian packages and the Node of npm. */
+export async function buildSharedLayers({
+  root,
+  processor,
+  emulator,
+  packages,
+  time,
+}: Parts): Promise<SharedLayers> {
   const read: DebianPackage[] = []
   for (const path of packages) read.push(await readPackage(path, isWanted))
-  const userland = new Userland(read, architecture)
-  const folder = join(root, `node_modules/node-linux-${process.arch}`)
-  const official = await readFile(join(folder, 'bin/node'))
-  const stripped = await strip(join(folder, 'bin/node'))
+  const userland = new Userland(read, processor)
+  const program = nodeProgram(root, processor)
   const base = baseOf(userland)
-  userland.takeLibraries(stripped, base, [])
+  userland.takeLibraries(program.stripped, base, [])
   const node = new FileTree()
-  node.add(NODE, { kind: 'file', content: stripped, mode: 0o755 })
-  node.add('usr/share/doc/node/copyright.gz', licence(readFileSync(join(folder, 'LICENSE'))))
+  node.add(NODE, { kind: 'file', content: program.stripped, mode: 0o755 })
+  node.add('usr/share/doc/node/copyright.gz', licence(program.licence))
   const { version } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as {
     version: string
   }
@@ -65,8 +74,7 @@ export async function buildSharedLayers(
     await layerOf('libraries and certificates of Debian', base, time),
     await layerOf('Node', node, time),
   ]
-  const programs = { official, stripped }
-  return { root, version, time, architecture, userland, base, node, packed, programs }
+  return { root, version, time, processor, emulator, userland, base, node, packed, program }
 }
 
 /** `tag`: of the image, instead of the version. */
@@ -86,19 +94,20 @@ export async function buildImage(
   const application = await applicationOf(
     shared,
     recipe.programs.map((program) => program.name),
+    shared.processor,
   )
   const tree = treeOf(recipe, application, root)
-  await addCompileCache(below, tree, application.compile)
+  await addCompileCache(below, tree, application.compile, shared.emulator)
   const created = new Date(time * 1_000).toISOString()
   const debian = userland.packagesOf(below)
-  const nodeVersion = process.versions.node
   const sbom = sbomOf({
     name: recipe.name,
     version,
     created,
     debian,
     npm: application.npm,
-    node: { version: nodeVersion, ...shared.programs },
+    architecture: PROCESSORS[shared.processor],
+    node: shared.program,
   })
   tree.addText(`usr/share/sbom/${recipe.name}.spdx.json`, sbom)
   layers.push(await layerOf(recipe.programs.map(({ name }) => name).join(' and '), tree, time))
@@ -130,12 +139,12 @@ function addLauncher(tree: FileTree, root: string, name: string): void {
 
 function configOf(
   recipe: Recipe,
-  { version, architecture }: SharedLayers,
+  { version, processor }: SharedLayers,
   created: string,
 ): ImageConfig {
   const { name, description, programs, user, dataFolder, exposedPorts } = recipe
   return {
-    architecture: architecture.debian,
+    architecture: PROCESSORS[processor],
     created,
     config: {
       Entrypoint: [programs[0]?.name ?? name],
@@ -200,18 +209,4 @@ function kernelPrograms(userland: Userland, below: readonly FileTree[]): FileTre
   }
   for (const [path, target] of alternatives()) tree.add(path, { kind: 'link', target })
   return tree
-}
-
-/** Without symbols and debugging information, which nothing reads while it runs. */
-async function strip(path: string): Promise<Buffer> {
-  const scratch = mkdtempSync(join(tmpdir(), 'np-strip-'))
-  try {
-    const to = join(scratch, 'node')
-    await execa('strip', ['--strip-all', '-o', to, path])
-    return await readFile(to)
-  } catch (cause) {
-    throw new Error(`strip cannot read ${path}: apt-get install binutils`, { cause })
-  } finally {
-    rmSync(scratch, { recursive: true })
-  }
 }

@@ -6,6 +6,7 @@ import { tmpdir } from 'node:os'
 import { basename, join } from 'node:path'
 import { execa } from 'execa'
 import { extract, type Header } from 'tar-stream'
+import { ownProcessor, PROCESSORS, type Processor } from '../../packaging/node-program.ts'
 import type { Entry } from './file-tree.ts'
 
 const TIMEOUT_MS = 10 * 60_000
@@ -24,11 +25,13 @@ export interface DebianPackage {
 
 /**
  * Downloads packages, and all that they depend on, in the versions of this machine's package sources; apt checks their
- * signatures. What `folder` has already is not fetched again. Returns the paths of the files.
+ * signatures. What `folder` has already is not fetched again. Returns the paths of the files. Package lists of this
+ * machine's processor are the machine's; those of another one are fetched into `folder`, and the machine is left as it is.
  */
 export async function downloadPackages(
   names: readonly string[],
   folder: string,
+  processor: Processor,
 ): Promise<readonly string[]> {
   mkdirSync(join(folder, 'partial'), { recursive: true })
   const scratch = mkdtempSync(join(tmpdir(), 'np-apt-'))
@@ -41,7 +44,9 @@ export async function downloadPackages(
       `Dir::State::status=${status}`,
       'Debug::NoLocking=1',
       'APT::Sandbox::User=',
+      ...(processor === ownProcessor() ? [] : foreignSettings(processor, folder)),
     ].flatMap((setting) => ['-o', setting])
+    if (processor !== ownProcessor()) await run('apt-get', ['--quiet=2', ...settings, 'update'])
     const into = (archives: string) => ['-o', `Dir::Cache::archives=${archives}`]
     const install = ['--yes', '--quiet=2', '--no-install-recommends', 'install', ...names]
     // It lists what it would fetch: everything, if the folder has nothing.
@@ -57,6 +62,19 @@ The machine must be a Debian 12 or newer with package lists (apt-get update), or
   } finally {
     rmSync(scratch, { recursive: true })
   }
+}
+
+function foreignSettings(processor: Processor, folder: string): readonly string[] {
+  const name = PROCESSORS[processor]
+  const lists = join(folder, `lists-${name}`)
+  mkdirSync(join(lists, 'partial'), { recursive: true })
+  return [
+    `APT::Architecture=${name}`,
+    `APT::Architectures::=${name}`,
+    `Dir::State::lists=${lists}`,
+    'Dir::Cache::pkgcache=',
+    'Dir::Cache::srcpkgcache=',
+  ]
 }
 
 /** Where a checkout keeps the packages that it downloaded. */

@@ -2,15 +2,20 @@ import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'
 import { sourceDateOf } from '../../packaging/checkout.ts'
+import { ownProcessor, PROCESSORS, type Processor } from '../../packaging/node-program.ts'
 import { buildImage, buildSharedLayers, type Image } from './build.ts'
 import { downloadPackages, packageFolder, packagesIn } from './debian-packages.ts'
+import { emulatorOf } from './emulator.ts'
 import { PACKAGES, RECIPES } from './recipe.ts'
 
+const ARCHITECTURES = Object.values(PROCESSORS)
 const USAGE = `Usage: npm run image -- [flags] [${RECIPES.map(({ name }) => name).join('|')}]…
 
 Writes container images, all of them unless some are named: dist/NAME.tar, which docker load, podman load and
 ctr image import read, and dist/NAME.spdx.json, what is in it. Needs no container engine.
 
+  --architecture <a>   Processor to build for, ${ARCHITECTURES.join(' or ')}, instead of this machine's; another one's images are
+                       called NAME-ARCHITECTURE, and QEMU runs their Node while it compiles
   --output <folder>    Where to write, instead of dist
   --tag <tag>          Tag of the images, instead of the version
   --packages <folder>  Take the Debian packages of this folder, instead of downloading them with apt-get
@@ -31,6 +36,7 @@ async function main(): Promise<number> {
   const { values, positionals } = parseArgs({
     allowPositionals: true,
     options: {
+      architecture: { type: 'string', default: PROCESSORS[ownProcessor()] },
       output: { type: 'string', default: join(root, 'dist') },
       tag: { type: 'string' },
       packages: { type: 'string' },
@@ -42,20 +48,31 @@ async function main(): Promise<number> {
     return 0
   }
   const recipes = recipesOf(positionals)
+  const processor = processorOf(values.architecture)
   const packages =
     values.packages === undefined
-      ? await downloadPackages(PACKAGES, packageFolder(root))
+      ? await downloadPackages(PACKAGES, packageFolder(root), processor)
       : packagesIn(values.packages)
-  const shared = await buildSharedLayers(root, packages, sourceDateOf(root))
+  const emulator = await emulatorOf(root, processor)
+  const time = sourceDateOf(root)
+  const shared = await buildSharedLayers({ root, processor, emulator, packages, time })
+  const suffix = processor === ownProcessor() ? '' : `-${values.architecture}`
   mkdirSync(values.output, { recursive: true })
   for (const recipe of recipes) {
     const image = await buildImage(recipe, shared, values.tag)
-    const path = join(values.output, `${image.name}.tar`)
+    const path = join(values.output, `${image.name}${suffix}.tar`)
     writeFileSync(path, image.archive)
-    writeFileSync(join(values.output, `${image.name}.spdx.json`), image.sbom)
+    writeFileSync(join(values.output, `${image.name}${suffix}.spdx.json`), image.sbom)
     process.stdout.write(`${path}\n${tableOf(image)}`)
   }
   return 0
+}
+
+function processorOf(architecture: string): Processor {
+  const [found] = Object.entries(PROCESSORS).find(([, name]) => name === architecture) ?? []
+  if (found !== undefined) return found as Processor
+  const known = ARCHITECTURES.join(' or ')
+  throw new Error(`--architecture: ${JSON.stringify(architecture)} is unknown: write ${known}`)
 }
 
 function recipesOf(names: readonly string[]) {

@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto'
 import type { NpmPackage } from '../../packaging/bundle/packages.ts'
+import type { NodeProgram } from '../../packaging/node-program.ts'
 import type { DebianPackage } from './debian-packages.ts'
 
 /** What a bill of materials names. */
@@ -10,8 +11,9 @@ interface Materials {
   readonly created: string
   readonly debian: readonly DebianPackage[]
   readonly npm: readonly NpmPackage[]
-  /** Node's program as npm has it, and as it is in the image. */
-  readonly node: { readonly version: string; readonly official: Buffer; readonly stripped: Buffer }
+  /** As Debian and Node's program are for: amd64. */
+  readonly architecture: string
+  readonly node: NodeProgram
 }
 
 interface SpdxPackage {
@@ -29,7 +31,7 @@ export function sbomOf(materials: Materials): string {
   const { name, version, created } = materials
   const parts = [
     ...materials.debian.map(debianPart),
-    nodePart(materials.node),
+    nodePart(materials),
     ...materials.npm.map(npmPart),
   ]
   const whole: SpdxPackage = {
@@ -41,6 +43,7 @@ export function sbomOf(materials: Materials): string {
     licenseDeclared: 'Apache-2.0',
     licenseConcluded: UNKNOWN,
     primaryPackagePurpose: 'CONTAINER',
+    comment: `for linux/${materials.architecture}`,
   }
   const content = createHash('sha256').update(JSON.stringify(parts)).digest('hex')
   return `${JSON.stringify({
@@ -93,7 +96,8 @@ function npmPart({ name, version, license, integrity }: NpmPackage): SpdxPackage
   }
 }
 
-function nodePart({ version, official, stripped }: Materials['node']): SpdxPackage {
+function nodePart({ architecture, node }: Materials): SpdxPackage {
+  const { version, official, stripped } = node
   const digest = (bytes: Buffer) => createHash('sha256').update(bytes).digest('hex')
   return {
     SPDXID: idOf('generic', 'node'),
@@ -106,7 +110,7 @@ function nodePart({ version, official, stripped }: Materials['node']): SpdxPacka
     copyrightText: UNKNOWN,
     comment: `the official program without its symbols: sha256 ${digest(stripped)}`,
     checksums: [{ algorithm: 'SHA256', checksumValue: digest(official) }],
-    externalRefs: [purl(`pkg:generic/node@${version}`)],
+    externalRefs: [purl(`pkg:generic/node@${version}?arch=${architecture}`)],
   }
 }
 

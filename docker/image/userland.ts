@@ -1,23 +1,13 @@
 import { posix } from 'node:path'
+import { readLinking } from '../../packaging/elf.ts'
+import { PROCESSORS, type Processor } from '../../packaging/node-program.ts'
 import { type DebianPackage, mergedPath } from './debian-packages.ts'
-import { readLinking } from './elf.ts'
 import { type Entry, type FileTree, licence } from './file-tree.ts'
 
-/** Debian's names of a processor: of packages, and of the folder with its libraries. */
-export interface Architecture {
-  readonly debian: string
-  readonly triplet: string
-}
-
-const ARCHITECTURES: Readonly<Record<string, Architecture>> = {
-  x64: { debian: 'amd64', triplet: 'x86_64-linux-gnu' },
-  arm64: { debian: 'arm64', triplet: 'aarch64-linux-gnu' },
-}
-
-export function architectureOf(processor: string): Architecture {
-  const found = ARCHITECTURES[processor]
-  if (found === undefined) throw new Error(`there is no Node by npm for ${processor}`)
-  return found
+/** Debian's names of the folders with the libraries of a processor. */
+const TRIPLETS: Readonly<Record<Processor, string>> = {
+  x64: 'x86_64-linux-gnu',
+  arm64: 'aarch64-linux-gnu',
 }
 
 /** Takes single files of Debian packages, each with the libraries that it is linked with. */
@@ -25,9 +15,17 @@ export class Userland {
   readonly #packages: readonly DebianPackage[]
   readonly #libraries: readonly string[]
 
-  constructor(packages: readonly DebianPackage[], { triplet }: Architecture) {
+  /** @throws Error naming a package that is for another processor */
+  constructor(packages: readonly DebianPackage[], processor: Processor) {
+    const wanted: readonly string[] = [PROCESSORS[processor], 'all']
+    const strange = packages.find(({ architecture }) => !wanted.includes(architecture))
+    if (strange !== undefined) {
+      throw new Error(
+        `the package ${strange.name} is for ${strange.architecture}: name a folder with packages for ${wanted[0]}`,
+      )
+    }
     this.#packages = packages
-    this.#libraries = [`usr/lib/${triplet}`, 'usr/lib', 'usr/lib64']
+    this.#libraries = [`usr/lib/${TRIPLETS[processor]}`, 'usr/lib', 'usr/lib64']
   }
 
   /** The paths of all packages that match. */

@@ -32,19 +32,21 @@ export interface Application {
 
 /**
  * What programs, by their names in `bin`, can come to load, as the bundler follows their imports. Equal inputs give
- * equal bytes. They say that they are of the version of `checkout`.
+ * equal bytes. They say that they are of the version of `checkout`, and are for the processor (`process.arch`) that is
+ * given.
  * @throws Error naming a module that the bundle would change, or a package that the lock file does not have
  */
 export async function applicationOf(
   { root, version }: Pick<Checkout, 'root' | 'version'>,
   names: readonly string[],
+  processor: string = process.arch,
 ): Promise<Application> {
   const bundle = await bundlePrograms(root, names)
   const files = new Map<string, ApplicationFile>()
   const put = (path: string, content: Buffer | string) =>
     files.set(path, { content: Buffer.from(content), mode: 0o644 })
   for (const [path, code] of bundle.files) put(path, code)
-  const kept = new Set(requiredFiles(root, bundle.required))
+  const kept = new Set(requiredFiles(root, bundle.required, processor))
   for (const path of bundle.beside) for (const file of filesAt(root, path)) kept.add(file)
   const hasPage = bundle.modules.has(PAGE)
   if (hasPage) for (const file of pageLibraries()) kept.add(file)

@@ -27,9 +27,13 @@ const REQUIRE = /\brequire\(\s*["']([^"']+)["']\s*\)/g
 
 /**
  * The files that modules of CommonJS require, with themselves, the package.json of their packages, and native code for
- * this processor; from the root of the checkout.
+ * a processor (`process.arch`); from the root of the checkout.
  */
-export function requiredFiles(root: string, names: Iterable<string>): ReadonlySet<string> {
+export function requiredFiles(
+  root: string,
+  names: Iterable<string>,
+  processor: string,
+): ReadonlySet<string> {
   const found = new Set<string>()
   const fromRoot = createRequire(join(root, 'package.json'))
   const waiting = [...names].map((name) => fromRoot.resolve(name))
@@ -39,7 +43,7 @@ export function requiredFiles(root: string, names: Iterable<string>): ReadonlySe
     found.add(at)
     const manifest = findPackageJSON(pathToFileURL(path))
     if (manifest !== undefined) found.add(relative(root, manifest))
-    for (const file of nativeFiles(manifest)) found.add(relative(root, file))
+    for (const file of nativeFiles(manifest, processor)) found.add(relative(root, file))
     if (!path.endsWith('.js')) continue
     const from = createRequire(path)
     for (const [, name = ''] of readFileSync(path, 'utf8').matchAll(REQUIRE)) {
@@ -49,9 +53,9 @@ export function requiredFiles(root: string, names: Iterable<string>): ReadonlySe
   return found
 }
 
-/** Code compiled for this processor, which node-gyp-build looks for by name. */
-function nativeFiles(manifest: string | undefined): readonly string[] {
-  const folder = join(dirname(manifest ?? ''), 'prebuilds', `linux-${process.arch}`)
+/** Code compiled for a processor, which node-gyp-build looks for by name. */
+function nativeFiles(manifest: string | undefined, processor: string): readonly string[] {
+  const folder = join(dirname(manifest ?? ''), 'prebuilds', `linux-${processor}`)
   return existsSync(folder)
     ? globSync('*.node', { cwd: folder }).map((name) => join(folder, name))
     : []

@@ -20,7 +20,6 @@ const WANTED = {
   conntrack: '/usr/sbin/conntrack',
   ipset: '/usr/sbin/ipset',
   iptables: '/usr/sbin/iptables',
-  binutils: '/usr/bin/strip',
 } as const
 
 /**

@@ -5,7 +5,6 @@ const WANTED = {
   containerd: '/usr/bin/containerd',
   runc: '/usr/sbin/runc',
   iptables: '/usr/sbin/iptables',
-  binutils: '/usr/bin/strip',
   debootstrap: '/usr/sbin/debootstrap',
   'debian-archive-keyring': '/usr/share/keyrings/debian-archive-keyring.gpg',
 } as const

@@ -2,8 +2,8 @@ import { readFileSync } from 'node:fs'
 import { extract } from 'tar-stream'
 import { describe, expect, test } from 'vitest'
 import { mergedPath } from '../../../docker/image/debian-packages.ts'
-import { readLinking } from '../../../docker/image/elf.ts'
 import { FileTree, tarOf } from '../../../docker/image/file-tree.ts'
+import { readLinking } from '../../../packaging/elf.ts'
 
 describe('a layer', () => {
   const one = { kind: 'file', content: Buffer.from('one'), mode: 0o755 } as const

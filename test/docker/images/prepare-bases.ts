@@ -1,5 +1,6 @@
 import { downloadPackages, packageFolder } from '../../../docker/image/debian-packages.ts'
 import { PACKAGES } from '../../../docker/image/recipe.ts'
+import { ownProcessor } from '../../../packaging/node-program.ts'
 import { root } from '../../support/on-demand/root.ts'
 import { step } from '../../support/on-demand/step.ts'
 import { debianBase, isFresh, makeArchive } from './debian-base.ts'
@@ -12,6 +13,6 @@ export async function prepareBases(signal: AbortSignal): Promise<void> {
     if (!isFresh(base)) await makeArchive(base, signal)
   }
   await step('docker', 'downloading the Debian packages of the image', () =>
-    downloadPackages(PACKAGES, packageFolder(root)),
+    downloadPackages(PACKAGES, packageFolder(root), ownProcessor()),
   )
 }

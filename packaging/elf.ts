@@ -13,7 +13,14 @@ const DATA = 5
 const LITTLE_ENDIAN = 1
 
 /** Offsets in Elf64_Ehdr. */
-const HEADER = { programs: 0x20, programSize: 0x36, programCount: 0x38 } as const
+const HEADER = {
+  programs: 0x20,
+  sections: 0x28,
+  programSize: 0x36,
+  programCount: 0x38,
+  sectionCount: 0x3c,
+  sectionNames: 0x3e,
+} as const
 /** Offsets in Elf64_Phdr. */
 const PROGRAM = { type: 0, offset: 0x08, address: 0x10, size: 0x20 } as const
 const TYPE = { load: 1, dynamic: 2, interpreter: 3 } as const
@@ -30,10 +37,7 @@ interface Segment {
 
 /** Undefined for a file of another kind. Rejects what is no 64-bit little-endian ELF. */
 export function readLinking(file: Buffer): Linking | undefined {
-  if (!file.subarray(0, MAGIC.length).equals(MAGIC)) return undefined
-  if (file[CLASS] !== CLASS_64 || file[DATA] !== LITTLE_ENDIAN) {
-    throw new Error('the file is not for a 64-bit little-endian processor')
-  }
+  if (!isElf(file)) return undefined
   const segments = segmentsOf(file)
   const interpreter = segments.find(({ type }) => type === TYPE.interpreter)
   const dynamic = segments.find(({ type }) => type === TYPE.dynamic)
@@ -41,6 +45,27 @@ export function readLinking(file: Buffer): Linking | undefined {
     interpreter: interpreter && textAt(file, interpreter.offset),
     needed: dynamic === undefined ? [] : neededBy(file, dynamic, segments),
   }
+}
+
+/**
+ * A program as the kernel and the dynamic linker read it: its segments, for a processor of any kind. Symbols, debugging
+ * information and the list of sections, which come after those, are left out. Rejects what is no such program.
+ */
+export function withoutSymbols(file: Buffer): Buffer {
+  if (!isElf(file)) throw new Error('the file is no program')
+  const end = Math.max(...segmentsOf(file).map(({ offset, size }) => offset + size))
+  if (end > file.length) throw new Error('the program is not complete')
+  const kept = Buffer.from(file.subarray(0, end))
+  kept.writeBigUInt64LE(0n, HEADER.sections)
+  kept.writeUInt16LE(0, HEADER.sectionCount)
+  kept.writeUInt16LE(0, HEADER.sectionNames)
+  return kept
+}
+
+function isElf(file: Buffer): boolean {
+  if (!file.subarray(0, MAGIC.length).equals(MAGIC)) return false
+  if (file[CLASS] === CLASS_64 && file[DATA] === LITTLE_ENDIAN) return true
+  throw new Error('the file is not for a 64-bit little-endian processor')
 }
 
 function segmentsOf(file: Buffer): readonly Segment[] {
