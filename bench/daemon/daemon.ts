@@ -18,7 +18,15 @@ const RECORD_LENGTH = 400
 /** A mode, or the iptables mode with one iptables variant. */
 export type Proxy = 'ipvs' | 'nftables' | 'userspace' | Backend
 
-export interface DaemonOptions {
+/** How the daemon is started. */
+export interface Launched {
+  /** The path of its launcher, instead of the checkout's. */
+  readonly launcher?: string
+  /** Variables in addition to those of this process. */
+  readonly environment?: Readonly<Record<string, string>>
+}
+
+export interface DaemonOptions extends Launched {
   readonly namespace: string
   readonly url: string
   readonly proxy: Proxy
@@ -26,8 +34,6 @@ export interface DaemonOptions {
   readonly folder: string
   /** Fields of the configuration, in place of their defaults. */
   readonly settings?: object
-  /** Variables in addition to those of this process. */
-  readonly environment?: Readonly<Record<string, string>>
 }
 
 /** The daemon in the node's namespace, by its launcher, as an operator starts it. */
@@ -53,7 +59,7 @@ export function startDaemon(options: DaemonOptions): Daemon {
   const configFile = join(options.folder, 'config.yaml')
   writeFileSync(configFile, configText(options))
   const flags = [`--config=${configFile}`, `--master=${options.url}`]
-  const command = ['netns', 'exec', options.namespace, LAUNCHER, ...flags]
+  const command = ['netns', 'exec', options.namespace, options.launcher ?? LAUNCHER, ...flags]
   const startedAt = performance.now()
   const env = { ...process.env, ...options.environment }
   const child = spawn('ip', command, { stdio: ['ignore', 'pipe', 'pipe'], env })
