@@ -162,6 +162,7 @@ function configOf(
         'org.opencontainers.image.version': version,
         'org.opencontainers.image.created': created,
         'org.opencontainers.image.licenses': 'Apache-2.0',
+        architecture: PROCESSORS[processor],
       },
       ...(exposedPorts.length === 0
         ? {}
