@@ -1,4 +1,4 @@
-import { cpSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { cpSync, existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { execa } from 'execa'
@@ -142,16 +142,35 @@ describe.skipIf(skipped !== '')(`the image for ${architecture}${skipped}`, () =>
       timeout: TIMEOUT_MS,
     })
     const vitest = ['/checkout/node_modules/vitest/vitest.mjs', 'run', '--root', '/checkout']
-    const words = ['--config', '/checkout/emulated.config.ts', '--reporter=json', ...UNIT_TESTS]
-    const { stdout } = await node(...vitest, ...words)
-    const report = JSON.parse(stdout.slice(stdout.indexOf('{'))) as {
-      readonly numPassedTests: number
-      readonly numTotalTests: number
-    }
-    expect(report.numPassedTests).toBe(report.numTotalTests)
-    expect(report.numTotalTests).toBeGreaterThan(200)
+    const report = '/checkout/report.json'
+    const words = ['--config', '/checkout/emulated.config.ts', '--reporter=json']
+    const run = node(...vitest, ...words, `--outputFile=${report}`, ...UNIT_TESTS)
+    const failure = await run.then(
+      () => undefined,
+      (error: unknown) => error,
+    )
+    if (!existsSync(join(files, report))) throw failure
+    const results = readReport(join(files, report))
+    const failed = results.filter(({ status }) => status !== 'passed')
+    expect(failed.map((one) => [one.fullName, ...one.failureMessages])).toEqual([])
+    expect(failure).toBeUndefined()
+    expect(results.length).toBeGreaterThan(200)
   })
 })
+
+/** What vitest says of one test. */
+interface Result {
+  readonly fullName: string
+  readonly status: string
+  readonly failureMessages: readonly string[]
+}
+
+function readReport(path: string): readonly Result[] {
+  const { testResults } = JSON.parse(readFileSync(path, 'utf8')) as {
+    readonly testResults: readonly { readonly assertionResults: readonly Result[] }[]
+  }
+  return testResults.flatMap(({ assertionResults }) => assertionResults)
+}
 
 interface Unpacked {
   readonly platform: unknown
