@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os'
 import { basename, join } from 'node:path'
 import { getContainerRuntimeClient } from 'testcontainers'
 import { beforeAll, describe, expect, onTestFinished, test } from 'vitest'
+import { ownProcessor, PROCESSORS } from '../../packaging/node-program.ts'
 import { COMMANDS } from '../../src/nodeproxy/commands/commands.ts'
 import { root } from '../support/on-demand/root.ts'
 import { exec } from './containers/cluster.ts'
@@ -187,7 +188,9 @@ describeWithEngine('the image', ({ images, archives, run }) => {
       expect(debian.includes('iptables')).toBe(name === 'node-proxy')
       const named = purls.flatMap((purl) => /^pkg:deb\/debian\/([^@]+)@\S/.exec(purl)?.[1] ?? [])
       expect(named.toSorted()).toEqual(debian.toSorted())
-      expect(purls).toContain(`pkg:generic/node@${process.versions.node}`)
+      expect(purls).toContain(
+        `pkg:generic/node@${process.versions.node}?arch=${PROCESSORS[ownProcessor()]}`,
+      )
       expect(purls).toContainEqual(expect.stringMatching(/^pkg:npm\/undici@\d/))
       expect(files.map(({ path }) => path)).toContain(`usr/share/sbom/${name}.spdx.json`)
     })

@@ -4,6 +4,7 @@ import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { basename, join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { nodeProgram, ownProcessor } from '../../packaging/node-program.ts'
 import { root } from '../support/on-demand/root.ts'
 import { PROGRAMS, packageFile, VERSIONS } from './built-packages.ts'
 
@@ -50,6 +51,15 @@ describe.each(PROGRAMS)('the package %s', (name) => {
       orchctl: ['orchctl', 'orchctl.fish', '_orchctl'],
     }
     expect(others).toEqual(expected[name])
+  })
+
+  test('has Node without its symbols, as images do', () => {
+    const { stripped } = nodeProgram(root, ownProcessor())
+    const [, bytes] =
+      new RegExp(` root/root +(\\d+) .* \\./usr/lib/${name}/package/bin/node$`, 'm').exec(
+        say('dpkg-deb', '--contents', file),
+      ) ?? []
+    expect(Number(bytes)).toBe(stripped.length)
   })
 
   test('has hardened units', () => {

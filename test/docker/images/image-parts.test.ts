@@ -1,9 +1,13 @@
-import { readFileSync } from 'node:fs'
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { execa } from 'execa'
 import { extract } from 'tar-stream'
-import { describe, expect, test } from 'vitest'
+import { describe, expect, onTestFinished, test } from 'vitest'
 import { mergedPath } from '../../../docker/image/debian-packages.ts'
 import { FileTree, tarOf } from '../../../docker/image/file-tree.ts'
-import { readLinking } from '../../../packaging/elf.ts'
+import { Userland } from '../../../docker/image/userland.ts'
+import { readLinking, withoutSymbols } from '../../../packaging/elf.ts'
 
 describe('a layer', () => {
   const one = { kind: 'file', content: Buffer.from('one'), mode: 0o755 } as const
@@ -50,6 +54,41 @@ describe('what a program is linked with', () => {
     expect(readLinking(Buffer.from('#!/bin/sh\n'))).toBeUndefined()
     expect(() => readLinking(Buffer.from('\x7fELF\x01\x01', 'latin1'))).toThrow('64-bit')
   })
+})
+
+describe('a program without symbols', () => {
+  const program = readFileSync(process.execPath)
+
+  test('is smaller, linked as before, and runs', async () => {
+    const stripped = withoutSymbols(program)
+    expect(stripped.length).toBeLessThan(program.length * 0.9)
+    expect(readLinking(stripped)).toEqual(readLinking(program))
+    expect(withoutSymbols(stripped).equals(stripped)).toBe(true)
+    const folder = mkdtempSync(join(tmpdir(), 'np-elf-'))
+    onTestFinished(() => rmSync(folder, { recursive: true }))
+    writeFileSync(join(folder, 'node'), stripped, { mode: 0o755 })
+    const { stdout } = await execa(join(folder, 'node'), ['-p', 'process.version'])
+    expect(stdout).toBe(process.version)
+  })
+
+  test('is none that is a script, or only the beginning of a program', () => {
+    expect(() => withoutSymbols(Buffer.from('#!/bin/sh\n'))).toThrow('no program')
+    expect(() => withoutSymbols(program.subarray(0, 1_000_000))).toThrow('not complete')
+  })
+})
+
+test('packages for another processor are refused by name', () => {
+  const of = (name: string, architecture: string) => ({
+    name,
+    architecture,
+    version: '1',
+    control: '',
+    sha256: '',
+    files: new Map(),
+  })
+  const packages = [of('ca-certificates', 'all'), of('libc6', 'amd64')]
+  expect(() => new Userland(packages, 'x64')).not.toThrow()
+  expect(() => new Userland(packages, 'arm64')).toThrow('libc6 is for amd64')
 })
 
 test.each([
