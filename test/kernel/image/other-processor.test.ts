@@ -60,7 +60,6 @@ const architecture = PROCESSORS[processor]
 const emulator = await emulatorOf(root, processor).catch((error: unknown) => String(error))
 const skipped = typeof emulator === 'string' ? ` (skipped, no emulator: ${emulator})` : ''
 
-// oxlint-disable-next-line vitest/valid-title
 describe.skipIf(skipped !== '')(`the image for ${architecture}${skipped}`, () => {
   let folder: string
   let files: string
@@ -194,14 +193,14 @@ async function unpack(archive: string, into: string): Promise<Unpacked> {
   const blobs = `${into}-archive`
   for (const folder of [blobs, into]) await execa('mkdir', ['-p', folder])
   await execa('tar', ['-xf', archive, '-C', blobs])
-  const read = <T>(path: string) => JSON.parse(readFileSync(join(blobs, path), 'utf8')) as T
+  const read = (path: string): unknown => JSON.parse(readFileSync(join(blobs, path), 'utf8'))
   const blob = ({ digest }: Digest) => `blobs/${digest.replace(':', '/')}`
-  const { manifests } = read<{ manifests: readonly (Digest & { platform: unknown })[] }>(
-    'index.json',
-  )
+  const { manifests } = read('index.json') as {
+    manifests: readonly (Digest & { platform: unknown })[]
+  }
   const [described] = manifests
   if (described === undefined) throw new Error(`${archive} has no image`)
-  const { config, layers } = read<{ config: Digest; layers: readonly Digest[] }>(blob(described))
+  const { config, layers } = read(blob(described)) as { config: Digest; layers: readonly Digest[] }
   for (const layer of layers) await execa('tar', ['-xzf', join(blobs, blob(layer)), '-C', into])
   return { platform: described.platform, config: read(blob(config)) }
 }
