@@ -57,6 +57,10 @@ export const UNEXECUTED: ReadonlyMap<string, readonly Unexecuted[]> = new Map([
     ],
   ],
   [
+    'test/kernel/image/other-processor.test.ts starts what it starts',
+    [{ page: 'image.md', commands: ['npm run image -- --architecture=arm64'] }],
+  ],
+  [
     'test/packages/main.ts starts what it starts',
     [
       { page: './README.md', commands: ['npm run packages'] },
