@@ -44,11 +44,6 @@ export const LONG_TESTS: readonly LongTests[] = [
     files: ['test/kernel/inspection/remote.test.ts'],
   },
   {
-    reason: 'builds an image twice and runs Node in an emulator; test/docker has the image itself',
-    projects: ['kernel'],
-    files: ['test/kernel/image/other-processor.test.ts'],
-  },
-  {
     reason: 'boots machines with systemd, and starts a program for each command of the pages',
     projects: ['kernel'],
     files: [

@@ -103,6 +103,11 @@ export const IPVS_TESTS: readonly LongTests[] = [
  */
 export const MODES_TESTS: readonly LongTests[] = [
   {
+    reason: 'builds an image twice and runs Node in an emulator; test/docker has the image itself',
+    projects: ['kernel'],
+    files: ['test/kernel/image/other-processor.test.ts'],
+  },
+  {
     reason:
       'minutes of policy sets; the long tests have those of upstream in one mode, and random ones in two',
     projects: ['kernel'],
