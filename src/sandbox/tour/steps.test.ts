@@ -17,5 +17,5 @@ test('in userspace mode endpoints see the node, and all answer while node-proxy 
   expect([before?.expected.kind, last?.expected.kind]).toEqual(['answered', 'unanswered'])
   expect(
     titlesIn('userspace').filter((title) => titlesIn('nftables').includes(title)),
-  ).toHaveLength(TOUR.length - 5)
+  ).toHaveLength(TOUR.length - 8)
 })
