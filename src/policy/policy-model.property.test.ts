@@ -2,8 +2,8 @@ import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { type Cidr, type IpAddress, parseIp } from '../lib/ip.ts'
 import type { Json, JsonObject } from '../lib/json.ts'
-import { type ConnectionEnd, judgeConnection } from '../networkpolicy/judge-connection.ts'
-import type { NetworkPolicy } from '../networkpolicy/network-policy.ts'
+import { type ConnectionEnd, judgeEnd } from '../networkpolicy/judge-connection.ts'
+import type { Direction, NetworkPolicy, PolicyRule } from '../networkpolicy/network-policy.ts'
 import { readPolicy } from '../networkpolicy/read-policy.ts'
 import type { Protocol } from '../resources/types.ts'
 import type { ClusterPod } from './cluster-pod.ts'
@@ -147,6 +147,26 @@ function ownerOf(pods: readonly ClusterPod[], ip: IpAddress): ClusterPod | undef
     .at(0)
 }
 
+interface TestEnd {
+  readonly isLocal: boolean
+  readonly isOfUnknownNamespace: boolean
+  readonly end: ConnectionEnd
+}
+
+/** Policies without the peers that the labels of a namespace decide, for a peer of an unknown one. */
+function seenBy(policies: readonly NetworkPolicy[], peer: TestEnd): readonly NetworkPolicy[] {
+  if (!peer.isOfUnknownNamespace) return policies
+  const narrowed = ({ peers, ports }: PolicyRule): PolicyRule => {
+    if (peers === 'any') return { peers, ports }
+    const others = peers.filter((one) => !('namespaceSelector' in one))
+    return { peers: others, ports }
+  }
+  return policies.map((one) => {
+    const rules = Object.entries(one.rules).map(([key, list]) => [key, list.map(narrowed)])
+    return { ...one, rules: Object.fromEntries(rules) as NetworkPolicy['rules'] }
+  })
+}
+
 /** All connections of the small cluster of these events, with whether the node has to admit them. */
 function* judged(events: readonly PolicyEvent[]) {
   const last = lastOf(events)
@@ -154,15 +174,15 @@ function* judged(events: readonly PolicyEvent[]) {
   const policies = last.flatMap((one): NetworkPolicy[] =>
     one.kind === 'policy' && one.value ? [one.value] : [],
   )
-  const labelsOf = (name: string): Json =>
-    last.find((one) => one.kind === 'namespace' && one.name === name && one.labels) === undefined
-      ? {}
-      : (last.findLast((one) => one.kind === 'namespace' && one.name === name) as { labels: Json })
-          .labels
-  const ends = [...new Set([...pods.flatMap(({ ips }) => ips), ...OUTSIDE])].map((ip) => {
+  const labelsOf = (name: string) =>
+    last.flatMap((one) => (one.kind === 'namespace' && one.name === name ? one : []))[0]?.labels
+  const ends = [...new Set([...pods.flatMap(({ ips }) => ips), ...OUTSIDE])].map((ip): TestEnd => {
     const pod = ownerOf(pods, ip)
-    const seen = pod && { ...pod, namespaceLabels: labelsOf(pod.namespace) }
-    return { isLocal: pod?.nodeName === NODE, end: { ip, pod: seen, node: pod?.nodeName } }
+    const namespaceLabels = pod && labelsOf(pod.namespace)
+    const seen = pod && { ...pod, namespaceLabels: namespaceLabels ?? {} }
+    const isOfUnknownNamespace = pod !== undefined && namespaceLabels === undefined
+    const end = { ip, pod: seen, node: pod?.nodeName }
+    return { isLocal: pod?.nodeName === NODE, isOfUnknownNamespace, end }
   })
   for (const source of ends) {
     for (const destination of ends) {
@@ -176,8 +196,8 @@ function* judged(events: readonly PolicyEvent[]) {
 
 function judgedOf(
   policies: readonly NetworkPolicy[],
-  source: { readonly isLocal: boolean; readonly end: ConnectionEnd },
-  destination: { readonly isLocal: boolean; readonly end: ConnectionEnd },
+  source: TestEnd,
+  destination: TestEnd,
   protocol: Protocol,
   port: number,
 ) {
@@ -188,10 +208,9 @@ function judgedOf(
     port,
   }
   const connection = { source: source.end, destination: destination.end, protocol, port }
-  const { egress, ingress } = judgeConnection(policies, connection)
-  const isAdmitted =
-    (!source.isLocal || egress?.isAdmitted !== false) &&
-    (!destination.isLocal || ingress?.isAdmitted !== false)
+  const judge = (direction: Direction, own: TestEnd, peer: TestEnd) =>
+    !own.isLocal || judgeEnd(seenBy(policies, peer), connection, direction)?.isAdmitted !== false
+  const isAdmitted = judge('egress', source, destination) && judge('ingress', destination, source)
   return { packet, isAdmitted }
 }
 
@@ -290,17 +309,29 @@ function admittedOf(events: readonly PolicyEvent[]): readonly (readonly [string,
   )
 }
 
+const BY_LABEL: JsonObject = {
+  from: [{ namespaceSelector: {}, podSelector: { matchLabels: { app: 'a' } } }],
+}
+
 test.each<[string, PolicyEvent, boolean]>([
   ['a Pod that is added elsewhere', podOf('y/b', '10.0.1.9', { app: 'a' }, 'node-2'), false],
   ['a Pod that loses its label', podOf('y/a', '10.0.1.1', {}, 'node-2'), true],
   ['a policy that is added', policyOf('q', {}), false],
+  [
+    'a policy that gets a rule more',
+    policyOf('p', { ingress: [BY_LABEL, { ports: [{}] }] }),
+    false,
+  ],
+  ['a policy that loses a rule', policyOf('p', { ingress: [] }), true],
+  ['a policy that gets ports', policyOf('p', { ingress: [{ ...BY_LABEL, ports: [{}] }] }), true],
+  ['a policy that is gone', { kind: 'policy', key: 'x/p', value: undefined }, false],
+  ['the first policy', policyOf('e', { policyTypes: ['Egress'] }), true],
 ])('%s', (_, added, expected) => {
   const model = fresh([
     podOf('x/a', '10.0.0.1', {}, NODE),
     podOf('y/a', '10.0.1.1', { app: 'a' }, 'node-2'),
-    policyOf('p', {
-      ingress: [{ from: [{ namespaceSelector: {}, podSelector: { matchLabels: { app: 'a' } } }] }],
-    }),
+    { kind: 'namespace', name: 'y', labels: {} },
+    policyOf('p', { ingress: [BY_LABEL] }),
   ])
   model.takeChanges()
   model.apply([added])

@@ -5,6 +5,7 @@ import { isJsonObject, type Json } from '../lib/json.ts'
 import { printable } from '../lib/quote.ts'
 import type { PolicyPeer } from '../networkpolicy/network-policy.ts'
 import { labelMatcher } from '../resources/label-selector.ts'
+import { present } from '../resources/reader.ts'
 import type { Protocol } from '../resources/types.ts'
 import type { ClusterPod } from './cluster-pod.ts'
 import {
@@ -75,13 +76,13 @@ export class PolicySets {
   readonly #identitiesOf = new Map<string, Set<Identity>>()
   /** By the namespace of its Pods; undefined: by the labels of namespaces. */
   readonly #podSets = new Map<string | undefined, Set<PodSet>>()
-  readonly #portSets = new Set<PortSet>()
+  /** By protocol and name. */
+  readonly #portSets = new Map<string, PortSet>()
   readonly #holders = new Map<IpAddress, Holder>()
   /** Sets that no rule needs any more, unless another one does by now. */
   readonly #unused = new Set<PodSet | PortSet | BlockSet>()
   readonly #appeared = new Set<SetName>()
   readonly #changed = new Map<SetName, Tracked<string, true>>()
-  #hasLost = false
 
   get all(): ReadonlyMap<SetName, PolicySet> {
     return this.#sets
@@ -99,7 +100,7 @@ export class PolicySets {
   /** The set of all ports of Pods with this name, until `release` is called as often. */
   needPort(protocol: Protocol, port: string): SetName {
     return this.#use(portSet(protocol, port), (made) => {
-      this.#portSets.add(made)
+      this.#portSets.set(portKey(protocol, port), made)
       for (const [ip, { pod }] of this.#holders) this.#addPorts(made, ip, pod)
     })
   }
@@ -124,10 +125,8 @@ export class PolicySets {
   setHolder(ip: IpAddress, pod: ClusterPod | undefined): void {
     const before = this.#holders.get(ip)
     const identity = pod && this.#identityOf(pod)
-    for (const set of this.#portSets) {
-      this.#dropPorts(set, ip, before?.pod)
-      this.#addPorts(set, ip, pod)
-    }
+    for (const set of this.#portSetsOf(before?.pod)) this.#dropPorts(set, ip, before?.pod)
+    for (const set of this.#portSetsOf(pod)) this.#addPorts(set, ip, pod)
     if (pod === undefined || identity === undefined) this.#holders.delete(ip)
     else this.#holders.set(ip, { identity, pod })
     if (before?.identity === identity) return
@@ -135,6 +134,12 @@ export class PolicySets {
     if (identity === undefined) return
     identity.ips.add(ip)
     for (const set of identity.selectors) this.#add(set, ip)
+  }
+
+  /** The same Pod, with the labels of others that have equal ones. */
+  interned(pod: ClusterPod): ClusterPod {
+    const key = identityKey(pod)
+    return { ...pod, labels: this.#identities.get(key)?.labels ?? pod.labels }
   }
 
   /** Whether a set has an address; a set of ports: this port of the address. */
@@ -156,17 +161,17 @@ export class PolicySets {
       if (!sets.delete(set.name)) sets.add(set.name)
     }
     const members = new Map<SetName, ReadonlySet<string>>()
+    let hasLost = false
     for (const [name, tracked] of this.#changed) {
       const set = this.#sets.get(name)
       if (set === undefined || set.kind === 'blocks') continue
       const keys = tracked.take((key) => (set.members.has(key as IpAddress) ? true : undefined))
       if (keys.size > 0) members.set(name, new Set(keys.keys()))
+      hasLost ||= [...keys.values()].includes(true)
     }
-    const hasLost = this.#hasLost
     this.#unused.clear()
     this.#appeared.clear()
     this.#changed.clear()
-    this.#hasLost = false
     return { sets, members, hasLost }
   }
 
@@ -187,7 +192,7 @@ export class PolicySets {
 
   #remove(set: PodSet | PortSet | BlockSet): void {
     this.#sets.delete(set.name)
-    if (set.kind === 'namedPorts') this.#portSets.delete(set)
+    if (set.kind === 'namedPorts') this.#portSets.delete(portKey(set.protocol, set.port))
     if (set.kind !== 'pods') return
     deleteFrom(this.#podSets, set.namespace, set)
     for (const identity of this.#identitiesFor(set)) identity.selectors.delete(set)
@@ -209,8 +214,15 @@ export class PolicySets {
     }
   }
 
-  #identityOf({ namespace, labels }: ClusterPod): Identity {
-    const key = `${namespace} ${canonical(labels)}`
+  #portSetsOf(pod: ClusterPod | undefined): Iterable<PortSet> {
+    return present(
+      (pod?.namedPorts ?? []).map((one) => this.#portSets.get(portKey(one.protocol, one.name))),
+    )
+  }
+
+  #identityOf(pod: ClusterPod): Identity {
+    const { namespace, labels } = pod
+    const key = identityKey(pod)
     const known = this.#identities.get(key)
     if (known !== undefined) return known
     const made = { key, namespace, labels, ips: new Set<IpAddress>(), selectors: new Set<PodSet>() }
@@ -237,7 +249,7 @@ export class PolicySets {
 
   #drop(set: PodSet, ip: IpAddress): void {
     this.#note(set, ip)
-    if (set.members.delete(ip)) this.#hasLost = true
+    set.members.delete(ip)
   }
 
   #addPorts(set: PortSet, ip: IpAddress, pod: ClusterPod | undefined): void {
@@ -253,7 +265,7 @@ export class PolicySets {
     for (const { port } of portsOf(pod, set)) {
       const key = memberKey({ ip, protocol: set.protocol, port })
       this.#note(set, key)
-      if (set.members.delete(key)) this.#hasLost = true
+      set.members.delete(key)
     }
   }
 
@@ -293,6 +305,14 @@ export class Tracked<K, V> {
   }
 }
 
+function identityKey({ namespace, labels }: ClusterPod): string {
+  return `${namespace} ${canonical(labels)}`
+}
+
+function portKey(protocol: string, port: string): string {
+  return `${protocol} ${port}`
+}
+
 function portsOf(pod: ClusterPod | undefined, { protocol, port }: PortSet) {
   return (pod?.namedPorts ?? []).filter((one) => one.name === port && one.protocol === protocol)
 }
@@ -301,8 +321,10 @@ function podSet(peer: Extract<PolicyPeer, { kind: 'pods' }>, policyNamespace: st
   const { namespaceSelector, podSelector = {} } = peer
   const namespace = namespaceSelector === undefined ? policyNamespace : undefined
   const isOfPod = labelMatcher(podSelector)
-  const isOfNamespace =
-    namespaceSelector === undefined ? () => true : labelMatcher(namespaceSelector)
+  const matches = namespaceSelector === undefined ? () => true : labelMatcher(namespaceSelector)
+  // A namespace that is not known yet is admitted by no selector: its labels may be those that one excludes.
+  const isOfNamespace = (labels: Json | undefined) =>
+    namespaceSelector === undefined || (labels !== undefined && matches(labels))
   const where = namespaceSelector === undefined ? { namespace } : { namespaceSelector }
   const text = canonical({ ...where, podSelector } as Json)
   return {
@@ -335,7 +357,7 @@ function named(kind: string, text: string): Shared {
 }
 
 /** The same text for equal values, whatever the order of their fields. */
-function canonical(value: Json): string {
+export function canonical(value: Json): string {
   return JSON.stringify(value, (_, inner: Json) =>
     isJsonObject(inner)
       ? Object.fromEntries(Object.entries(inner).toSorted(([a], [b]) => (a < b ? -1 : 1)))
@@ -343,7 +365,7 @@ function canonical(value: Json): string {
   )
 }
 
-function deleteFrom<K, V>(groups: Map<K, Set<V>>, key: K, value: V): void {
+export function deleteFrom<K, V>(groups: Map<K, Set<V>>, key: K, value: V): void {
   const group = groups.get(key)
   group?.delete(value)
   if (group?.size === 0) groups.delete(key)
