@@ -324,6 +324,12 @@ test.each<[string, PolicyEvent, boolean]>([
   ],
   ['a policy that loses a rule', policyOf('p', { ingress: [] }), true],
   ['a policy that gets ports', policyOf('p', { ingress: [{ ...BY_LABEL, ports: [{}] }] }), true],
+  [
+    'a policy that gets other peers',
+    policyOf('p', { ingress: [{ from: [{ podSelector: {} }] }] }),
+    true,
+  ],
+  ['a policy that gets all peers', policyOf('p', { ingress: [{}] }), false],
   ['a policy that is gone', { kind: 'policy', key: 'x/p', value: undefined }, false],
   ['the first policy', policyOf('e', { policyTypes: ['Egress'] }), true],
 ])('%s', (_, added, expected) => {
