@@ -21,7 +21,7 @@ import type {
 } from './policy-content.ts'
 import { canonical, deleteFrom, type PolicySets, Tracked } from './policy-sets.ts'
 
-export const DIRECTIONS: readonly Direction[] = ['ingress', 'egress']
+const DIRECTIONS: readonly Direction[] = ['ingress', 'egress']
 /** Characters of a hash in a name: 114 bits, so that nobody can make two that are equal. */
 const HASH_LENGTH = 19
 const MAX_PORT = 65_535
