@@ -27,7 +27,7 @@ const QUIET_MS = 20
 /** Milliseconds after which a datagram without its expected answer is sent again. */
 const AGAIN_MS = 200
 /** Milliseconds without any expected answer after which those that have not come are lost. */
-const LOST_MS = 1_500
+const LOST_MS = 10_000
 /** Source ports, used in turn, so that none is used again while connection tracking remembers it. */
 const SOURCE_PORTS = { first: 10_000, count: 50_000 } as const
 /** Milliseconds in which packets to the node must arrive. */

@@ -10,6 +10,8 @@ import { allProbes, type Probe, WAYS } from './universe.ts'
 type Mode = 'iptables' | 'ipvs' | 'nftables' | 'userspace'
 
 /** Faulty sets after which a test ends. */
+/** A minute for each dozen sets on a busy machine. */
+const TIMEOUT_MS = 30 * 60_000
 const MAX_FAULTS = 3
 
 /**
@@ -42,7 +44,7 @@ export function truthTables(
     await lab?.close()
   })
 
-  test(`${mode}: ${title}`, async () => {
+  const holds = async () => {
     const faults: string[] = []
     for (const set of sets) {
       await cluster.enforce(set)
@@ -52,7 +54,8 @@ export function truthTables(
     }
     expect(faults.join('\n\n')).toBe('')
     expect(policies.probes).toBe(sets.length * allProbes(WAYS).length)
-  })
+  }
+  test(`${mode}: ${title}`, holds, TIMEOUT_MS)
 }
 
 /**
