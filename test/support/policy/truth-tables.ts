@@ -44,18 +44,21 @@ export function truthTables(
     await lab?.close()
   })
 
-  const holds = async () => {
-    const faults: string[] = []
-    for (const set of sets) {
-      await cluster.enforce(set)
-      const { text } = await policies.probe(set, WAYS, (probe) => isAdmittedIn(mode, set, probe))
-      if (text !== '') faults.push(text)
-      if (faults.length === MAX_FAULTS) break
-    }
-    expect(faults.join('\n\n')).toBe('')
-    expect(policies.probes).toBe(sets.length * allProbes(WAYS).length)
-  }
-  test(`${mode}: ${title}`, holds, TIMEOUT_MS)
+  test(
+    `${mode}: ${title}`,
+    async () => {
+      const faults: string[] = []
+      for (const set of sets) {
+        await cluster.enforce(set)
+        const { text } = await policies.probe(set, WAYS, (probe) => isAdmittedIn(mode, set, probe))
+        if (text !== '') faults.push(text)
+        if (faults.length === MAX_FAULTS) break
+      }
+      expect(faults.join('\n\n')).toBe('')
+      expect(policies.probes).toBe(sets.length * allProbes(WAYS).length)
+    },
+    TIMEOUT_MS,
+  )
 }
 
 /**
