@@ -19,7 +19,7 @@ import type {
   PortMatch,
   SetName,
 } from './policy-content.ts'
-import { canonical, deleteFrom, type PolicySets, Tracked } from './policy-sets.ts'
+import { deleteFrom, identityKey, type PolicySets, Tracked } from './policy-sets.ts'
 
 const DIRECTIONS: readonly Direction[] = ['ingress', 'egress']
 /** Characters of a hash in a name: 114 bits, so that nobody can make two that are equal. */
@@ -176,8 +176,9 @@ export class PolicyChains {
     }
   }
 
-  #groupOf({ namespace, labels }: ClusterPod): LocalGroup {
-    const key = `${namespace} ${canonical(labels)}`
+  #groupOf(pod: ClusterPod): LocalGroup {
+    const { namespace, labels } = pod
+    const key = identityKey(pod)
     const known = this.#groups.get(key)
     if (known !== undefined) return known
     const made: LocalGroup = {

@@ -305,7 +305,11 @@ export class Tracked<K, V> {
   }
 }
 
-function identityKey({ namespace, labels }: ClusterPod): string {
+/** Equal for Pods that no selector can tell apart. */
+export function identityKey({
+  namespace,
+  labels,
+}: Pick<ClusterPod, 'namespace' | 'labels'>): string {
   return `${namespace} ${canonical(labels)}`
 }
 
@@ -321,10 +325,10 @@ function podSet(peer: Extract<PolicyPeer, { kind: 'pods' }>, policyNamespace: st
   const { namespaceSelector, podSelector = {} } = peer
   const namespace = namespaceSelector === undefined ? policyNamespace : undefined
   const isOfPod = labelMatcher(podSelector)
-  const matches = namespaceSelector === undefined ? () => true : labelMatcher(namespaceSelector)
+  const matches = namespaceSelector === undefined ? undefined : labelMatcher(namespaceSelector)
   // A namespace that is not known yet is admitted by no selector: its labels may be those that one excludes.
   const isOfNamespace = (labels: Json | undefined) =>
-    namespaceSelector === undefined || (labels !== undefined && matches(labels))
+    matches === undefined || (labels !== undefined && matches(labels))
   const where = namespaceSelector === undefined ? { namespace } : { namespaceSelector }
   const text = canonical({ ...where, podSelector } as Json)
   return {
@@ -357,7 +361,7 @@ function named(kind: string, text: string): Shared {
 }
 
 /** The same text for equal values, whatever the order of their fields. */
-export function canonical(value: Json): string {
+function canonical(value: Json): string {
   return JSON.stringify(value, (_, inner: Json) =>
     isJsonObject(inner)
       ? Object.fromEntries(Object.entries(inner).toSorted(([a], [b]) => (a < b ? -1 : 1)))
