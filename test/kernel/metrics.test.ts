@@ -5,7 +5,8 @@ import { ofNftables } from '../support/drift/of-nftables.ts'
 import { type Deployment, deploy, objectsOf, redeploy } from '../support/flows/deploy.ts'
 import { isUserspace, proxyMode } from '../support/lab/daemon-config.ts'
 import { createLab, type Lab } from '../support/lab/lab.ts'
-import { type Samples, sumOf } from '../support/lab/metrics.ts'
+import { MetricHistory } from '../support/lab/metric-history.ts'
+import { sumOf } from '../support/lab/metrics.ts'
 import type { ApiObject } from '../support/lab/objects.ts'
 import { type RefusingKernel, refusingKernel } from '../support/lab/refusing-kernel.ts'
 
@@ -19,14 +20,8 @@ const CONFIG = {
   userspace: { affinityClients: 1, gracefulTermination: '2s', connectTimeout: '100ms' },
 }
 
-/** Metrics that describe and do not count: they need a sample, not a movement. */
-const CONSTANT = ['build_info', 'mode_info', 'forwarder_workers', 'config_last_reload_successful']
-
-/** What another test shows. */
-const ELSEWHERE = [
-  'client_credential_expiration_timestamp_seconds',
-  'client_credential_late_timestamp_seconds',
-]
+/** What other tests show: credentials, and policy/metrics. */
+const ELSEWHERE = /^(client_credential_(expiration|late)_timestamp_seconds$|policy_)/
 
 /** What only a mode whose process moves the bytes has. */
 const OF_USERSPACE = /^(forwarder_|affinity_|draining_backends)/
@@ -74,8 +69,9 @@ const ELSEWHERE_ENDPOINT = [{ ip: '10.180.2.3', node: 'far' }]
 
 let lab: Lab
 let kernel: RefusingKernel
-/** Every value that each sample had. */
-const seen = new Map<string, Set<number>>()
+const history = new MetricHistory(() => lab)
+const look = () => history.look()
+const until = (name: string, least?: number) => history.until(name, least)
 
 beforeAll(async () => {
   lab = await createLab()
@@ -86,21 +82,6 @@ beforeAll(async () => {
   await look()
 })
 afterAll(async () => lab.close())
-
-async function look(): Promise<Samples> {
-  const samples = await lab.daemon.metrics()
-  for (const [name, value] of samples) seen.set(name, (seen.get(name) ?? new Set()).add(value))
-  return samples
-}
-
-/** A reading of counters that took a second on a busy machine serves for the hundred that follow. */
-const TIMEOUT_MS = 110_000
-
-/** Looks until the sum of a metric is above `least`. */
-async function until(name: string, least = 0): Promise<void> {
-  const sum = async () => sumOf(await look(), PREFIX + name)
-  await expect.poll(sum, { timeout: TIMEOUT_MS, message: name }).toBeGreaterThan(least)
-}
 
 /** The slice of a deployment as the controller of endpoints writes it at `time`. */
 function timed(deployment: Deployment, time: Date): ApiObject {
@@ -206,15 +187,13 @@ test.each(Object.entries(SCRIPT))('%s', async (_, step) => {
 })
 
 test('every documented metric moved', () => {
-  const moves = (name: string) =>
-    [...seen].some(
-      ([sample, values]) =>
-        sample.replace(/\{.*/, '').replace(/_(?:bucket|sum|count)$/, '') === PREFIX + name &&
-        (CONSTANT.includes(name) || values.size > 1 || [...values].some((value) => value > 0)),
-    )
-  const others = [isUserspace() ? OF_RULES : OF_USERSPACE, NOT_COUNTED[proxyMode()] ?? /^$/]
+  const others = [
+    ELSEWHERE,
+    isUserspace() ? OF_RULES : OF_USERSPACE,
+    NOT_COUNTED[proxyMode()] ?? /^$/,
+  ]
   const expected = Object.values(METRIC_TABLE)
     .map(({ name }) => name)
-    .filter((name) => !ELSEWHERE.includes(name) && !others.some((other) => other.test(name)))
-  expect(expected.filter((name) => !moves(name))).toEqual([])
+    .filter((name) => !others.some((other) => other.test(name)))
+  expect(history.unmoved(expected)).toEqual([])
 })

@@ -17,7 +17,7 @@ export interface RefusingKernel {
 }
 
 export function refusingKernel(lab: Lab): RefusingKernel {
-  return proxyMode() === 'nftables' ? occupiedTable(lab) : failingPrograms(lab)
+  return proxyMode() === 'nftables' ? occupiedTable(lab, 'node-proxy') : failingPrograms(lab)
 }
 
 function failingPrograms({ folder }: Lab): RefusingKernel {
@@ -33,8 +33,8 @@ function failingPrograms({ folder }: Lab): RefusingKernel {
   }
 }
 
-/** Replaces our table by one that another program owns; no other program may change it while that one runs. */
-function occupiedTable({ node }: Lab): RefusingKernel {
+/** Makes `table` one of another program, in place of ours if there is one; none but that program may change it while it runs. */
+export function occupiedTable({ node }: Lab, table: string): RefusingKernel {
   let owner: ReturnType<typeof spawn> | undefined
   return {
     programs: undefined,
@@ -42,9 +42,9 @@ function occupiedTable({ node }: Lab): RefusingKernel {
       owner = spawn('ip', ['netns', 'exec', node.namespace.name, 'nft', '-i'], {
         stdio: ['pipe', 'ignore', 'ignore'],
       })
-      const empty = 'table ip node-proxy { flags owner; }'
-      owner.stdin?.write(`delete table ip node-proxy; ${empty}\n`)
-      const listed = () => node.namespace.exec(['nft', 'list', 'table', 'ip', 'node-proxy'])
+      const empty = `table ip ${table} { flags owner; }`
+      owner.stdin?.write(`add table ip ${table}; delete table ip ${table}; ${empty}\n`)
+      const listed = () => node.namespace.exec(['nft', 'list', 'table', 'ip', table])
       await expect.poll(() => listed().catch(() => '')).toContain('owner')
     },
     async end() {
