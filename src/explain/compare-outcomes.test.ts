@@ -1,6 +1,7 @@
-import { expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import type { IpAddress } from '../lib/ip.ts'
 import { compareOutcomes, type Expectation } from './compare-outcomes.ts'
+import type { Endpoint } from './packet/packet-state.ts'
 import type { WalkOutcome } from './walk/walk-outcome.ts'
 
 const CLIENT = '10.0.0.2' as IpAddress
@@ -15,6 +16,7 @@ function expected(changes: Partial<Expectation> = {}): Expectation {
     isUnclaimed: false,
     hasAffinity: false,
     ownPorts: new Set<number>(),
+    refusals: undefined,
     ...changes,
   }
 }
@@ -26,7 +28,7 @@ interface Delivery {
 }
 
 function delivered(
-  { ip, port }: { readonly ip: IpAddress; readonly port: number },
+  { ip, port }: Endpoint,
   { probability = 0.5, src = CLIENT, to = 'forwarded' }: Partial<Delivery> = {},
 ): WalkOutcome {
   return {
@@ -149,4 +151,42 @@ test('what no Service has is refused, unless others translate it or this node ha
     'expected a refusal, but 172.30.0.1:80 gets it, from 10.0.0.2',
   ])
   expect(compare({ ...unclaimed, isUnclaimed: false }, [delivered(A)])).toHaveLength(1)
+})
+
+describe('NetworkPolicies', () => {
+  const dropped = (to: Endpoint): WalkOutcome => ({
+    ...SILENT,
+    by: 'nft ip node-proxy-policies ingress-pods-x',
+    probability: 0.5,
+    refusedTo: { ip: to.ip, port: to.port },
+  })
+  const refusing = (...refusals: readonly Endpoint[]) => expected({ refusals })
+
+  test('a backend that they refuse gets nothing, and the others their share', () => {
+    expect(compare(refusing(A), [dropped(A), delivered(B)])).toEqual([])
+    expect(compare(refusing(A, B), [dropped(A), dropped(B)])).toEqual([])
+    expect(compare(refusing(A), [dropped(A)])).toEqual([
+      'the backend 10.1.0.2:8080 never gets a packet',
+    ])
+  })
+
+  test('what they refuse and is delivered, and what they admit and is dropped', () => {
+    expect(compare(refusing(A), both)).toEqual([
+      'NetworkPolicies refuse it, but 10.1.0.1:8080 gets it, from 10.0.0.2',
+    ])
+    expect(compare(refusing(), [dropped(A), delivered(B)])).toEqual([
+      'NetworkPolicies admit the connection, but it gets no answer: NetworkPolicies refuse it to 10.1.0.1:8080: nft ip node-proxy-policies ingress-pods-x',
+    ])
+  })
+
+  test('where it is not known what they refuse, their rules are believed', () => {
+    expect(compare(expected(), [dropped(A), delivered(B)])).toEqual([])
+  })
+
+  test('a packet of no Service', () => {
+    const [ip, port] = [PACKET.dst as IpAddress, PACKET.port]
+    const table = { ...refusing({ ip, port }), outcome: 'unhandled', backends: [] } as const
+    expect(compare(table, [dropped({ ip, port })])).toEqual([])
+    expect(compare(table, [delivered({ ip, port })])).toHaveLength(1)
+  })
 })

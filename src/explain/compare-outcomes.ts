@@ -18,6 +18,8 @@ export interface Expectation {
   readonly hasAffinity: boolean
   /** Ports at which node-proxy listens to forward packets itself; the kernel's part ends there. */
   readonly ownPorts: ReadonlySet<number>
+  /** Destinations to which NetworkPolicies admit nothing; undefined if that is not known. */
+  readonly refusals: readonly Endpoint[] | undefined
 }
 
 type Delivered = Extract<WalkOutcome, { readonly kind: 'delivered' }>
@@ -50,11 +52,22 @@ export function compareOutcomes(
   if (expected.outcome !== 'deliver') return differences
   const delivered = observed.filter(isDelivered)
   if (delivered.some((one) => isOwn(expected, one))) return differences
-  return [...differences, ...missing(expected, delivered), ...unevenness(expected, delivered)]
+  const reached = observed.flatMap((one) => destinationOf(one) ?? [])
+  return [...differences, ...missing(expected, reached), ...unevenness(expected, delivered)]
 }
 
 function isDelivered(outcome: WalkOutcome): outcome is Delivered {
   return outcome.kind === 'delivered'
+}
+
+/** Where the packet arrives, or would arrive but for NetworkPolicies. */
+function destinationOf(outcome: WalkOutcome): Endpoint | undefined {
+  if (outcome.kind === 'delivered') return outcome.dst
+  return outcome.kind === 'silent' ? outcome.refusedTo : undefined
+}
+
+function isAmong(endpoints: readonly Endpoint[], { ip, port }: Endpoint): boolean {
+  return endpoints.some((one) => one.ip === ip && one.port === port)
 }
 
 /**
@@ -72,6 +85,8 @@ function differenceOf(
   outcome: WalkOutcome,
 ): readonly string[] {
   if (outcome.kind === 'uncertain') return [`what happens is not known: ${outcome.reason}`]
+  const judged = judgedOtherwise(expected, outcome)
+  if (judged !== undefined) return judged
   if (expected.outcome === 'unhandled') return touched(packet, outcome)
   if (expected.outcome === 'reject' && expected.isUnclaimed && isOfOthers(packet, outcome))
     return []
@@ -81,6 +96,22 @@ function differenceOf(
   return outcome.kind === 'delivered' && !isOwn(expected, outcome)
     ? wrongDelivery(packet, expected, outcome)
     : []
+}
+
+/** The differences in what NetworkPolicies decide; undefined if they leave the packet to the Services. */
+function judgedOtherwise(
+  { refusals }: Expectation,
+  outcome: WalkOutcome,
+): readonly string[] | undefined {
+  const destination = destinationOf(outcome)
+  if (destination === undefined || (refusals === undefined && outcome.kind === 'delivered')) {
+    return undefined
+  }
+  const isRefused = refusals === undefined || isAmong(refusals, destination)
+  if (outcome.kind === 'silent') {
+    return isRefused ? [] : [`NetworkPolicies admit the connection, but ${observedWords(outcome)}`]
+  }
+  return isRefused ? [`NetworkPolicies refuse it, but ${observedWords(outcome)}`] : undefined
 }
 
 /**
@@ -104,10 +135,8 @@ function wrongDelivery(
   outcome: Delivered,
 ): readonly string[] {
   const at = named(outcome)
-  const isBackend = backends.some(
-    ({ ip, port }) => outcome.dst.ip === ip && outcome.dst.port === port,
-  )
-  if (!isBackend) return [`${at} is not a backend of the Service, but gets the packet`]
+  if (!isAmong(backends, outcome.dst))
+    return [`${at} is not a backend of the Service, but gets the packet`]
   if (src === undefined) return []
   const wanted = masquerade === 'toItself' ? outcome.dst.ip === src : masquerade === 'yes'
   const isMasqueraded = outcome.src !== src
@@ -117,14 +146,11 @@ function wrongDelivery(
     : [`${at} sees ${outcome.src}, but should see the client ${src}`]
 }
 
-function missing({ backends, hasAffinity }: Expectation, delivered: readonly Delivered[]) {
-  const isKept = hasAffinity && delivered.length === 1
-  if (isKept || delivered.length === 0) return []
+function missing({ backends, hasAffinity }: Expectation, reached: readonly Endpoint[]) {
+  const isKept = hasAffinity && reached.length === 1
+  if (isKept || reached.length === 0) return []
   return backends
-    .filter(
-      ({ ip, port, weight }) =>
-        weight > 0 && !delivered.some((one) => one.dst.ip === ip && one.dst.port === port),
-    )
+    .filter((one) => one.weight > 0 && !isAmong(reached, one))
     .map(({ ip, port }) => `the backend ${hostPort(ip, port ?? 0)} never gets a packet`)
 }
 
@@ -149,7 +175,11 @@ export function percent(probability: number): string {
 }
 
 function named({ dst }: Delivered): string {
-  return hostPort(dst.ip, dst.port ?? 0)
+  return endpointText(dst)
+}
+
+function endpointText({ ip, port }: Endpoint): string {
+  return hostPort(ip, port ?? 0)
 }
 
 function worded(kind: 'refused' | 'silent' | 'delivered'): string {
@@ -163,8 +193,11 @@ export function observedWords(outcome: WalkOutcome): string {
       return `${named(outcome)} gets it, from ${outcome.src}`
     case 'refused':
       return `it is refused (${outcome.how})${byWhich(outcome)}`
-    case 'silent':
-      return `it gets no answer: ${outcome.by}${byWhich(outcome)}`
+    case 'silent': {
+      const { refusedTo, by } = outcome
+      const why = refusedTo ? `NetworkPolicies refuse it to ${endpointText(refusedTo)}: ${by}` : by
+      return `it gets no answer: ${why}${byWhich(outcome)}`
+    }
     case 'uncertain':
       return `what happens is not known: ${outcome.reason}`
   }

@@ -50,6 +50,8 @@ export interface OutcomeDocument {
   readonly how?: string
   /** Of `silent`. */
   readonly by?: string
+  /** Of `silent`: the destination that the packet had, if rules of NetworkPolicies dropped it. */
+  readonly refusedTo?: OutcomeDocument['dst']
   /** Of `uncertain`. */
   readonly reason?: string
 }

@@ -124,6 +124,14 @@ export interface PolicyFlow {
   readonly port: number
 }
 
+/** Why a connection may not go on. */
+export interface FlowRefusal {
+  /** `egress`: of the source; `ingress`: of the destination. */
+  readonly direction: Direction
+  /** `namespace/name` of the policies that isolate the Pod in this direction; none admits the connection. */
+  readonly policies: readonly string[]
+}
+
 /** The key of a member of a set of named ports: `10.0.0.1/TCP/80`. */
 export function memberKey({ ip, protocol, port }: NamedPortMember): string {
   return `${ip}/${protocol}/${port}`

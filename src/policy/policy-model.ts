@@ -1,8 +1,11 @@
 import type { Cidr, IpAddress } from '../lib/ip.ts'
+import type { Direction } from '../networkpolicy/network-policy.ts'
 import { isSameValue } from '../resources/reader.ts'
 import type { ClusterPod } from './cluster-pod.ts'
 import { PolicyChains } from './policy-chains.ts'
 import type {
+  ChainName,
+  FlowRefusal,
   PodVerdict,
   PolicyChanges,
   PolicyContent,
@@ -73,13 +76,25 @@ export class PolicyModel {
    * Whether a connection may go on. Only the ends that are Pods of this node decide; the caller leaves out connections
    * of the node itself, which need no admission.
    */
-  admits({ source, destination, protocol, port }: PolicyFlow): boolean {
-    if (source === destination) return true
+  admits(flow: PolicyFlow): boolean {
+    return this.refusalOf(flow) === undefined
+  }
+
+  /** Who refuses a connection; undefined if nobody does. As `admits`. */
+  refusalOf({ source, destination, protocol, port }: PolicyFlow): FlowRefusal | undefined {
+    if (source === destination) return undefined
     const to = { destination, protocol, port }
-    return (
-      this.#isAdmitted(this.#chains.verdicts.egress.get(source), destination, to) &&
-      this.#isAdmitted(this.#chains.verdicts.ingress.get(destination), source, to)
-    )
+    const { egress, ingress } = this.#chains.verdicts
+    const [ofSource, ofDestination] = [egress.get(source), ingress.get(destination)]
+    if (!this.#isAdmitted(ofSource, destination, to)) return this.#refusal('egress', ofSource)
+    if (!this.#isAdmitted(ofDestination, source, to)) return this.#refusal('ingress', ofDestination)
+    return undefined
+  }
+
+  #refusal(direction: Direction, verdict: PodVerdict | undefined): FlowRefusal {
+    const { podChains, policyChains } = this.#chains
+    const names = podChains.get(verdict as ChainName)?.policies ?? []
+    return { direction, policies: names.flatMap((name) => policyChains.get(name)?.policy ?? []) }
   }
 
   #isAdmitted(

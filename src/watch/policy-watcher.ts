@@ -1,7 +1,7 @@
 import type { ApiClient } from '../client/http/api-client.ts'
 import type { RequestReporter } from '../client/http/api-failures.ts'
 import { createBackoff } from '../client/http/backoff.ts'
-import type { ApiFailure } from '../client/http/failure.ts'
+import { type ApiFailure, causeOf } from '../client/http/failure.ts'
 import type { Change } from '../client/reflector/object-tracker.ts'
 import type { Reflector } from '../client/reflector/reflector.ts'
 import { DEFAULT_TIMING, type ReflectorTiming } from '../client/reflector/reflector-context.ts'
@@ -35,6 +35,20 @@ export interface PolicyRefusal {
   readonly resources: readonly PolicyResource[]
   /** Of the first of `resources`. */
   readonly failure: ApiFailure
+}
+
+const GROUPS: Readonly<Record<PolicyResource, string>> = {
+  networkpolicies: 'networking.k8s.io',
+  pods: 'the core group',
+  namespaces: 'the core group',
+}
+
+/** A refusal as a clause. */
+export function describeRefusal({ resources, failure }: PolicyRefusal): string {
+  const named = resources.map((name) => `${name} of ${GROUPS[name]}`).join(', ')
+  return failure.code === 404
+    ? `the API server does not have ${named} (${causeOf(failure)})`
+    : `the right to list and watch ${named} is missing (${causeOf(failure)})`
 }
 
 /** What a policy watcher works with, and the callbacks that it calls. */

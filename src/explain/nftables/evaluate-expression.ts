@@ -13,10 +13,12 @@ import {
 import { isList, isObject, type Json, type JsonObject, onlyMember, textOf } from './model/json.ts'
 import {
   addressPart,
+  flagsOf,
   literalNumber,
   numberPart,
   type Part,
   protocolNumber,
+  SYN,
   textPart,
 } from './model/value.ts'
 
@@ -112,8 +114,11 @@ function combined(
   [left, right]: readonly Json[],
   evaluation: Evaluation,
 ): Evaluated {
-  const [one, other] = [evaluate(left ?? null, evaluation), evaluate(right ?? null, evaluation)]
+  const one = evaluate(left ?? null, evaluation)
   if (isUnknown(one)) return one
+  const flags = one[0]?.parts[0]?.kind === 'flags' ? flagsOf(right ?? null) : undefined
+  const other =
+    flags === undefined ? evaluate(right ?? null, evaluation) : certain(numberPart(flags))
   if (isUnknown(other)) return other
   return one.flatMap((a) =>
     other.map((b) => ({
@@ -141,6 +146,7 @@ function payload({ protocol, field }: JsonObject, { packet }: Evaluation): Evalu
   const isTransport = protocol === 'th' || protocol === packet.protocol.toLowerCase()
   if (!['th', 'tcp', 'udp', 'sctp'].includes(textOf(protocol))) return unknown(protocol, field)
   if (!isTransport) return ABSENT
+  if (field === 'flags' && protocol === 'tcp') return certain(numberPart(SYN, 'flags'))
   if (field === 'dport') return certain(numberPart(packet.dstPort))
   if (field !== 'sport') return unknown(protocol, field)
   return packet.srcPort === undefined

@@ -61,6 +61,8 @@ function run(rules: readonly (readonly Json[])[], given: Given = {}): readonly B
 
 const match = (left: Json, right: Json, op = '=='): Json => ({ match: { op, left, right } })
 const field = (protocol: string, name: string): Json => ({ payload: { protocol, field: name } })
+const FLAGS = field('tcp', 'flags')
+const masked = (...flags: readonly string[]): Json => ({ '&': [FLAGS, flags] })
 const DROP: Json = { drop: null }
 const verdicts = (branches: readonly Branch[]) => branches.map(({ verdict }) => verdict.kind)
 
@@ -77,6 +79,13 @@ describe('a rule that drops what it matches', () => {
       false,
     ],
     ['ip daddr a-b', match(field('ip', 'daddr'), { range: ['172.30.0.0', '172.30.0.9'] }), true],
+    ['tcp flags syn', match(FLAGS, 'syn', 'in'), true],
+    ['tcp flags ! syn', match(FLAGS, 'syn', '!'), false],
+    ['tcp flags ! ack', match(FLAGS, 'ack', '!'), true],
+    ['tcp flags syn / fin,syn,rst,ack', match(masked('fin', 'syn', 'rst', 'ack'), 'syn'), true],
+    ['the same with !=', match(masked('fin', 'syn', 'rst', 'ack'), 'syn', '!='), false],
+    ['tcp flags fin,syn / fin,syn', match(masked('fin', 'syn'), ['fin', 'syn']), false],
+    ['tcp flags { syn | ack, syn }', match(FLAGS, { set: [{ '|': ['syn', 'ack'] }, 'syn'] }), true],
     ['ip daddr != itself', match(field('ip', 'daddr'), '172.30.0.1', '!='), false],
     ['ip6 daddr', match(field('ip6', 'daddr'), 'fd00::1', '!='), false],
     ['tcp dport 80', match(field('tcp', 'dport'), 80), true],

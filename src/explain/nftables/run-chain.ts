@@ -7,7 +7,7 @@ import { type Chance, type Evaluation, isIn, isUnknown, lookUp, setOf } from './
 import { isList, isObject, type Json, type JsonObject, onlyMember, textOf } from './model/json.ts'
 import type { NftChain, NftRule, NftTable } from './model/ruleset.ts'
 import type { Part } from './model/value.ts'
-import { fits, fitsAny, fitsElement } from './model/value.ts'
+import { fits, fitsAny, fitsElement, flagsOf } from './model/value.ts'
 
 /** nf_tables refuses deeper nesting (NFT_JUMP_STACK_SIZE is 16). */
 const MAX_DEPTH = 32
@@ -255,12 +255,18 @@ function compare(
   right: Json,
   evaluation: Evaluation,
 ): Comparison {
+  const [part] = parts
+  if (part?.kind === 'flags' && (op === 'in' || op === '!')) {
+    const flags = flagsOf(right)
+    if (flags === undefined || typeof part.value !== 'bigint') return undefined
+    return ((part.value & flags) !== 0n) === (op === 'in')
+  }
   if (op === '!=' || op === '!') {
     const answer = isEqual(parts, right, evaluation)
     return typeof answer === 'boolean' ? !answer : answer
   }
   if (op === '==' || op === 'in') return isEqual(parts, right, evaluation)
-  return ordered(op, parts[0], right, evaluation)
+  return ordered(op, part, right, evaluation)
 }
 
 function isEqual(parts: readonly Part[], right: Json, evaluation: Evaluation): Comparison {
@@ -274,6 +280,7 @@ function isEqual(parts: readonly Part[], right: Json, evaluation: Evaluation): C
     return parts.length === 1 ? fits(parts[0]!, right) : undefined
   }
   if (name === 'concat') return fitsAny(parts, [right])
+  if (parts[0]?.kind === 'flags') return fits(parts[0], right)
   const other = certainOf(right, evaluation)
   if (other === undefined) return undefined
   return parts.every(({ value }, index) => value === other.parts[index]?.value)

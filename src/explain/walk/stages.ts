@@ -13,6 +13,9 @@ const NOT_LISTENING: Readonly<Record<PacketState['protocol'], string>> = {
   SCTP: 'sctp-abort',
 }
 
+/** Where the steps in the tables of NetworkPolicies take place. */
+const POLICIES = /^nft ip6? node-proxy-policies /
+
 /** The position of a packet: before a hook, before a routing decision, or taken by IPVS. */
 export type Stage = Hook | 'routeOut' | 'routeAgain' | 'routeIn' | 'taken'
 
@@ -86,8 +89,10 @@ function ended({ probability, steps, verdict, packet }: Branch, hook: Hook): Wal
     return { kind: 'uncertain', reason: verdict.reason, probability, steps }
   }
   const reason = verdict.kind === 'drop' ? verdict.reason : undefined
-  const by = reason ?? steps.at(-1)?.where ?? `${hook} of IPv${packet.family}`
-  return { kind: 'silent', by, probability, steps }
+  const { where = `${hook} of IPv${packet.family}` } = steps.at(-1) ?? {}
+  const by = reason ?? where
+  const refusedTo = POLICIES.test(where) ? { ip: packet.dst, port: packet.dstPort } : undefined
+  return { kind: 'silent', by, probability, steps, ...(refusedTo && { refusedTo }) }
 }
 
 /**

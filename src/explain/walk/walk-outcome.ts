@@ -15,7 +15,13 @@ export type WalkOutcome = { readonly probability: number; readonly steps: readon
     }
   /** The sender gets an error at once: `tcp-reset`, `icmp-port-unreachable`. */
   | { readonly kind: 'refused'; readonly how: string }
-  /** The sender gets no answer; `by`: who dropped the packet, and why. */
-  | { readonly kind: 'silent'; readonly by: string }
+  | {
+      /** The sender gets no answer. */
+      readonly kind: 'silent'
+      /** Who dropped the packet, and why. */
+      readonly by: string
+      /** The destination that the packet had, if rules of NetworkPolicies dropped it. */
+      readonly refusedTo?: Endpoint
+    }
   | { readonly kind: 'uncertain'; readonly reason: string }
 )

@@ -12,7 +12,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file inspection.proto.
  */
 export const file_inspection: GenFile = /*@__PURE__*/
-  fileDesc("ChBpbnNwZWN0aW9uLnByb3RvEhdub2RlcHJveHkuaW5zcGVjdGlvbi52MSIPCg1TdGF0dXNSZXF1ZXN0Io8ECg5TdGF0dXNSZXNwb25zZRIPCgd2ZXJzaW9uGAEgASgJEhEKCW5vZGVfbmFtZRgCIAEoCRIMCgRtb2RlGAMgASgJEhIKCnN0YXJ0ZWRfYXQYBCABKAMSEAoIaXNfcmVhZHkYBSABKAgSDwoHcmVhc29ucxgGIAMoCRIQCgh3YXJuaW5ncxgHIAMoCRISCgp3YWl0aW5nX21zGAggASgEEjkKC3Byb2dyYW1taW5nGAogASgLMiQubm9kZXByb3h5Lmluc3BlY3Rpb24udjEuUHJvZ3JhbW1pbmcSFgoOZHJpZnRfcmVwYWlyZWQYCyABKAQSMgoIcmVmdXNhbHMYDCADKAsyIC5ub2RlcHJveHkuaW5zcGVjdGlvbi52MS5SZWZ1c2FsEjIKCHByb2JsZW1zGA0gAygLMiAubm9kZXByb3h5Lmluc3BlY3Rpb24udjEuUHJvYmxlbRIQCghzZXJ2aWNlcxgOIAEoDRIPCgdlbnRyaWVzGA8gASgNEhAKCGJhY2tlbmRzGBAgASgNEjUKB2JpZ2dlc3QYESADKAsyJC5ub2RlcHJveHkuaW5zcGVjdGlvbi52MS5TZXJ2aWNlU2l6ZRIXCg9yZXNpZGVudF9tZW1vcnkYEiABKAQSFAoMcmVhc29uX2NvZGVzGBMgAygJEhgKEG5ldHdvcmtfcG9saWNpZXMYFCABKAkiPAoLUHJvZ3JhbW1pbmcSDQoFY291bnQYASABKA0SDgoGcDUwX21zGAIgASgBEg4KBnA5OV9tcxgDIAEoASJJCgdSZWZ1c2FsEg4KBm9iamVjdBgBIAEoCRIPCgdlbnRyaWVzGAIgAygJEgwKBGNvZGUYAyABKAkSDwoHbWVzc2FnZRgEIAEoCSI3CgdQcm9ibGVtEg0KBWVudHJ5GAEgASgJEgwKBGNvZGUYAiABKAkSDwoHbWVzc2FnZRgDIAEoCSIwCgtTZXJ2aWNlU2l6ZRIPCgdzZXJ2aWNlGAEgASgJEhAKCGJhY2tlbmRzGAIgASgNIiUKEkxpc3RFbnRyaWVzUmVxdWVzdBIPCgdzZXJ2aWNlGAEgASgJIu0BCgVFbnRyeRIKCgJpZBgBIAEoCRIPCgdzZXJ2aWNlGAIgASgJEhAKCHByb3RvY29sGAMgASgJEg4KBmZhbWlseRgEIAEoDRI0Cglmcm9udGVuZHMYBSADKAsyIS5ub2RlcHJveHkuaW5zcGVjdGlvbi52MS5Gcm9udGVuZBIyCghiYWNrZW5kcxgGIAMoCzIgLm5vZGVwcm94eS5pbnNwZWN0aW9uLnYxLkJhY2tlbmQSGAoQYWZmaW5pdHlfc2Vjb25kcxgHIAEoDRIRCglzY2hlZHVsZXIYCCABKAkSDgoGc3RhdHVzGAkgASgJIpYBCghGcm9udGVuZBIMCgRraW5kGAEgASgJEgoKAmlwGAIgASgJEgwKBHBvcnQYAyABKA0SDAoEcG9vbBgEIAEoCRIVCg1zaG9ydF9jaXJjdWl0GAUgASgIEhIKCm1hc3F1ZXJhZGUYBiABKAkSFQoNc291cmNlX3JhbmdlcxgHIAMoCRISCgphZG1pdHNfYWxsGAggASgIIpsBCgdCYWNrZW5kEgoKAmlwGAEgASgJEgwKBHBvcnQYAiABKA0SDgoGd2VpZ2h0GAMgASgNEhAKCGlzX2xvY2FsGAQgASgIEhcKD2luX2NsdXN0ZXJfcG9vbBgFIAEoCBIVCg1pbl9sb2NhbF9wb29sGAYgASgIEhYKDmRyYWluaW5nX3VudGlsGAcgASgDEgwKBG5vZGUYCCABKAkicQoORXhwbGFpblJlcXVlc3QSCwoDc3JjGAEgASgJEgsKA2RzdBgCIAEoCRIMCgRwb3J0GAMgASgNEhAKCHByb3RvY29sGAQgASgJEhQKDGluX2ludGVyZmFjZRgFIAEoCRIPCgdzZXJ2aWNlGAYgASgJIrQCCg9FeHBsYWluUmVzcG9uc2USCwoDZHN0GAEgASgJEgwKBHBvcnQYAiABKA0SEAoIcHJvdG9jb2wYAyABKAkSDwoHb3V0Y29tZRgEIAEoCRINCgVlbnRyeRgFIAEoCRIyCghiYWNrZW5kcxgGIAMoCzIgLm5vZGVwcm94eS5pbnNwZWN0aW9uLnYxLkJhY2tlbmQSEgoKbWFzcXVlcmFkZRgHIAEoCRIPCgdyZWFzb25zGAggAygJEgwKBGhpbnQYCSABKAkSDAoEbW9kZRgKIAEoCRIRCglvd25fcG9ydHMYCyADKA0SFAoMaGFzX2FmZmluaXR5GAwgASgIEjYKBHBvb2wYDSABKAsyKC5ub2RlcHJveHkuaW5zcGVjdGlvbi52MS5Qb29sRXhwbGFuYXRpb24ipQEKD1Bvb2xFeHBsYW5hdGlvbhIMCgRuYW1lGAEgASgJEgwKBHpvbmUYAiABKAkSEQoJY2hvc2VuX2J5GAMgASgJEg8KB3JlYXNvbnMYBCADKAkSOgoIbGVmdF9vdXQYBSADKAsyKC5ub2RlcHJveHkuaW5zcGVjdGlvbi52MS5MZWZ0T3V0RW5kcG9pbnQSFgoObGVmdF9vdXRfY291bnQYBiABKA0iVwoPTGVmdE91dEVuZHBvaW50EgoKAmlwGAEgASgJEgwKBHBvcnQYAiABKA0SDAoEbm9kZRgDIAEoCRIOCgZyZWFzb24YBCABKAkSDAoEdGV4dBgFIAEoCSIVChNXYXRjaENoYW5nZXNSZXF1ZXN0IhYKFFJlYWREb2N1bWVudHNSZXF1ZXN0IioKDERvY3VtZW50UGFydBIMCgRuYW1lGAEgASgJEgwKBHRleHQYAiABKAkiaQoGQ2hhbmdlEg8KB3NlcnZpY2UYASABKAkSEwoLY29tcGlsZWRfYXQYAiABKAMSEgoKYXBwbGllZF9hdBgDIAEoAxIPCgdvYmplY3RzGAQgASgNEhQKDGhhc19mYWlsdXJlcxgFIAEoCCIlChJMaXN0VHJhZmZpY1JlcXVlc3QSDwoHc2VydmljZRgBIAEoCSKNAQoOU2VydmljZVRyYWZmaWMSDwoHc2VydmljZRgBIAEoCRIvCgV0b3RhbBgCIAEoCzIgLm5vZGVwcm94eS5pbnNwZWN0aW9uLnYxLlRyYWZmaWMSOQoIYmFja2VuZHMYAyADKAsyJy5ub2RlcHJveHkuaW5zcGVjdGlvbi52MS5CYWNrZW5kVHJhZmZpYyJsCg5CYWNrZW5kVHJhZmZpYxINCgVlbnRyeRgBIAEoCRIKCgJpcBgCIAEoCRIMCgRwb3J0GAMgASgNEjEKB3RyYWZmaWMYBCABKAsyIC5ub2RlcHJveHkuaW5zcGVjdGlvbi52MS5UcmFmZmljIoECCgdUcmFmZmljEhgKC2Nvbm5lY3Rpb25zGAEgASgESACIAQESHAoPY29ubmVjdGlvbnNfbm93GAIgASgESAGIAQESFwoKcGFja2V0c19pbhgDIAEoBEgCiAEBEhUKCGJ5dGVzX2luGAQgASgESAOIAQESGAoLcGFja2V0c19vdXQYBSABKARIBIgBARIWCglieXRlc19vdXQYBiABKARIBYgBAUIOCgxfY29ubmVjdGlvbnNCEgoQX2Nvbm5lY3Rpb25zX25vd0INCgtfcGFja2V0c19pbkILCglfYnl0ZXNfaW5CDgoMX3BhY2tldHNfb3V0QgwKCl9ieXRlc19vdXQy1AQKCkluc3BlY3Rpb24SWQoGU3RhdHVzEiYubm9kZXByb3h5Lmluc3BlY3Rpb24udjEuU3RhdHVzUmVxdWVzdBonLm5vZGVwcm94eS5pbnNwZWN0aW9uLnYxLlN0YXR1c1Jlc3BvbnNlElwKC0xpc3RFbnRyaWVzEisubm9kZXByb3h5Lmluc3BlY3Rpb24udjEuTGlzdEVudHJpZXNSZXF1ZXN0Gh4ubm9kZXByb3h5Lmluc3BlY3Rpb24udjEuRW50cnkwARJcCgdFeHBsYWluEicubm9kZXByb3h5Lmluc3BlY3Rpb24udjEuRXhwbGFpblJlcXVlc3QaKC5ub2RlcHJveHkuaW5zcGVjdGlvbi52MS5FeHBsYWluUmVzcG9uc2USXwoMV2F0Y2hDaGFuZ2VzEiwubm9kZXByb3h5Lmluc3BlY3Rpb24udjEuV2F0Y2hDaGFuZ2VzUmVxdWVzdBofLm5vZGVwcm94eS5pbnNwZWN0aW9uLnYxLkNoYW5nZTABEmUKC0xpc3RUcmFmZmljEisubm9kZXByb3h5Lmluc3BlY3Rpb24udjEuTGlzdFRyYWZmaWNSZXF1ZXN0Gicubm9kZXByb3h5Lmluc3BlY3Rpb24udjEuU2VydmljZVRyYWZmaWMwARJnCg1SZWFkRG9jdW1lbnRzEi0ubm9kZXByb3h5Lmluc3BlY3Rpb24udjEuUmVhZERvY3VtZW50c1JlcXVlc3QaJS5ub2RlcHJveHkuaW5zcGVjdGlvbi52MS5Eb2N1bWVudFBhcnQwAWIGcHJvdG8z");
+  fileDesc("ChBpbnNwZWN0aW9uLnByb3RvEhdub2RlcHJveHkuaW5zcGVjdGlvbi52MSIPCg1TdGF0dXNSZXF1ZXN0Io8ECg5TdGF0dXNSZXNwb25zZRIPCgd2ZXJzaW9uGAEgASgJEhEKCW5vZGVfbmFtZRgCIAEoCRIMCgRtb2RlGAMgASgJEhIKCnN0YXJ0ZWRfYXQYBCABKAMSEAoIaXNfcmVhZHkYBSABKAgSDwoHcmVhc29ucxgGIAMoCRIQCgh3YXJuaW5ncxgHIAMoCRISCgp3YWl0aW5nX21zGAggASgEEjkKC3Byb2dyYW1taW5nGAogASgLMiQubm9kZXByb3h5Lmluc3BlY3Rpb24udjEuUHJvZ3JhbW1pbmcSFgoOZHJpZnRfcmVwYWlyZWQYCyABKAQSMgoIcmVmdXNhbHMYDCADKAsyIC5ub2RlcHJveHkuaW5zcGVjdGlvbi52MS5SZWZ1c2FsEjIKCHByb2JsZW1zGA0gAygLMiAubm9kZXByb3h5Lmluc3BlY3Rpb24udjEuUHJvYmxlbRIQCghzZXJ2aWNlcxgOIAEoDRIPCgdlbnRyaWVzGA8gASgNEhAKCGJhY2tlbmRzGBAgASgNEjUKB2JpZ2dlc3QYESADKAsyJC5ub2RlcHJveHkuaW5zcGVjdGlvbi52MS5TZXJ2aWNlU2l6ZRIXCg9yZXNpZGVudF9tZW1vcnkYEiABKAQSFAoMcmVhc29uX2NvZGVzGBMgAygJEhgKEG5ldHdvcmtfcG9saWNpZXMYFCABKAkiPAoLUHJvZ3JhbW1pbmcSDQoFY291bnQYASABKA0SDgoGcDUwX21zGAIgASgBEg4KBnA5OV9tcxgDIAEoASJJCgdSZWZ1c2FsEg4KBm9iamVjdBgBIAEoCRIPCgdlbnRyaWVzGAIgAygJEgwKBGNvZGUYAyABKAkSDwoHbWVzc2FnZRgEIAEoCSI3CgdQcm9ibGVtEg0KBWVudHJ5GAEgASgJEgwKBGNvZGUYAiABKAkSDwoHbWVzc2FnZRgDIAEoCSIwCgtTZXJ2aWNlU2l6ZRIPCgdzZXJ2aWNlGAEgASgJEhAKCGJhY2tlbmRzGAIgASgNIiUKEkxpc3RFbnRyaWVzUmVxdWVzdBIPCgdzZXJ2aWNlGAEgASgJIu0BCgVFbnRyeRIKCgJpZBgBIAEoCRIPCgdzZXJ2aWNlGAIgASgJEhAKCHByb3RvY29sGAMgASgJEg4KBmZhbWlseRgEIAEoDRI0Cglmcm9udGVuZHMYBSADKAsyIS5ub2RlcHJveHkuaW5zcGVjdGlvbi52MS5Gcm9udGVuZBIyCghiYWNrZW5kcxgGIAMoCzIgLm5vZGVwcm94eS5pbnNwZWN0aW9uLnYxLkJhY2tlbmQSGAoQYWZmaW5pdHlfc2Vjb25kcxgHIAEoDRIRCglzY2hlZHVsZXIYCCABKAkSDgoGc3RhdHVzGAkgASgJIpYBCghGcm9udGVuZBIMCgRraW5kGAEgASgJEgoKAmlwGAIgASgJEgwKBHBvcnQYAyABKA0SDAoEcG9vbBgEIAEoCRIVCg1zaG9ydF9jaXJjdWl0GAUgASgIEhIKCm1hc3F1ZXJhZGUYBiABKAkSFQoNc291cmNlX3JhbmdlcxgHIAMoCRISCgphZG1pdHNfYWxsGAggASgIIpsBCgdCYWNrZW5kEgoKAmlwGAEgASgJEgwKBHBvcnQYAiABKA0SDgoGd2VpZ2h0GAMgASgNEhAKCGlzX2xvY2FsGAQgASgIEhcKD2luX2NsdXN0ZXJfcG9vbBgFIAEoCBIVCg1pbl9sb2NhbF9wb29sGAYgASgIEhYKDmRyYWluaW5nX3VudGlsGAcgASgDEgwKBG5vZGUYCCABKAkicQoORXhwbGFpblJlcXVlc3QSCwoDc3JjGAEgASgJEgsKA2RzdBgCIAEoCRIMCgRwb3J0GAMgASgNEhAKCHByb3RvY29sGAQgASgJEhQKDGluX2ludGVyZmFjZRgFIAEoCRIPCgdzZXJ2aWNlGAYgASgJIpADCg9FeHBsYWluUmVzcG9uc2USCwoDZHN0GAEgASgJEgwKBHBvcnQYAiABKA0SEAoIcHJvdG9jb2wYAyABKAkSDwoHb3V0Y29tZRgEIAEoCRINCgVlbnRyeRgFIAEoCRIyCghiYWNrZW5kcxgGIAMoCzIgLm5vZGVwcm94eS5pbnNwZWN0aW9uLnYxLkJhY2tlbmQSEgoKbWFzcXVlcmFkZRgHIAEoCRIPCgdyZWFzb25zGAggAygJEgwKBGhpbnQYCSABKAkSDAoEbW9kZRgKIAEoCRIRCglvd25fcG9ydHMYCyADKA0SFAoMaGFzX2FmZmluaXR5GAwgASgIEjYKBHBvb2wYDSABKAsyKC5ub2RlcHJveHkuaW5zcGVjdGlvbi52MS5Qb29sRXhwbGFuYXRpb24SGQoRZW5mb3JjZXNfcG9saWNpZXMYDiABKAgSPwoPcG9saWN5X3JlZnVzYWxzGA8gAygLMiYubm9kZXByb3h5Lmluc3BlY3Rpb24udjEuUG9saWN5UmVmdXNhbCJcCg1Qb2xpY3lSZWZ1c2FsEgoKAmlwGAEgASgJEgwKBHBvcnQYAiABKA0SEQoJZGlyZWN0aW9uGAMgASgJEhAKCHBvbGljaWVzGAQgAygJEgwKBHRleHQYBSABKAkipQEKD1Bvb2xFeHBsYW5hdGlvbhIMCgRuYW1lGAEgASgJEgwKBHpvbmUYAiABKAkSEQoJY2hvc2VuX2J5GAMgASgJEg8KB3JlYXNvbnMYBCADKAkSOgoIbGVmdF9vdXQYBSADKAsyKC5ub2RlcHJveHkuaW5zcGVjdGlvbi52MS5MZWZ0T3V0RW5kcG9pbnQSFgoObGVmdF9vdXRfY291bnQYBiABKA0iVwoPTGVmdE91dEVuZHBvaW50EgoKAmlwGAEgASgJEgwKBHBvcnQYAiABKA0SDAoEbm9kZRgDIAEoCRIOCgZyZWFzb24YBCABKAkSDAoEdGV4dBgFIAEoCSIVChNXYXRjaENoYW5nZXNSZXF1ZXN0IhYKFFJlYWREb2N1bWVudHNSZXF1ZXN0IioKDERvY3VtZW50UGFydBIMCgRuYW1lGAEgASgJEgwKBHRleHQYAiABKAkiaQoGQ2hhbmdlEg8KB3NlcnZpY2UYASABKAkSEwoLY29tcGlsZWRfYXQYAiABKAMSEgoKYXBwbGllZF9hdBgDIAEoAxIPCgdvYmplY3RzGAQgASgNEhQKDGhhc19mYWlsdXJlcxgFIAEoCCIlChJMaXN0VHJhZmZpY1JlcXVlc3QSDwoHc2VydmljZRgBIAEoCSKNAQoOU2VydmljZVRyYWZmaWMSDwoHc2VydmljZRgBIAEoCRIvCgV0b3RhbBgCIAEoCzIgLm5vZGVwcm94eS5pbnNwZWN0aW9uLnYxLlRyYWZmaWMSOQoIYmFja2VuZHMYAyADKAsyJy5ub2RlcHJveHkuaW5zcGVjdGlvbi52MS5CYWNrZW5kVHJhZmZpYyJsCg5CYWNrZW5kVHJhZmZpYxINCgVlbnRyeRgBIAEoCRIKCgJpcBgCIAEoCRIMCgRwb3J0GAMgASgNEjEKB3RyYWZmaWMYBCABKAsyIC5ub2RlcHJveHkuaW5zcGVjdGlvbi52MS5UcmFmZmljIoECCgdUcmFmZmljEhgKC2Nvbm5lY3Rpb25zGAEgASgESACIAQESHAoPY29ubmVjdGlvbnNfbm93GAIgASgESAGIAQESFwoKcGFja2V0c19pbhgDIAEoBEgCiAEBEhUKCGJ5dGVzX2luGAQgASgESAOIAQESGAoLcGFja2V0c19vdXQYBSABKARIBIgBARIWCglieXRlc19vdXQYBiABKARIBYgBAUIOCgxfY29ubmVjdGlvbnNCEgoQX2Nvbm5lY3Rpb25zX25vd0INCgtfcGFja2V0c19pbkILCglfYnl0ZXNfaW5CDgoMX3BhY2tldHNfb3V0QgwKCl9ieXRlc19vdXQy1AQKCkluc3BlY3Rpb24SWQoGU3RhdHVzEiYubm9kZXByb3h5Lmluc3BlY3Rpb24udjEuU3RhdHVzUmVxdWVzdBonLm5vZGVwcm94eS5pbnNwZWN0aW9uLnYxLlN0YXR1c1Jlc3BvbnNlElwKC0xpc3RFbnRyaWVzEisubm9kZXByb3h5Lmluc3BlY3Rpb24udjEuTGlzdEVudHJpZXNSZXF1ZXN0Gh4ubm9kZXByb3h5Lmluc3BlY3Rpb24udjEuRW50cnkwARJcCgdFeHBsYWluEicubm9kZXByb3h5Lmluc3BlY3Rpb24udjEuRXhwbGFpblJlcXVlc3QaKC5ub2RlcHJveHkuaW5zcGVjdGlvbi52MS5FeHBsYWluUmVzcG9uc2USXwoMV2F0Y2hDaGFuZ2VzEiwubm9kZXByb3h5Lmluc3BlY3Rpb24udjEuV2F0Y2hDaGFuZ2VzUmVxdWVzdBofLm5vZGVwcm94eS5pbnNwZWN0aW9uLnYxLkNoYW5nZTABEmUKC0xpc3RUcmFmZmljEisubm9kZXByb3h5Lmluc3BlY3Rpb24udjEuTGlzdFRyYWZmaWNSZXF1ZXN0Gicubm9kZXByb3h5Lmluc3BlY3Rpb24udjEuU2VydmljZVRyYWZmaWMwARJnCg1SZWFkRG9jdW1lbnRzEi0ubm9kZXByb3h5Lmluc3BlY3Rpb24udjEuUmVhZERvY3VtZW50c1JlcXVlc3QaJS5ub2RlcHJveHkuaW5zcGVjdGlvbi52MS5Eb2N1bWVudFBhcnQwAWIGcHJvdG8z");
 
 /**
  * @generated from message nodeproxy.inspection.v1.StatusRequest
@@ -1059,6 +1059,20 @@ export type ExplainResponse = Message<"nodeproxy.inspection.v1.ExplainResponse">
    * @generated from field: nodeproxy.inspection.v1.PoolExplanation pool = 13;
    */
   pool?: PoolExplanation | undefined;
+
+  /**
+   * Whether this node enforces NetworkPolicies, as far as is known.
+   *
+   * @generated from field: bool enforces_policies = 14;
+   */
+  enforcesPolicies: boolean;
+
+  /**
+   * Where the packet may go, but for NetworkPolicies.
+   *
+   * @generated from field: repeated nodeproxy.inspection.v1.PolicyRefusal policy_refusals = 15;
+   */
+  policyRefusals: PolicyRefusal[];
 };
 
 /**
@@ -1141,6 +1155,20 @@ export type ExplainResponseJson = {
    * @generated from field: nodeproxy.inspection.v1.PoolExplanation pool = 13;
    */
   pool?: PoolExplanationJson;
+
+  /**
+   * Whether this node enforces NetworkPolicies, as far as is known.
+   *
+   * @generated from field: bool enforces_policies = 14;
+   */
+  enforcesPolicies?: boolean;
+
+  /**
+   * Where the packet may go, but for NetworkPolicies.
+   *
+   * @generated from field: repeated nodeproxy.inspection.v1.PolicyRefusal policy_refusals = 15;
+   */
+  policyRefusals?: PolicyRefusalJson[];
 };
 
 /**
@@ -1149,6 +1177,89 @@ export type ExplainResponseJson = {
  */
 export const ExplainResponseSchema: GenMessage<ExplainResponse, {jsonType: ExplainResponseJson}> = /*@__PURE__*/
   messageDesc(file_inspection, 11);
+
+/**
+ * A destination to which NetworkPolicies admit no connection from the source.
+ *
+ * @generated from message nodeproxy.inspection.v1.PolicyRefusal
+ */
+export type PolicyRefusal = Message<"nodeproxy.inspection.v1.PolicyRefusal"> & {
+  /**
+   * @generated from field: string ip = 1;
+   */
+  ip: string;
+
+  /**
+   * @generated from field: uint32 port = 2;
+   */
+  port: number;
+
+  /**
+   * egress: of the source; ingress: of the destination
+   *
+   * @generated from field: string direction = 3;
+   */
+  direction: string;
+
+  /**
+   * namespace/name of those that isolate the Pod in this direction.
+   *
+   * @generated from field: repeated string policies = 4;
+   */
+  policies: string[];
+
+  /**
+   * The same for people.
+   *
+   * @generated from field: string text = 5;
+   */
+  text: string;
+};
+
+/**
+ * A destination to which NetworkPolicies admit no connection from the source.
+ *
+ * @generated from message nodeproxy.inspection.v1.PolicyRefusal
+ */
+export type PolicyRefusalJson = {
+  /**
+   * @generated from field: string ip = 1;
+   */
+  ip?: string;
+
+  /**
+   * @generated from field: uint32 port = 2;
+   */
+  port?: number;
+
+  /**
+   * egress: of the source; ingress: of the destination
+   *
+   * @generated from field: string direction = 3;
+   */
+  direction?: string;
+
+  /**
+   * namespace/name of those that isolate the Pod in this direction.
+   *
+   * @generated from field: repeated string policies = 4;
+   */
+  policies?: string[];
+
+  /**
+   * The same for people.
+   *
+   * @generated from field: string text = 5;
+   */
+  text?: string;
+};
+
+/**
+ * Describes the message nodeproxy.inspection.v1.PolicyRefusal.
+ * Use `create(PolicyRefusalSchema)` to create a new message.
+ */
+export const PolicyRefusalSchema: GenMessage<PolicyRefusal, {jsonType: PolicyRefusalJson}> = /*@__PURE__*/
+  messageDesc(file_inspection, 12);
 
 /**
  * Which endpoints of a Service port a packet may reach on this node, and why.
@@ -1249,7 +1360,7 @@ export type PoolExplanationJson = {
  * Use `create(PoolExplanationSchema)` to create a new message.
  */
 export const PoolExplanationSchema: GenMessage<PoolExplanation, {jsonType: PoolExplanationJson}> = /*@__PURE__*/
-  messageDesc(file_inspection, 12);
+  messageDesc(file_inspection, 13);
 
 /**
  * @generated from message nodeproxy.inspection.v1.LeftOutEndpoint
@@ -1328,7 +1439,7 @@ export type LeftOutEndpointJson = {
  * Use `create(LeftOutEndpointSchema)` to create a new message.
  */
 export const LeftOutEndpointSchema: GenMessage<LeftOutEndpoint, {jsonType: LeftOutEndpointJson}> = /*@__PURE__*/
-  messageDesc(file_inspection, 13);
+  messageDesc(file_inspection, 14);
 
 /**
  * @generated from message nodeproxy.inspection.v1.WatchChangesRequest
@@ -1347,7 +1458,7 @@ export type WatchChangesRequestJson = {
  * Use `create(WatchChangesRequestSchema)` to create a new message.
  */
 export const WatchChangesRequestSchema: GenMessage<WatchChangesRequest, {jsonType: WatchChangesRequestJson}> = /*@__PURE__*/
-  messageDesc(file_inspection, 14);
+  messageDesc(file_inspection, 15);
 
 /**
  * @generated from message nodeproxy.inspection.v1.ReadDocumentsRequest
@@ -1366,7 +1477,7 @@ export type ReadDocumentsRequestJson = {
  * Use `create(ReadDocumentsRequestSchema)` to create a new message.
  */
 export const ReadDocumentsRequestSchema: GenMessage<ReadDocumentsRequest, {jsonType: ReadDocumentsRequestJson}> = /*@__PURE__*/
-  messageDesc(file_inspection, 15);
+  messageDesc(file_inspection, 16);
 
 /**
  * @generated from message nodeproxy.inspection.v1.DocumentPart
@@ -1407,7 +1518,7 @@ export type DocumentPartJson = {
  * Use `create(DocumentPartSchema)` to create a new message.
  */
 export const DocumentPartSchema: GenMessage<DocumentPart, {jsonType: DocumentPartJson}> = /*@__PURE__*/
-  messageDesc(file_inspection, 16);
+  messageDesc(file_inspection, 17);
 
 /**
  * A Service whose entries were written into the kernel.
@@ -1490,7 +1601,7 @@ export type ChangeJson = {
  * Use `create(ChangeSchema)` to create a new message.
  */
 export const ChangeSchema: GenMessage<Change, {jsonType: ChangeJson}> = /*@__PURE__*/
-  messageDesc(file_inspection, 17);
+  messageDesc(file_inspection, 18);
 
 /**
  * @generated from message nodeproxy.inspection.v1.ListTrafficRequest
@@ -1521,7 +1632,7 @@ export type ListTrafficRequestJson = {
  * Use `create(ListTrafficRequestSchema)` to create a new message.
  */
 export const ListTrafficRequestSchema: GenMessage<ListTrafficRequest, {jsonType: ListTrafficRequestJson}> = /*@__PURE__*/
-  messageDesc(file_inspection, 18);
+  messageDesc(file_inspection, 19);
 
 /**
  * @generated from message nodeproxy.inspection.v1.ServiceTraffic
@@ -1576,7 +1687,7 @@ export type ServiceTrafficJson = {
  * Use `create(ServiceTrafficSchema)` to create a new message.
  */
 export const ServiceTrafficSchema: GenMessage<ServiceTraffic, {jsonType: ServiceTrafficJson}> = /*@__PURE__*/
-  messageDesc(file_inspection, 19);
+  messageDesc(file_inspection, 20);
 
 /**
  * @generated from message nodeproxy.inspection.v1.BackendTraffic
@@ -1637,7 +1748,7 @@ export type BackendTrafficJson = {
  * Use `create(BackendTrafficSchema)` to create a new message.
  */
 export const BackendTrafficSchema: GenMessage<BackendTraffic, {jsonType: BackendTrafficJson}> = /*@__PURE__*/
-  messageDesc(file_inspection, 20);
+  messageDesc(file_inspection, 21);
 
 /**
  * A number that the mode does not count is absent. In: from clients to backends.
@@ -1718,7 +1829,7 @@ export type TrafficJson = {
  * Use `create(TrafficSchema)` to create a new message.
  */
 export const TrafficSchema: GenMessage<Traffic, {jsonType: TrafficJson}> = /*@__PURE__*/
-  messageDesc(file_inspection, 21);
+  messageDesc(file_inspection, 22);
 
 /**
  * @generated from service nodeproxy.inspection.v1.Inspection

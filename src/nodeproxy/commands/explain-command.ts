@@ -148,6 +148,7 @@ function desiredLines(desired: Explanation['desired']): readonly string[] {
   return [
     `  ${outcome}${entry === '' ? '' : `, for ${entry}`} (mode ${mode})`,
     ...backendLines(backends),
+    ...desired.policyRefusals.map(({ text }) => `  ${text}`),
     ...seenLines(desired),
     ...reasons.map((reason) => `  ${reason}`),
     ...poolLines(pool),
@@ -341,6 +342,7 @@ function destinationOf({ destination, protocol }: Query, desired: ExplainRespons
 /** What a node-proxy wants, in the form with which outcomes are compared. */
 export function expectationOf(desired: ExplainResponse): Expectation {
   const { outcome, entry, backends, masquerade, hasAffinity, ownPorts } = desired
+  const { enforcesPolicies, policyRefusals } = desired
   return {
     outcome: outcome as Expectation['outcome'],
     isUnclaimed: entry === '',
@@ -348,5 +350,8 @@ export function expectationOf(desired: ExplainResponse): Expectation {
     masquerade: masquerade === '' ? undefined : (masquerade as Expectation['masquerade']),
     hasAffinity,
     ownPorts: new Set(ownPorts),
+    refusals: enforcesPolicies
+      ? policyRefusals.map(({ ip, port }) => ({ ip: ip as IpAddress, port }))
+      : undefined,
   }
 }

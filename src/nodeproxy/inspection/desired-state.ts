@@ -4,6 +4,7 @@ import { ForwardingTable } from '../../forwarding/table.ts'
 import type { Cidr, IpAddress } from '../../lib/ip.ts'
 import type { NodePortScope } from '../../modes/netfilter/settings/node-port-scope.ts'
 import type { LocalTraffic } from '../../modes/netfilter/settings/settings.ts'
+import type { FlowRefusal, PolicyFlow } from '../../policy/policy-content.ts'
 
 /** What decides about a packet beside the forwarding table: plain data. */
 export interface PacketRules {
@@ -32,6 +33,8 @@ export interface DesiredState {
   readonly rules: DesiredRules
   /** Why a pool has its backends; absent: the endpoints are not known, because an older version recorded the node. */
   readonly explainPool?: (question: ExplainedPool) => PoolExplanation | undefined
+  /** Who refuses a connection; absent: no NetworkPolicies are enforced, or the node was recorded. */
+  readonly refusalOf?: (flow: PolicyFlow) => FlowRefusal | undefined
 }
 
 const NO_DRAINING: Readonly<Record<Protocol, number>> = { TCP: 0, UDP: 0, SCTP: 0 }

@@ -1,14 +1,22 @@
 import type { MessageInitShape } from '@bufbuild/protobuf'
 import type { Backend, ForwardingEntry } from '../../forwarding/entry.ts'
-import { explain, type NodeFacts, type Packet } from '../../forwarding/explain.ts'
+import { type Explanation, explain, type NodeFacts, type Packet } from '../../forwarding/explain.ts'
 import type { PoolExplanation } from '../../forwarding/explain-pool.ts'
 import type { ForwardingTable } from '../../forwarding/table.ts'
 import type {
   ExplainRequest,
   ExplainResponseSchema,
+  PolicyRefusalSchema,
   PoolExplanationSchema,
 } from '../../inspection/generated/inspection_pb.ts'
-import { cidrContains, type Family, familyOf, type IpAddress, parseIp } from '../../lib/ip.ts'
+import {
+  cidrContains,
+  type Family,
+  familyOf,
+  hostPort,
+  type IpAddress,
+  parseIp,
+} from '../../lib/ip.ts'
 import { quote } from '../../lib/quote.ts'
 import { isInScope } from '../../modes/netfilter/settings/node-port-scope.ts'
 import type { LocalTraffic } from '../../modes/netfilter/settings/settings.ts'
@@ -22,9 +30,10 @@ const PROTOCOLS: readonly Protocol[] = ['TCP', 'UDP', 'SCTP']
 
 /** What the forwarding table decides about the packet of a request; a string: what is wrong with the request. */
 export function explainMessage(
-  { table, rules, explainPool }: DesiredState,
+  state: DesiredState,
   request: ExplainRequest,
 ): MessageInitShape<typeof ExplainResponseSchema> | string {
+  const { table, rules, explainPool } = state
   const packet = packetOf(table, rules, request)
   if (typeof packet === 'string') return packet
   const unserved = rules.unserved?.find((one) => one.protocol === packet.protocol)
@@ -51,7 +60,33 @@ export function explainMessage(
     hasAffinity: entry?.affinity !== undefined,
     mode: rules.mode,
     ownPorts: [...rules.ownPorts],
+    enforcesPolicies: state.refusalOf !== undefined,
+    policyRefusals: policyRefusals(state, packet, found),
   }
+}
+
+/**
+ * The destinations to which NetworkPolicies admit nothing. Connections of the node need no admission, and a mode that
+ * forwards by itself connects from the node.
+ */
+function policyRefusals(
+  { rules, refusalOf }: DesiredState,
+  { src: source, dst, port, protocol }: Packet,
+  { outcome, backends }: Pick<Explanation, 'outcome' | 'backends'>,
+): MessageInitShape<typeof PolicyRefusalSchema>[] {
+  const isOfNode = (ip: IpAddress) => isLoopback(ip) || rules.localAddresses.includes(ip)
+  const isForwardedByUs = outcome === 'deliver' && rules.ownPorts.length > 0
+  if (isOfNode(source) || isForwardedByUs) return []
+  const to = outcome === 'deliver' ? backends : outcome === 'unhandled' ? [{ ip: dst, port }] : []
+  return to.flatMap(({ ip, port: at }) => {
+    const flow = { source, destination: ip, protocol, port: at }
+    const refusal = isOfNode(ip) ? undefined : refusalOf?.(flow)
+    if (refusal === undefined) return []
+    const { direction, policies } = refusal
+    const whose = direction === 'egress' ? 'the source' : hostPort(ip, at)
+    const text = `NetworkPolicies refuse ${hostPort(ip, at)}: the ${direction} of ${whose} is isolated by ${policies.join(', ')}, and none of their rules admits it`
+    return [{ ip, port: at, direction, policies: [...policies], text }]
+  })
 }
 
 /** A packet of a protocol that the mode does not serve. */

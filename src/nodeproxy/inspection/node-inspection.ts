@@ -54,6 +54,8 @@ export interface Inspected extends Documented {
   readonly modeName: () => string
   /** What is enforced of NetworkPolicies, or why nothing is. */
   readonly networkPolicies: () => string
+  /** Who refuses a connection; undefined while no NetworkPolicies are enforced. */
+  readonly policyRefusals: () => DesiredState['refusalOf']
   readonly traffic: TrafficCounters['read']
   readonly readiness: () => Readiness
   readonly health: () => HealthReport
@@ -73,8 +75,9 @@ export function nodeInspection(inspected: Inspected): InspectionSource {
     explain(request) {
       const now = running()
       if (now === undefined) return NOT_LISTED
+      const refusalOf = inspected.policyRefusals()
       const state = { table: now.table, rules: desiredRules(now, node), explainPool: pools }
-      return explainMessage(state, request)
+      return explainMessage({ ...state, ...(refusalOf && { refusalOf }) }, request)
     },
     documents: () => documents(inspected, pools),
     watchChanges: (onChange) => history.watch((change) => onChange(changeMessage(change))),

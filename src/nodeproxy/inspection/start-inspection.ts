@@ -29,7 +29,7 @@ interface InspectionParts extends Pick<RemoteParts, 'client'> {
   readonly launch: Pick<Launch, 'config' | 'log' | 'version'>
   readonly nodeName: string
   readonly proxy: InspectedProxy
-  readonly policies: { describe(): string }
+  readonly policies: { describe(): string; refusals(): ReturnType<Inspected['policyRefusals']> }
   readonly conditions: Pick<Conditions, 'raise' | 'clear'>
   readonly traffic: TrafficCounters
   readonly pages: Pick<PageSources, 'readiness' | 'configz'> & {
@@ -84,6 +84,7 @@ function sourceOf({ launch, nodeName, proxy, policies, pages, traffic }: Inspect
     metrics: () => pages.metrics.text(),
     modeName: () => proxy.modeName,
     networkPolicies: () => policies.describe(),
+    policyRefusals: () => policies.refusals(),
     running: () => proxy.running,
     health: () => proxy.health.report(),
   })

@@ -1,6 +1,5 @@
 import type { ApiClient } from '../../client/http/api-client.ts'
 import type { RequestReporter } from '../../client/http/api-failures.ts'
-import { causeOf } from '../../client/http/failure.ts'
 import type { ClusterEvent } from '../../cluster/cluster-store.ts'
 import type { Clock } from '../../lib/clock.ts'
 import { messageOf } from '../../lib/error.ts'
@@ -9,7 +8,7 @@ import { Mutex } from '../../lib/mutex.ts'
 import type { Random } from '../../lib/random.ts'
 import { regularly } from '../../lib/regularly.ts'
 import { PolicyEnforcer } from '../../policy/nftables/enforcer.ts'
-import type { PolicyEvent } from '../../policy/policy-content.ts'
+import type { FlowRefusal, PolicyEvent, PolicyFlow } from '../../policy/policy-content.ts'
 import { PolicyModel } from '../../policy/policy-model.ts'
 import { FailureLog } from '../../telemetry/failure-log.ts'
 import type { Conditions } from '../../telemetry/health/conditions.ts'
@@ -19,6 +18,7 @@ import type { WatchedResource } from '../../watch/cluster-watcher.ts'
 import type { WatchProblem } from '../../watch/feed.ts'
 import {
   createPolicyWatcher,
+  describeRefusal,
   type PolicyRefusal,
   type PolicyWatcher,
 } from '../../watch/policy-watcher.ts'
@@ -39,12 +39,6 @@ const REFUSED_MS = 5 * 60_000
 /** Reasons of conditions. */
 const NOT_ENFORCED = 'network-policy-not-enforced'
 const FOREIGN_ENFORCER = 'foreign-policy-enforcer'
-
-const GROUPS = {
-  networkpolicies: 'networking.k8s.io',
-  pods: 'the core group',
-  namespaces: 'the core group',
-} as const
 
 /** What `NetworkPolicies` uses. */
 export interface NetworkPoliciesParts {
@@ -152,6 +146,12 @@ export class NetworkPolicies {
     }
     const { policy, isolated_address } = running.applied
     return `${policy} policies isolate ${isolated_address} addresses of pods`
+  }
+
+  /** Who refuses a connection, by what is enforced; undefined while nothing is. */
+  refusals(): ((flow: PolicyFlow) => FlowRefusal | undefined) | undefined {
+    const { applied, model } = this.#running ?? {}
+    return applied && model && ((flow) => model.refusalOf(flow))
   }
 
   /** The resources that are followed, and their states; none while nothing is enforced. */
@@ -332,10 +332,10 @@ export class NetworkPolicies {
   }
 
   /** The first refusal may be that of a server that starts, so rules of an earlier process stay for now. */
-  #refused(running: Running, { resources, failure }: PolicyRefusal): void {
+  #refused(running: Running, refusal: PolicyRefusal): void {
     if (running !== this.#running) return
     running.refusals++
-    this.#refusal = refusalText(resources, failure)
+    this.#refusal = describeRefusal(refusal)
     if (this.#enforce !== true && running.refusals > 1) {
       this.#refusedUntil = this.#parts.clock.now() + REFUSED_MS
       this.#reviewSoon()
@@ -384,14 +384,4 @@ export class NetworkPolicies {
     this.#logged = why
     this.#parts.log.info({ why }, `NetworkPolicies are not enforced on this node: ${why}`)
   }
-}
-
-function refusalText(
-  resources: PolicyRefusal['resources'],
-  failure: PolicyRefusal['failure'],
-): string {
-  const named = resources.map((name) => `${name} of ${GROUPS[name]}`).join(', ')
-  return failure.code === 404
-    ? `the API server does not have ${named} (${causeOf(failure)})`
-    : `the right to list and watch ${named} is missing (${causeOf(failure)})`
 }

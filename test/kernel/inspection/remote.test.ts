@@ -40,8 +40,7 @@ beforeAll(async () => {
     const text = await runOrchServerCommand('kubeconfig', dataDir, `--user=${user}`)
     writeFileSync(kubeconfig(user), throughRelay(text))
   }
-  // Without the tables of policies, which explain does not read yet.
-  await lab().daemon.start({ flags: [...flags, '--network-policy-enforce=false'] })
+  await lab().daemon.start({ flags })
   relay = await startApiRelay(lab())
   const admin = ['--kubeconfig', join(dataDirectory(), 'admin.kubeconfig')]
   const make = (...words: string[]) => orchctl(lab().node, ...words, ...admin)
@@ -133,6 +132,20 @@ async function writePolicy(name: string, spec: object): Promise<void> {
   expect(written).toMatchObject({ code: 0, stderr: '' })
 }
 
+/** Removes all NetworkPolicies of `ns`. */
+async function removePolicies(): Promise<void> {
+  const admin = ['--kubeconfig', join(dataDirectory(), 'admin.kubeconfig')]
+  const words = ['delete', 'networkpolicies', '--all', '--namespace', 'ns']
+  expect(await orchctl(lab().node, ...words, ...admin)).toMatchObject({ code: 0 })
+}
+
+/** What `explain` answers, in part. */
+interface Explained {
+  readonly isWell: boolean
+  readonly differences: readonly string[]
+  readonly desired: { readonly policyRefusals: unknown }
+}
+
 test('an address of a Pod finds its node; ends have names, and NetworkPolicies judge them', async () => {
   await lab().api.apply(podOf('client', '10.0.0.2'), podOf('one', '10.180.0.1'))
   const plain = await explain('reader', '10.0.0.2', 'service/ns/two')
@@ -211,7 +224,14 @@ describe.runIf(installedKubectls().length > 0)('by way of orch-server', () => {
     )
     const query = 'source=10.0.0.2&destination=172.30.41.1:80'
     const explained = await raw('reader', below(`explain?${query}`))
-    expect(JSON.parse(explained.stdout ?? '')).toMatchObject({ isWell: true, port: 80 })
+    const { isWell, differences, desired } = JSON.parse(explained.stdout ?? '') as Explained
+    expect({ isWell, differences }).toEqual({ isWell: false, differences: [] })
+    expect(desired.policyRefusals).toMatchObject([
+      { ip: '10.180.0.1', direction: 'ingress', policies: ['ns/closed', 'ns/open'] },
+    ])
+    await removePolicies()
+    const open = async () => JSON.parse((await raw('reader', below(`explain?${query}`))).stdout!)
+    await expect.poll(open).toMatchObject({ isWell: true, port: 80 })
   })
 
   test('an error of the node arrives in the words of the node', async () => {
@@ -266,6 +286,7 @@ describe.runIf(installedKubectls().length > 0)('by way of orch-server', () => {
 })
 
 test('the page of the cluster in a browser: its node, a Service, and the way of a packet', async () => {
+  await removePolicies()
   const admin = ['--kubeconfig', join(dataDirectory(), 'admin.kubeconfig')]
   const binding = ['create', 'clusterrolebinding', 'page', '--clusterrole=node-inspection-reader']
   await orchctl(lab().node, 'create', 'serviceaccount', 'page', ...admin)

@@ -1,4 +1,5 @@
 import { beforeAll, beforeEach, expect, test } from 'vitest'
+import { nodeCommand } from '../../support/inspection/node-command.ts'
 import { runOnNode } from '../../support/inspection/node-script.ts'
 import { NODE_NAME } from '../../support/lab/plan.ts'
 import { policyTables, putPod, putPolicy, tryConnecting } from '../../support/lab/policies.ts'
@@ -70,6 +71,23 @@ test('the page: what a policy admits, and whom a selector selects', async () => 
   await expect.poll(() => connect('10.0.0.23')).toEqual(IS_OPEN)
   const [table] = await follow('What a policy admits, and whom a selector selects')
   expect(table).toMatch(/comment "[^"]*friend[^"]*"[\s\S]*elements = \{ 10\.0\.0\.23/)
+})
+
+test('explain names the policies that refuse a connection, and the rule that drops it', async () => {
+  const explained = async (from: string) => {
+    const words = ['explain', from, `${WEB}:80`, '-o', 'json']
+    return JSON.parse((await nodeCommand(lab(), ...words)).stdout) as object
+  }
+  const { observed, ...rest } = (await explained(CLIENT)) as { readonly observed: unknown }
+  const refusal = { ip: WEB, port: 80, direction: 'ingress', policies: ['shop/web-from-client'] }
+  expect(rest).toMatchObject({ differences: [], desired: { policyRefusals: [refusal] } })
+  expect(observed).toEqual([
+    expect.objectContaining({ kind: 'silent', probability: 1, refusedTo: { ip: WEB, port: 80 } }),
+  ])
+  await putPod(lab(), { key: 'shop/friend', ips: ['10.0.0.23'], labels: { app: 'friend' } })
+  await expect
+    .poll(() => explained('10.0.0.23'))
+    .toMatchObject({ isWell: true, desired: { enforcesPolicies: true, policyRefusals: [] } })
 })
 
 test('the status shows what is enforced, and why nothing is', async () => {

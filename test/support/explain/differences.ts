@@ -48,6 +48,7 @@ async function readUnchanged(lab: Lab, packet: LabPacket): Promise<Expectation> 
     backends,
     hasAffinity,
     ownPorts: new Set(ownPorts),
+    refusals: undefined,
     masquerade: masquerade === '' ? undefined : (masquerade as Expectation['masquerade']),
   }
 }

@@ -3,7 +3,7 @@ import { addressNumber } from '../../../lib/ip-range.ts'
 import { isList, isObject, type Json, onlyMember } from './json.ts'
 
 /** The meaning of a value, which determines how a literal compared with it is read. */
-export type Kind = 'address' | 'protocol' | 'number' | 'text' | 'words'
+export type Kind = 'address' | 'protocol' | 'number' | 'flags' | 'text' | 'words'
 
 /** A value of the packet: a number (including addresses and protocols), a text, or a set of words such as states. */
 export interface Part {
@@ -19,6 +19,28 @@ const PROTOCOLS: ReadonlyMap<string, bigint> = new Map([
   ['icmpv6', 58n],
   ['sctp', 132n],
 ])
+
+/** Bits of the flags of TCP. */
+const TCP_FLAGS: ReadonlyMap<string, bigint> = new Map(
+  ['fin', 'syn', 'rst', 'psh', 'ack', 'urg', 'ecn', 'cwr'].map((name, bit) => [
+    name,
+    1n << BigInt(bit),
+  ]),
+)
+
+/** The flags of the first packet of a TCP connection. */
+export const SYN = 2n
+
+/** The bits of flags, which nft prints as a name, a list of names, or an expression of `|`; undefined for anything else. */
+export function flagsOf(literal: Json): bigint | undefined {
+  if (typeof literal === 'number') return BigInt(literal)
+  if (typeof literal === 'string') return TCP_FLAGS.get(literal)
+  const [name, inner] = onlyMember(literal) ?? []
+  const parts = isList(literal) ? literal : name === '|' && isList(inner) ? inner : []
+  const bits = parts.map(flagsOf)
+  if (bits.length === 0) return undefined
+  return bits.reduce((all, one) => (all === undefined || one === undefined ? undefined : all | one))
+}
 
 /** The number of a protocol. */
 export function protocolNumber(protocol: 'TCP' | 'UDP' | 'SCTP'): bigint {
@@ -73,6 +95,10 @@ export function fits(part: Part, literal: Json): boolean | undefined {
   if (name === 'range' && isList(inner)) return inRange(part, inner)
   if (name === 'set') return fitsAny([part], isList(inner) ? inner : [inner ?? null])
   if (name === 'elem' && isObject(inner)) return fits(part, inner['val'] ?? null)
+  if (part.kind === 'flags') {
+    const flags = flagsOf(literal)
+    return flags === undefined ? undefined : flags === part.value
+  }
   if (isList(literal)) return fitsAny([part], literal)
   if (isObject(literal)) return undefined
   if (literal === '*') return true

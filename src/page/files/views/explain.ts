@@ -229,7 +229,8 @@ function Step({ step }: { readonly step: StepDocument }) {
 /** What node-proxy wants of a packet, and which endpoints of the Service get nothing, with the reasons. */
 function Desired({ desired }: { readonly desired: ExplainResponseJson }) {
   const { outcome = '', entry = '', backends = [], hint = '', pool = {} } = desired
-  const reasons = [...(desired.reasons ?? []), ...(pool.reasons ?? [])]
+  const refused = (desired.policyRefusals ?? []).slice(0, SHOWN).map(({ text = '' }) => text)
+  const reasons = [...refused, ...(desired.reasons ?? []), ...(pool.reasons ?? [])]
   const list = backends.map(({ ip = '', port }) => hostPort(ip, port))
   return html`<p>
       <b>${outcome}</b> ${list.length === 0 ? null : html`to ${list.slice(0, SHOWN).join(', ')}${more(list.length)}`}
