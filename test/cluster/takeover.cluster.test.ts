@@ -190,6 +190,12 @@ function summed(
   const broken = countsOf(holdings.map((one) => one.broken))
   table.push([way, attempts, textOf(failures), streams, exchanged, textOf(broken)].join(' | '))
   process.stderr.write(`cluster: | ${table.at(-1)} |\n`)
+  for (const [index, { firstFailures }] of outcomes.entries()) {
+    for (const { at, port, why } of firstFailures) {
+      const how = port === undefined ? 'never connected' : `connected from port ${port}`
+      process.stderr.write(`cluster: failed ${CLIENTS[index]}: begun ${at}, ${how}: ${why}\n`)
+    }
+  }
   expect(failures).toEqual({})
   expect(rate).toBeGreaterThan(AT_LEAST_A_SECOND)
   expect(exchanged).toBeGreaterThan(streams * 100)

@@ -17,6 +17,8 @@ import type {
 } from './tasks.ts'
 
 const ECHO_EVERY_MS = 50
+/** Failures that are described, not only counted. */
+const MAX_FAILURES = 10
 /** The longest time for a byte to come back. */
 const ECHO_MS = 10_000
 
@@ -82,6 +84,7 @@ async function connections(requests: RequestsTask): Promise<RequestsOutcome> {
     answers: {},
     sources: {},
     failures: {},
+    firstFailures: [],
     seconds: 0,
   }
   const running = new Set<Promise<void>>()
@@ -99,15 +102,21 @@ async function connections(requests: RequestsTask): Promise<RequestsOutcome> {
 }
 
 async function attempt(requests: RequestsTask, outcome: RequestsOutcome): Promise<void> {
+  const at = new Date().toISOString()
+  const from: { port?: number } = {}
   try {
     const { name, source } = await (requests.kind === 'http'
-      ? overHttp(requests)
+      ? overHttp(requests, from)
       : overUdp(requests))
     add(outcome.answers, name)
     add(outcome.sources, source)
   } catch (error) {
     const { code, message } = error as NodeJS.ErrnoException
-    add(outcome.failures, code ?? message)
+    const why = code ?? message
+    add(outcome.failures, why)
+    if (outcome.firstFailures.length < MAX_FAILURES) {
+      outcome.firstFailures.push({ at, ...from, why })
+    }
   }
 }
 
@@ -115,13 +124,21 @@ function add(counts: Record<string, number>, what: string): void {
   counts[what] = (counts[what] ?? 0) + 1
 }
 
-/** Each over a connection of its own. */
-async function overHttp({ url, method, timeoutMs = 10_000 }: HttpTask): Promise<Answer> {
+/** Each over a connection of its own, whose port `from` gets once it is established. */
+async function overHttp(
+  { url, method, timeoutMs = 10_000 }: HttpTask,
+  from: { port?: number },
+): Promise<Answer> {
   const sent = request(url, {
     method: method ?? 'GET',
     agent: false,
     signal: AbortSignal.timeout(timeoutMs),
   })
+  sent.on('socket', (socket) =>
+    socket.once('connect', () => {
+      if (socket.localPort !== undefined) from.port = socket.localPort
+    }),
+  )
   sent.end()
   const [response] = (await once(sent, 'response')) as [IncomingMessage]
   let text = ''
