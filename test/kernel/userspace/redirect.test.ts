@@ -68,7 +68,7 @@ const passedOn = { outside: 'plain', pod: 'plain', node: 'plain' }
 
 test.each(['nft', 'legacy'])('%s brings packets for Services here, by side', async (backend) => {
   const command = [process.execPath, '--no-warnings', SCRIPT, backend, pod.name, outside.name]
-  const results: unknown = JSON.parse(await node.exec(command, { timeoutMs: 60_000 }))
+  const results: unknown = JSON.parse(await node.exec(command, { timeoutMs: 240_000 }))
   expect(results).toEqual({
     missing: [],
     failed: [],
