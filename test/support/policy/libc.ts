@@ -1,5 +1,5 @@
 import { dlopen } from 'node:ffi'
-import { openSync } from 'node:fs'
+import { closeSync, openSync } from 'node:fs'
 import { parseIpBytes } from '../../../src/lib/ip.ts'
 
 const AF = { v4: 2, v6: 10 } as const
@@ -43,6 +43,14 @@ export class Namespaces {
     this.#fds.set(name, fd)
     if (libc.setns(fd, CLONE_NEWNET) !== 0) throw new Error(`cannot enter the namespace ${name}`)
     this.#current = name
+  }
+
+  /** Forgets a namespace that is removed. */
+  leave(name: string): void {
+    const fd = this.#fds.get(name)
+    if (fd !== undefined) closeSync(fd)
+    this.#fds.delete(name)
+    if (name === this.#current) this.#current = ''
   }
 }
 

@@ -403,4 +403,10 @@ export const LONG_TESTS: readonly LongTests[] = [
       'test/kernel/policy/truth-table-nftables-upstream.test.ts',
     ],
   },
+  {
+    reason:
+      'two hundred Pods that start; daemon-node has an unknown Pod and the truth table policies in every run',
+    projects: ['kernel'],
+    files: ['test/kernel/policy/start-race.test.ts'],
+  },
 ]
