@@ -37,7 +37,7 @@ export const networkPolicyFields: FieldsOf<PathsUnder<'networkPolicy'>> = {
     flag: 'network-policy-unknown-pods',
     type: oneOf(UNKNOWN_PODS),
     fallback: 'allow',
-    doc: 'New connections from and to an address of the networks of this node’s pods that no known pod has. deny: a pod is reachable only when the API server has its address, a few milliseconds later than without, and no pod is open before its policies are in force.',
+    doc: 'New connections from and to an address of the networks of this node’s pods that no known pod has. allow: they pass, so a pod is open until the API server has its address. deny: no pod is open before its policies are in force, and no pod, also without policies, reaches others or is reached before the API server has its address; what it sent before is lost, and TCP tries again a second later.',
     reload: 'live',
   },
   'networkPolicy.establishedConnections': {

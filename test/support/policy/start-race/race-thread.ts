@@ -197,8 +197,9 @@ class RaceThread {
 
   #isUp(pod: Sending, family: PolicyFamily): void {
     pod.up.set(family, monotonicMs())
-    if (pod.up.size === FAMILIES.length) reply({ kind: 'up', id: pod.id })
-    if (family === 4) pod.first = this.#connect(pod, family)
+    if (family !== 4) return
+    reply({ kind: 'up', id: pod.id })
+    pod.first = this.#connect(pod, family)
   }
 
   #connect(pod: Sending, family: PolicyFamily): number {

@@ -58,7 +58,7 @@ export type RaceRequest =
 export type RaceReply =
   /** From now on the Pod sends as soon as it can. */
   | { readonly kind: 'begun'; readonly id: number }
-  /** The node answered it, in both families. */
+  /** The node answered it over IPv4; over IPv6 it may take a second longer, where a solicitation is lost. */
   | { readonly kind: 'up'; readonly id: number }
   /** The allowed connection was answered, in both families. */
   | { readonly kind: 'works'; readonly id: number }
