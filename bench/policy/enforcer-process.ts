@@ -1,16 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises'
-import { NetlinkConntrack } from '../../src/kernel/conntrack/netlink-conntrack.ts'
-import { rawTransport } from '../../src/kernel/netlink/raw-transport.ts'
-import { NETLINK_NETFILTER } from '../../src/kernel/netlink/transport.ts'
-import { openNftables } from '../../src/kernel/nftables/netlink-nftables.ts'
-import { NftablesMonitor } from '../../src/kernel/nftables/nftables-monitor.ts'
-import { ObjectCollector } from '../../src/kernel/nftables/object-collector.ts'
-import { systemClock } from '../../src/lib/clock.ts'
-import { PolicyEnforcer } from '../../src/policy/nftables/enforcer.ts'
-import { TABLE } from '../../src/policy/nftables/render.ts'
 import type { PolicyEvent } from '../../src/policy/policy-content.ts'
-import { PolicyModel } from '../../src/policy/policy-model.ts'
-import { clusterEvents, NODE, podAdded, podRelabelled, policyChanged } from './events.ts'
+import { clusterEvents, podAdded, podRelabelled, policyChanged } from './events.ts'
+import { openEnforcer } from './open-enforcer.ts'
 
 /** Milliseconds between two changes, so that each is a run of its own. */
 const REST_MS = 30
@@ -36,7 +27,7 @@ const [policies, localPods, peers, changes] = process.argv.slice(2).map(Number) 
 ]
 // Neither sockets nor timers of the enforcer keep a process alive.
 setInterval(() => undefined, 1_000)
-const enforcer = open()
+const enforcer = openEnforcer({ unknownPods: 'deny' })
 const events = clusterEvents({ policies, localPods, peers })
 globalThis.gc?.()
 const before = process.memoryUsage()
@@ -58,34 +49,6 @@ const measured: Measured = {
 await enforcer.stop()
 process.stdout.write(`${JSON.stringify(measured)}\n`)
 process.exit(0)
-
-function open(): PolicyEnforcer<PolicyEvent> {
-  const nftables = openNftables(systemClock)
-  const collector = new ObjectCollector({ table: TABLE, exceptPort: nftables.port })
-  const transport = rawTransport(NETLINK_NETFILTER)
-  const rethrow = (error: unknown) => {
-    throw error
-  }
-  return new PolicyEnforcer<PolicyEvent>({
-    model: new PolicyModel({ nodeName: NODE }),
-    nftables,
-    monitor: new NftablesMonitor(transport, { clock: systemClock, collector }),
-    conntrack: new NetlinkConntrack(transport, systemClock),
-    clock: systemClock,
-    families: [4, 6],
-    settings: { unknownPods: 'deny', establishedConnections: 'cut' },
-    observer: {
-      applied: ({ refused }) => {
-        if (refused.size > 0) throw new Error(`refused: ${[...refused.keys()].join(', ')}`)
-      },
-      drifted: (names) => rethrow(new Error(`others changed ${names.join(', ')}`)),
-      failed: rethrow,
-      flowsCut: () => undefined,
-      flowsFailed: rethrow,
-    },
-    isNodeAddress: () => false,
-  })
-}
 
 function written(some: readonly PolicyEvent[], then: () => void = () => {}): Promise<void> {
   return new Promise((resolve) => {

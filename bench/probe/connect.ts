@@ -12,6 +12,7 @@ import { TARGET_PORT } from '../lab/plan.ts'
 import type { Topology } from '../lab/topology.ts'
 
 const SOL_SOCKET = 1
+const SO_REUSEADDR = 2
 const SO_LINGER = 13
 const SO_SNDTIMEO = 21
 
@@ -39,6 +40,8 @@ export function connectTimes(
 function listen(): number {
   const type = SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC
   const listener = checked(libc.socket(AF_INET, type, 0), 'socket')
+  // Connections of others to the same port may have ended a moment ago.
+  checked(libc.setsockopt(listener, SOL_SOCKET, SO_REUSEADDR, ON, ON.length), 'SO_REUSEADDR')
   const address = socketAddress(0, TARGET_PORT)
   checked(libc.bind(listener, address, address.length), 'bind')
   checked(libc.listen(listener, 128), 'listen')
@@ -61,6 +64,7 @@ function connectOnce({ ip, port }: { ip: number; port: number }, listener: numbe
   }
 }
 
+const ON = Buffer.from([1, 0, 0, 0])
 /** struct timeval. */
 const ONE_SECOND = Buffer.from([1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0])
 /** struct linger: on, 0 s, so that no connection stays in TIME_WAIT. */

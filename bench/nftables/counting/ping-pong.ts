@@ -10,6 +10,10 @@ const SO_RCVTIMEO = 20
 const IPPROTO_TCP = 6
 const TCP_NODELAY = 1
 const TIMEOUT_MS = 1_000
+const MSG_DONTWAIT = 0x40
+/** What a stream sends at once. */
+const CHUNK = Buffer.alloc(128 << 10)
+const SIZE = BigInt(CHUNK.length)
 const ON = Buffer.from([1, 0, 0, 0])
 /** An empty address, because the socket is connected. */
 const NO_ADDRESS = Buffer.alloc(0)
@@ -19,6 +23,7 @@ export class PingPong {
   readonly #near: number
   readonly #far: number
   readonly #byte = Buffer.alloc(1)
+  readonly #received = Buffer.alloc(CHUNK.length)
 
   constructor(
     { client, backends }: Topology,
@@ -41,6 +46,21 @@ export class PingPong {
       this.#pass(this.#far, this.#near)
     }
     return ((performance.now() - startedAt) * 1_000) / count
+  }
+
+  /** Sends as much as the connection takes, for `ms` milliseconds. @returns bytes that arrived in a second */
+  stream(ms: number): number {
+    const startedAt = performance.now()
+    let bytes = 0
+    do {
+      libc.sendto(this.#near, CHUNK, SIZE, MSG_DONTWAIT, NO_ADDRESS, 0)
+      for (;;) {
+        const length = Number(libc.recv(this.#far, this.#received, SIZE, MSG_DONTWAIT))
+        if (length <= 0) break
+        bytes += length
+      }
+    } while (performance.now() < startedAt + ms)
+    return (bytes * 1_000) / (performance.now() - startedAt)
   }
 
   close(): void {
