@@ -5,7 +5,7 @@ import { NODE_NAME } from '../../support/lab/plan.ts'
 import { policyTables, putPod, putPolicy, tryConnecting } from '../../support/lab/policies.ts'
 import { reconfigure } from '../../support/lab/reconfigure.ts'
 import { useLab } from '../../support/lab/use-lab.ts'
-import { blocksOf } from '../../support/pages/page-section.ts'
+import { blockOf, blocksOf } from '../../support/pages/page-section.ts'
 
 /** Enforcement beside what else is on a node, and the commands of its page. */
 const PAGE = { page: 'network-policy.md' } as const
@@ -71,6 +71,17 @@ test('the page: what a policy admits, and whom a selector selects', async () => 
   await expect.poll(() => connect('10.0.0.23')).toEqual(IS_OPEN)
   const [table] = await follow('What a policy admits, and whom a selector selects')
   expect(table).toMatch(/comment "[^"]*friend[^"]*"[\s\S]*elements = \{ 10\.0\.0\.23/)
+})
+
+test('the page: why a connection is refused', async () => {
+  const command = blockOf('network-policy.md', 'Why a connection is refused', 0)
+  const [shown = ''] = blocksOf(PAGE.page, 'Why a connection is refused', 'text')
+  const said = await runOnNode(lab(), `${command.trim()} || echo "exit code $?"`)
+  const withoutCounts = (text: string) =>
+    text.replaceAll(/ingress-pods-[\w-]+/g, 'CHAIN').replaceAll(/packets \d+ bytes \d+/g, 'COUNT')
+  expect(shown).toContain('NetworkPolicies refuse')
+  expect(withoutCounts(said)).toContain(withoutCounts(shown.replace(/…\s*$/, '')))
+  expect(said).toContain('exit code 1')
 })
 
 test('explain names the policies that refuse a connection, and the rule that drops it', async () => {

@@ -1,7 +1,7 @@
 import { beforeAll, expect, test } from 'vitest'
 import { METRIC_TABLE } from '../../../src/telemetry/metrics/registry.ts'
 import { MetricHistory } from '../../support/lab/metric-history.ts'
-import { putPod, putPolicy, tryConnecting } from '../../support/lab/policies.ts'
+import { policyTables, putPod, putPolicy, tryConnecting } from '../../support/lab/policies.ts'
 import { reconfigure } from '../../support/lab/reconfigure.ts'
 import { occupiedTable } from '../../support/lab/refusing-kernel.ts'
 import { useLab } from '../../support/lab/use-lab.ts'
@@ -41,6 +41,7 @@ test('a kernel that refuses', async () => {
   await history.until('policy_failures_total')
   await kernel.end()
   await history.until('policy_enforcement')
+  expect(await policyTables(lab())).toEqual(['ip', 'ip6'])
 })
 
 test('every documented metric of policies moved', () => {
