@@ -5,9 +5,12 @@ import type { JsonObject } from '../lib/json.ts'
 import type { Protocol } from '../resources/types.ts'
 import { type ConnectionEnd, judgeConnection } from './judge-connection.ts'
 import { readPolicyPod } from './network-policy.ts'
+import { readClusterPolicy } from './read-cluster-policy.ts'
 import { readPolicy } from './read-policy.ts'
 import {
   allowedConnections,
+  type TestClusterPolicy,
+  type TestClusterRule,
   type TestEnd,
   type TestPolicy,
   type TestUniverse,
@@ -75,6 +78,58 @@ const policy: fc.Arbitrary<TestPolicy> = fc.record({
   ),
 })
 
+const clusterPods = fc.oneof(
+  fc.record({ namespaces: selector }),
+  fc.record({ pods: fc.record({ namespaceSelector: selector, podSelector: selector }) }),
+)
+const networks = fc.record({
+  networks: fc.subarray(['0.0.0.0/0', '10.0.0.0/24', '203.0.113.9/32'], { minLength: 1 }),
+})
+const destinationPort = fc.oneof(
+  fc.record({ number: fc.constantFrom(80, 81) }),
+  fc.record({ range: fc.record({ start: fc.constantFrom(79, 80), end: fc.constantFrom(81, 82) }) }),
+)
+const protocols = fc.array(
+  fc.oneof(
+    fc.record({ tcp: fc.record({ destinationPort }) }),
+    fc.record({ udp: fc.record({ destinationPort }) }),
+    fc.record({ destinationNamedPort: fc.constantFrom('web', 'none') }),
+  ),
+  { minLength: 1, maxLength: 2 },
+)
+const action = fc.constantFrom<TestClusterRule['action']>('Accept', 'Deny', 'Pass')
+const clusterRules = (
+  direction: 'ingress' | 'egress',
+): fc.Arbitrary<readonly TestClusterRule[]> => {
+  const of = direction === 'ingress' ? clusterPods : fc.oneof(clusterPods, networks)
+  const rule = fc.tuple(
+    action,
+    fc.array(of, { minLength: 1, maxLength: 2 }),
+    fc.option(protocols, { nil: undefined }),
+  )
+  return fc.array(
+    rule.map(([decided, peers, ports]) => ({
+      action: decided,
+      ...(direction === 'ingress' ? { from: peers } : { to: peers }),
+      ...(ports && { protocols: ports }),
+    })),
+    { maxLength: 3 },
+  )
+}
+const clusterPolicies: fc.Arbitrary<readonly TestClusterPolicy[]> = fc.uniqueArray(
+  fc.record({
+    metadata: fc.record({ name: fc.constantFrom('c', 'd', 'e') }),
+    spec: fc.record({
+      tier: fc.constantFrom<'Admin' | 'Baseline'>('Admin', 'Baseline'),
+      priority: fc.constantFrom(0, 7, 1_000),
+      subject: clusterPods,
+      ingress: clusterRules('ingress'),
+      egress: clusterRules('egress'),
+    }),
+  }),
+  { selector: ({ metadata }) => metadata.name, maxLength: 3 },
+)
+
 function endOf({ name, ip, namespace, labels = {}, named = {} }: TestEnd): ConnectionEnd {
   const containerPorts = Object.entries(named).map(([key, containerPort]) => {
     const [protocol = '', portName = ''] = key.split('/')
@@ -93,8 +148,20 @@ function endOf({ name, ip, namespace, labels = {}, named = {} }: TestEnd): Conne
 
 const ENDS = UNIVERSE.ends.map((end) => ({ name: end.name, end: endOf(end) }))
 
-function admitted(policies: readonly TestPolicy[]): ReadonlySet<string> {
-  const read = policies.map((one) => readPolicy(structuredClone(one) as unknown as JsonObject))
+function admitted(
+  policies: readonly TestPolicy[],
+  cluster: readonly TestClusterPolicy[],
+): ReadonlySet<string> {
+  const read = [
+    ...policies.map((one) => readPolicy(structuredClone(one) as unknown as JsonObject)),
+    ...cluster.map((one) => {
+      const { policy: found, problems } = readClusterPolicy(
+        structuredClone(one) as unknown as JsonObject,
+      )
+      expect(problems).toEqual([])
+      return found
+    }),
+  ]
   const found = new Set<string>()
   for (const source of ENDS) {
     for (const target of ENDS) {
@@ -114,11 +181,11 @@ test('connections are admitted that an enumeration of all rules admits, and no o
   const all = ENDS.length ** 2 * UNIVERSE.protocols.length * UNIVERSE.ports.length
   let partly = 0
   fc.assert(
-    fc.property(fc.array(policy, { minLength: 1, maxLength: 4 }), (policies) => {
+    fc.property(fc.array(policy, { maxLength: 4 }), clusterPolicies, (policies, cluster) => {
       const expected = new Set(
-        [...allowedConnections(UNIVERSE, policies)].filter((one) => /\/8[0-2]$/.test(one)),
+        [...allowedConnections(UNIVERSE, policies, cluster)].filter((one) => /\/8[0-2]$/.test(one)),
       )
-      const found = admitted(policies)
+      const found = admitted(policies, cluster)
       if (found.size > 0 && found.size < all) partly++
       expect(found.symmetricDifference(expected)).toEqual(new Set())
     }),

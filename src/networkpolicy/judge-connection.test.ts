@@ -321,6 +321,7 @@ test('policies add up, in the order of their names; a rule is named by its place
   expect(judge([opens, closed]).ingress).toEqual({
     direction: 'ingress',
     pod: 'shop/web',
+    clusterPolicies: [],
     isAdmitted: true,
     policies: ['shop/a', 'shop/b'],
     admittedBy: { policy: 'shop/b', rule: 1 },
@@ -328,6 +329,7 @@ test('policies add up, in the order of their names; a rule is named by its place
   expect(judge([]).ingress).toEqual({
     direction: 'ingress',
     pod: 'shop/web',
+    clusterPolicies: [],
     policies: [],
     isAdmitted: true,
   })

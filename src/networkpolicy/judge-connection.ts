@@ -2,6 +2,7 @@ import { cidrContains, type IpAddress } from '../lib/ip.ts'
 import type { Json } from '../lib/json.ts'
 import { selectsLabels } from '../resources/label-selector.ts'
 import type { Protocol } from '../resources/types.ts'
+import { type ClusterNetworkPolicy, inPrecedence, type Tier } from './cluster-network-policy.ts'
 import type {
   Direction,
   NetworkPolicy,
@@ -42,14 +43,33 @@ export interface Admission {
   readonly isByPodAddress?: true
 }
 
-/** The decision of the NetworkPolicies that select one end of a connection. */
+/** The rule of a ClusterNetworkPolicy that decides about a connection. */
+export interface TierDecision {
+  readonly tier: Tier
+  /** The name of the policy. */
+  readonly policy: string
+  /** Its index among the rules of the direction. */
+  readonly rule: number
+  /** Of the rule; empty if it has none. */
+  readonly name: string
+  readonly action: 'Accept' | 'Deny'
+}
+
+/** A policy of either kind. */
+export type AnyPolicy = NetworkPolicy | ClusterNetworkPolicy
+
+/** The decision of the policies that select one end of a connection. */
 export interface EndJudgement {
   readonly direction: Direction
   /** `namespace/name` of the Pod. */
   readonly pod: string
   /** `namespace/name` of the policies that isolate the Pod in this direction, sorted; empty if it is not isolated. */
   readonly policies: readonly string[]
+  /** Names of the ClusterNetworkPolicies with rules for the Pod in this direction, in the order in which they are judged. */
+  readonly clusterPolicies: readonly string[]
   readonly isAdmitted: boolean
+  /** The rule of a ClusterNetworkPolicy that decides; absent if the NetworkPolicies do, or nothing. */
+  readonly decidedBy?: TierDecision
   /** The rule that admits the connection; absent if no rule does, or none is needed. */
   readonly admittedBy?: Admission
   /** Why no policy is needed: a Pod reaches itself, and a node and its own Pods reach each other. */
@@ -66,12 +86,12 @@ export interface ConnectionJudgement {
 }
 
 /**
- * Judges a connection by NetworkPolicies: the policies of the source, for egress, and those of the destination, for
- * ingress, must both admit it. A Pod that no policy of a direction selects is not isolated in that direction. Replies
- * are always admitted.
+ * Judges a connection: the policies of the source, for egress, and those of the destination, for ingress, must both admit
+ * it. The tier Admin is judged first, then the NetworkPolicies, then, if none of them isolates the Pod, the tier
+ * Baseline; what nothing decides is admitted. Replies are always admitted.
  */
 export function judgeConnection(
-  policies: readonly NetworkPolicy[],
+  policies: readonly AnyPolicy[],
   connection: PolicyConnection,
 ): ConnectionJudgement {
   const egress = judgeEnd(policies, connection, 'egress')
@@ -82,24 +102,85 @@ export function judgeConnection(
 
 /** Judges one end; undefined if it is not a Pod that policies apply to. */
 export function judgeEnd(
-  policies: readonly NetworkPolicy[],
+  policies: readonly AnyPolicy[],
   connection: PolicyConnection,
   direction: Direction,
 ): EndJudgement | undefined {
   const { source, destination } = connection
   const [own, peer] = direction === 'egress' ? [source, destination] : [destination, source]
   if (own.pod === undefined) return undefined
-  const selecting = isolating(policies, own.pod, direction)
-  const found = { direction, pod: own.pod.key, policies: selecting.map(({ key }) => key) }
-  if (selecting.length === 0) return { ...found, isAdmitted: true }
+  const { networkPolicies, admin, baseline } = selecting(policies, own.pod, direction)
+  const found = {
+    direction,
+    pod: own.pod.key,
+    policies: networkPolicies.map(({ key }) => key),
+    clusterPolicies: [...admin, ...baseline].map(({ key }) => key),
+  }
+  if (found.policies.length + found.clusterPolicies.length === 0) {
+    return { ...found, isAdmitted: true }
+  }
   const exempt = exemptionOf(own, peer)
   if (exempt !== undefined) return { ...found, isAdmitted: true, exempt }
-  const asPod = admission(selecting, direction, { ...connection, peer, hasBlocks: false })
+  const attempt = { ...connection, peer, hasBlocks: true }
+  const isIsolated = networkPolicies.length > 0
+  const decidedBy =
+    decision(admin, direction, attempt) ??
+    (isIsolated ? undefined : decision(baseline, direction, attempt))
+  if (decidedBy) return { ...found, isAdmitted: decidedBy.action === 'Accept', decidedBy }
+  if (!isIsolated) return { ...found, isAdmitted: true }
+  const asPod = admission(networkPolicies, direction, { ...attempt, hasBlocks: false })
   if (asPod !== undefined) return { ...found, isAdmitted: true, admittedBy: asPod }
-  const any = admission(selecting, direction, { ...connection, peer, hasBlocks: true })
+  const any = admission(networkPolicies, direction, attempt)
   if (any === undefined) return { ...found, isAdmitted: false }
   const admittedBy = peer.pod === undefined ? any : { ...any, isByPodAddress: true as const }
   return { ...found, isAdmitted: true, admittedBy }
+}
+
+/** The policies that a Pod is judged by in a direction, each kind in its order. */
+function selecting(policies: readonly AnyPolicy[], pod: PolicyPod, direction: Direction) {
+  const ofTier = (tier: Tier) =>
+    inPrecedence(
+      policies.filter(
+        (one): one is ClusterNetworkPolicy =>
+          'tier' in one &&
+          one.tier === tier &&
+          one.rules[direction].length > 0 &&
+          isSubject(one, pod),
+      ),
+    )
+  return {
+    networkPolicies: isolating(
+      policies.filter((one): one is NetworkPolicy => !('tier' in one)),
+      pod,
+      direction,
+    ),
+    admin: ofTier('Admin'),
+    baseline: ofTier('Baseline'),
+  }
+}
+
+function isSubject({ subject }: ClusterNetworkPolicy, pod: PolicyPod): boolean {
+  return (
+    subject !== undefined &&
+    selectsLabels(subject.podSelector, pod.labels) &&
+    selectsLabels(subject.namespaceSelector, pod.namespaceLabels)
+  )
+}
+
+/** What the first matching rule of a tier decides; undefined if none matches, or it passes the connection on. */
+function decision(
+  policies: readonly ClusterNetworkPolicy[],
+  direction: Direction,
+  attempt: Attempt,
+): TierDecision | undefined {
+  for (const { key, tier, rules } of policies) {
+    const index = rules[direction].findIndex((one) => matches('', one, attempt))
+    const rule = rules[direction][index]
+    if (rule === undefined) continue
+    const { name, action } = rule
+    return action === 'Pass' ? undefined : { tier, policy: key, rule: index, name, action }
+  }
+  return undefined
 }
 
 interface Attempt extends PolicyConnection {
@@ -115,7 +196,7 @@ function admission(
 ): Admission | undefined {
   for (const policy of policies) {
     const rules = policy.rules[direction] ?? []
-    const rule = rules.findIndex((one) => admits(policy, one, attempt))
+    const rule = rules.findIndex((one) => matches(policy.namespace, one, attempt))
     if (rule >= 0) return { policy: policy.key, rule }
   }
   return undefined
@@ -143,10 +224,11 @@ function exemptionOf(own: ConnectionEnd, peer: ConnectionEnd): EndJudgement['exe
   return isOnNode ? 'ownNode' : undefined
 }
 
-function admits(policy: NetworkPolicy, { peers, ports }: PolicyRule, attempt: Attempt): boolean {
+/** Whether a rule is about a connection; `namespace`: where peers are without a namespace selector. */
+function matches(namespace: string, { peers, ports }: PolicyRule, attempt: Attempt): boolean {
   const { peer, hasBlocks } = attempt
   const isPeer = (one: PolicyPeer) =>
-    (hasBlocks || one.kind === 'pods') && matchesPeer(policy, one, peer)
+    (hasBlocks || one.kind === 'pods') && matchesPeer(namespace, one, peer)
   return (
     (peers === 'any' || peers.some(isPeer)) &&
     (ports === 'any' || ports.some((one) => matchesPort(one, attempt)))
@@ -157,11 +239,7 @@ function admits(policy: NetworkPolicy, { peers, ports }: PolicyRule, attempt: At
  * Whether an end of a connection is a peer of a rule. A block is compared with the address of any end, including Pods:
  * the API does not exclude them, although its authors recommend blocks for addresses outside of the cluster.
  */
-function matchesPeer(
-  { namespace }: Pick<NetworkPolicy, 'namespace'>,
-  peer: PolicyPeer,
-  { ip, pod }: ConnectionEnd,
-): boolean {
+function matchesPeer(namespace: string, peer: PolicyPeer, { ip, pod }: ConnectionEnd): boolean {
   if (peer.kind === 'block') {
     return cidrContains(peer.cidr, ip) && !peer.except.some((one) => cidrContains(one, ip))
   }

@@ -41,6 +41,39 @@ export interface TestPolicy {
   }
 }
 
+export interface TestClusterPeer {
+  readonly namespaces?: TestSelector
+  readonly pods?: { readonly namespaceSelector: TestSelector; readonly podSelector: TestSelector }
+  readonly networks?: readonly string[]
+}
+
+interface TestPortRange {
+  readonly number?: number
+  readonly range?: { readonly start: number; readonly end: number }
+}
+
+export interface TestClusterRule {
+  readonly action: 'Accept' | 'Deny' | 'Pass'
+  readonly from?: readonly TestClusterPeer[]
+  readonly to?: readonly TestClusterPeer[]
+  readonly protocols?: readonly {
+    readonly tcp?: { readonly destinationPort: TestPortRange }
+    readonly udp?: { readonly destinationPort: TestPortRange }
+    readonly destinationNamedPort?: string
+  }[]
+}
+
+export interface TestClusterPolicy {
+  readonly metadata: { readonly name: string }
+  readonly spec: {
+    readonly tier: 'Admin' | 'Baseline'
+    readonly priority: number
+    readonly subject: TestClusterPeer
+    readonly ingress?: readonly TestClusterRule[]
+    readonly egress?: readonly TestClusterRule[]
+  }
+}
+
 export interface TestUniverse {
   readonly ends: readonly TestEnd[]
   readonly namespaces: Readonly<Record<string, Readonly<Record<string, string>>>>
@@ -50,26 +83,30 @@ export interface TestUniverse {
 
 /**
  * Every connection of a small set of ends that the policies admit, as `source>destination protocol/port`. It
- * enumerates: all connections, without those of isolated Pods, plus those that a rule admits. It shares no code with
- * the module under test.
+ * enumerates: all connections, without those of isolated Pods and those that the tier Baseline denies, plus those that a
+ * rule admits; then what the tier Admin decides. It shares no code with the module under test.
  */
 export function allowedConnections(
   universe: TestUniverse,
   policies: readonly TestPolicy[],
+  cluster: readonly TestClusterPolicy[] = [],
 ): ReadonlySet<string> {
-  const outgoing = allowedIn('egress', universe, policies)
-  const incoming = allowedIn('ingress', universe, policies)
+  const outgoing = allowedIn('egress', universe, { policies, cluster })
+  const incoming = allowedIn('ingress', universe, { policies, cluster })
   return outgoing.intersection(incoming)
 }
 
 function allowedIn(
   direction: 'ingress' | 'egress',
   universe: TestUniverse,
-  policies: readonly TestPolicy[],
+  { policies, cluster }: { policies: readonly TestPolicy[]; cluster: readonly TestClusterPolicy[] },
 ): Set<string> {
   const { ends, protocols, ports } = universe
   const allowed = new Set<string>()
   const isolated = new Set<string>()
+  const [admin, baseline] = (['Admin', 'Baseline'] as const).map((tier) =>
+    actionsOf(tier, direction, universe, cluster),
+  )
   for (const policy of policies) {
     if (!typesOf(policy).includes(direction)) continue
     for (const own of selectedBy(policy, ends)) isolated.add(own.name)
@@ -79,8 +116,9 @@ function allowedIn(
       const own = direction === 'egress' ? source : target
       for (const protocol of protocols) {
         for (const port of ports) {
-          if (!isolated.has(own.name) || source === target)
-            allowed.add(`${source.name}>${target.name} ${protocol}/${port}`)
+          const connection = `${source.name}>${target.name} ${protocol}/${port}`
+          const isDenied = baseline?.get(connection) === 'Deny'
+          if ((!isolated.has(own.name) && !isDenied) || source === target) allowed.add(connection)
         }
       }
     }
@@ -97,7 +135,66 @@ function allowedIn(
       }
     }
   }
+  for (const [connection, action] of admin ?? []) {
+    const [source, target] = connection.split(' ')[0]!.split('>')
+    if (action === 'Accept') allowed.add(connection)
+    else if (action === 'Deny' && source !== target) allowed.delete(connection)
+  }
   return allowed
+}
+
+/** The action of the first rule of a tier for each connection that one is about. */
+function actionsOf(
+  tier: 'Admin' | 'Baseline',
+  direction: 'ingress' | 'egress',
+  universe: TestUniverse,
+  cluster: readonly TestClusterPolicy[],
+): ReadonlyMap<string, TestClusterRule['action']> {
+  const actions = new Map<string, TestClusterRule['action']>()
+  const names = cluster.map(({ metadata }) => metadata.name).toSorted()
+  for (let priority = 0; priority <= 1_000; priority++) {
+    const same = cluster.filter(({ spec }) => spec.tier === tier && spec.priority === priority)
+    for (const { spec } of names.flatMap((name) =>
+      same.filter((one) => one.metadata.name === name),
+    )) {
+      for (const { action, from, to, protocols } of spec[direction] ?? []) {
+        for (const own of clusterEnds(spec.subject, universe)) {
+          for (const peer of (from ?? to ?? []).flatMap((one) => clusterEnds(one, universe))) {
+            const [source, target] = direction === 'egress' ? [own, peer] : [peer, own]
+            for (const port of portsOf({ ports: protocols?.flatMap(namedAs) }, target, universe)) {
+              const connection = `${source.name}>${target.name} ${port}`
+              if (!actions.has(connection)) actions.set(connection, action)
+            }
+          }
+        }
+      }
+    }
+  }
+  return actions
+}
+
+/** The same ports as a NetworkPolicy writes them. */
+function namedAs(one: NonNullable<TestClusterRule['protocols']>[number]): readonly TestPort[] {
+  if (one.destinationNamedPort !== undefined) {
+    return ['TCP', 'UDP'].map((protocol) => ({ protocol, port: one.destinationNamedPort! }))
+  }
+  const { number, range } = (one.tcp ?? one.udp)!.destinationPort
+  const protocol = one.tcp === undefined ? 'UDP' : 'TCP'
+  return [{ protocol, port: number ?? range!.start, endPort: number ?? range!.end }]
+}
+
+function clusterEnds(
+  { namespaces: spaces, pods, networks }: TestClusterPeer,
+  { ends, namespaces }: TestUniverse,
+): readonly TestEnd[] {
+  if (networks !== undefined) return ends.filter(({ ip }) => networks.some((one) => isIn(ip, one)))
+  const selector = spaces ?? pods?.namespaceSelector ?? {}
+  return ends.filter(
+    ({ namespace, labels = {} }) =>
+      namespace !== undefined &&
+      hasLabels(namespaces[namespace]!, selector) &&
+      hasLabels(labels, pods?.podSelector ?? {}),
+  )
 }
 
 function typesOf({ spec }: TestPolicy): readonly string[] {
@@ -145,7 +242,7 @@ function peersOf(
 
 /** `protocol/port` of each port that a rule enumerates. */
 function portsOf(
-  { ports = [] }: TestRule,
+  { ports = [] }: { readonly ports?: readonly TestPort[] | undefined },
   target: TestEnd,
   { ports: numbers, protocols }: TestUniverse,
 ): readonly string[] {
