@@ -1,30 +1,26 @@
 import { hashName } from '../lib/hash.ts'
 import type { IpAddress } from '../lib/ip.ts'
 import type { Json } from '../lib/json.ts'
-import type {
-  Direction,
-  NetworkPolicy,
-  PolicyPort,
-  PolicyRule,
-} from '../networkpolicy/network-policy.ts'
+import type { ClusterNetworkPolicy } from '../networkpolicy/cluster-network-policy.ts'
+import type { Direction, NetworkPolicy } from '../networkpolicy/network-policy.ts'
 import { labelMatcher } from '../resources/label-selector.ts'
 import { isSameValue, present } from '../resources/reader.ts'
+import { RuleWriter } from './chain-rules.ts'
 import type { ClusterPod } from './cluster-pod.ts'
-import type {
-  ChainName,
-  ChainRule,
-  PodChain,
-  PodVerdict,
-  PolicyChain,
-  PortMatch,
-  SetName,
+import {
+  type ChainName,
+  type ChainRule,
+  HASH_LENGTH,
+  type PodChain,
+  type PodVerdict,
+  type PolicyChain,
+  type SetName,
 } from './policy-content.ts'
-import { deleteFrom, identityKey, type PolicySets, Tracked } from './policy-sets.ts'
+import { deleteFrom, identityKey, type PolicySets } from './policy-sets.ts'
+import { TierChains } from './tier-chains.ts'
+import { Tracked } from './tracked.ts'
 
 const DIRECTIONS: readonly Direction[] = ['ingress', 'egress']
-/** Characters of a hash in a name: 114 bits, so that nobody can make two that are equal. */
-const HASH_LENGTH = 19
-const MAX_PORT = 65_535
 
 /** A policy, or one that is gone and whose chains are still to be removed. */
 interface KnownPolicy {
@@ -59,6 +55,7 @@ interface PodChainUse {
 export class PolicyChains {
   readonly policyChains = new Map<ChainName, PolicyChain>()
   readonly podChains = new Map<ChainName, PodChain>()
+  readonly tiers: TierChains
   readonly verdicts = {
     ingress: new Map<IpAddress, PodVerdict>(),
     egress: new Map<IpAddress, PodVerdict>(),
@@ -82,6 +79,19 @@ export class PolicyChains {
 
   constructor(sets: PolicySets) {
     this.#sets = sets
+    this.tiers = new TierChains(sets)
+  }
+
+  /** Sets a ClusterNetworkPolicy; undefined if there is none with this name. To be settled. */
+  setClusterPolicy(key: string, policy: ClusterNetworkPolicy | undefined): void {
+    if (!this.tiers.setPolicy(key, policy)) return
+    for (const group of this.#groups.values()) this.#stale.add(group)
+  }
+
+  /** The labels of a namespace may have changed. To be settled. */
+  namespaceChanged(name: string): void {
+    if (!this.tiers.hasPolicies) return
+    for (const group of this.#groupsOf.get(name) ?? []) this.#stale.add(group)
   }
 
   /** Sets a policy; undefined if there is none with this key. To be settled. */
@@ -143,6 +153,7 @@ export class PolicyChains {
     }
     this.#stale.clear()
     for (const verdict of released) this.#release(verdict)
+    this.tiers.settle()
     for (const key of this.#gone) {
       if (this.#policies.get(key)?.policy === undefined) this.#policies.delete(key)
     }
@@ -155,22 +166,23 @@ export class PolicyChains {
     const chains = this.#chainsBefore.take(chainNow)
     const ingress = this.#verdictsBefore.ingress.take((ip) => this.verdicts.ingress.get(ip))
     const egress = this.#verdictsBefore.egress.take((ip) => this.verdicts.egress.get(ip))
-    const policiesOf = (name: ChainName): readonly ChainName[] => {
-      const chain = chains.get(name) ?? this.podChains.get(name)
-      return chain !== undefined && 'policies' in chain ? chain.policies : []
+    const ofTiers = this.tiers.takeChanges()
+    const podChainOf = (name: PodVerdict | undefined): PodChain | undefined => {
+      const chain = chains.get(name as ChainName) ?? this.podChains.get(name as ChainName)
+      return chain !== undefined && 'policies' in chain ? chain : undefined
     }
     const isPodNarrower = (before: PodVerdict | undefined, after: PodVerdict | undefined) => {
       if (after === undefined || after === 'accept') return false
       if (before === undefined || before === 'accept') return true
-      const now = new Set(policiesOf(after))
-      return !policiesOf(before).every((one) => now.has(one))
+      return isPodChainNarrower(podChainOf(before), podChainOf(after))
     }
     const isNarrower =
+      ofTiers.isNarrower ||
       [...chains].some(([name, before]) => isChainNarrower(before, this.policyChains.get(name))) ||
       [...ingress].some(([ip, held]) => isPodNarrower(held, this.verdicts.ingress.get(ip))) ||
       [...egress].some(([ip, held]) => isPodNarrower(held, this.verdicts.egress.get(ip)))
     return {
-      chains: new Set(chains.keys()),
+      chains: new Set([...chains.keys(), ...ofTiers.chains]),
       pods: { ingress: new Set(ingress.keys()), egress: new Set(egress.keys()) },
       isNarrower,
     }
@@ -203,31 +215,44 @@ export class PolicyChains {
     else group.policies.delete(known)
   }
 
-  #verdictOf({ policies }: LocalGroup, direction: Direction): PodVerdict {
+  #verdictOf({ policies, labels, namespace }: LocalGroup, direction: Direction): PodVerdict {
+    const namespaceLabels = this.#sets.namespaceLabels(namespace)
+    const ofTiers = this.tiers.select(direction, labels, namespaceLabels)
+    if (ofTiers === 'unknown') return 'drop'
     const isolatedBy = [...policies]
       .filter(({ policy }) => policy?.rules[direction] !== undefined)
       .toSorted((a, b) => (a.key < b.key ? -1 : 1))
-    if (isolatedBy.length === 0) return 'accept'
+    const isIsolated = isolatedBy.length > 0
+    const admin = this.tiers.need(direction, 'Admin', ofTiers.admin)
+    const below = isIsolated ? [] : ofTiers.baseline
+    const baseline = this.tiers.need(direction, 'Baseline', below)
     const chains = isolatedBy.map(({ key }) => policyChainName(direction, key))
-    const name = `${direction}-pods-${hashName(chains.join(' '), HASH_LENGTH)}` as ChainName
-    if (this.podChains.has(name)) return name
+    const named = present([admin, ...chains, baseline])
+    if (named.length === 0) return 'accept'
+    const name = `${direction}-pods-${hashName(named.join(' '), HASH_LENGTH)}` as ChainName
+    if (this.podChains.has(name)) {
+      // The chain of Pods that is there needs them already.
+      this.tiers.release(admin)
+      this.tiers.release(baseline)
+      return name
+    }
     for (const one of isolatedBy) {
       one.chains[direction].uses += 1
       if (one.chains[direction].uses === 1) this.#write(one, direction)
     }
     this.#chainsBefore.note(name, undefined)
-    this.podChains.set(name, { direction, policies: chains })
+    this.podChains.set(name, { direction, admin, policies: chains, baseline })
     this.#podChainUses.set(name, { isolatedBy, uses: 0 })
     return name
   }
 
   #use(verdict: PodVerdict): void {
-    const use = verdict === 'accept' ? undefined : this.#podChainUses.get(verdict)
+    const use = this.#podChainUses.get(verdict as ChainName)
     if (use !== undefined) use.uses += 1
   }
 
   #release(verdict: PodVerdict): void {
-    if (verdict === 'accept') return
+    if (verdict === 'accept' || verdict === 'drop') return
     const [chain, use] = [this.podChains.get(verdict), this.#podChainUses.get(verdict)]
     if (chain === undefined || use === undefined) return
     use.uses -= 1
@@ -235,6 +260,8 @@ export class PolicyChains {
     this.#chainsBefore.note(verdict, chain)
     this.podChains.delete(verdict)
     this.#podChainUses.delete(verdict)
+    this.tiers.release(chain.admin)
+    this.tiers.release(chain.baseline)
     for (const one of use.isolatedBy) {
       one.chains[chain.direction].uses -= 1
       if (one.chains[chain.direction].uses === 0) this.#write(one, chain.direction)
@@ -249,44 +276,14 @@ export class PolicyChains {
     const rules = chain.uses === 0 ? undefined : policy?.rules[direction]
     const before = chain.sets
     this.#chainsBefore.note(name, this.policyChains.get(name))
-    const sets: SetName[] = []
-    const needed = (set: SetName): SetName => {
-      sets.push(set)
-      return set
-    }
+    const writer = new RuleWriter(this.#sets)
     if (policy === undefined || rules === undefined) this.policyChains.delete(name)
     else {
-      const written = rules.flatMap((rule) => this.#writeRule(rule, policy.namespace, needed))
+      const written = rules.flatMap((rule) => writer.write(rule, policy.namespace))
       this.policyChains.set(name, { direction, policy: policy.key, rules: written })
     }
-    chain.sets = sets
+    chain.sets = writer.needed
     for (const set of before) this.#sets.release(set)
-  }
-
-  #writeRule(
-    { peers, ports }: PolicyRule,
-    namespace: string,
-    needed: (name: SetName) => SetName,
-  ): readonly ChainRule[] {
-    const to = ports === 'any' ? ports : present(ports.map((one) => this.#writePort(one, needed)))
-    if (to !== 'any' && to.length === 0) return []
-    if (peers === 'any') return [{ peers, ports: to }]
-    return peers.map((peer) => ({ peers: needed(this.#sets.need(peer, namespace)), ports: to }))
-  }
-
-  /** Undefined for numbers that no port has. */
-  #writePort(
-    { protocol, port }: PolicyPort,
-    needed: (name: SetName) => SetName,
-  ): PortMatch | undefined {
-    if (port === undefined) return { protocol, ports: 'any' }
-    if (typeof port === 'string')
-      return { protocol, ports: { named: needed(this.#sets.needPort(protocol, port)) } }
-    const range = {
-      first: Math.max(Math.ceil(port.first), 0),
-      last: Math.min(Math.floor(port.last), MAX_PORT),
-    }
-    return range.first <= range.last ? { protocol, ports: [range] } : undefined
   }
 
   #setVerdict(direction: Direction, ip: IpAddress, verdict: PodVerdict | undefined): void {
@@ -312,6 +309,15 @@ function isSameChain(a: PolicyChain | PodChain, b: PolicyChain | PodChain): bool
   return 'rules' in a && 'rules' in b
     ? isSameValue(a.rules, b.rules)
     : 'rules' in a === 'rules' in b
+}
+
+/** Whether Pods may be admitted less than before; undefined: nothing is admitted, until the namespace is known. */
+function isPodChainNarrower(before: PodChain | undefined, after: PodChain | undefined): boolean {
+  if (before === undefined || after === undefined) return before !== undefined
+  if (before.admin !== after.admin || before.baseline !== after.baseline) return true
+  if (before.policies.length === 0) return after.policies.length > 0
+  const now = new Set(after.policies)
+  return !before.policies.every((one) => now.has(one))
 }
 
 /**

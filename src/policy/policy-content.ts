@@ -2,9 +2,13 @@ import type { Brand } from '../lib/brand.ts'
 import type { Cidr, IpAddress } from '../lib/ip.ts'
 import type { Json } from '../lib/json.ts'
 import type { PortRange } from '../lib/port-range.ts'
+import type { ClusterNetworkPolicy, Tier } from '../networkpolicy/cluster-network-policy.ts'
 import type { Direction, NetworkPolicy } from '../networkpolicy/network-policy.ts'
 import type { Protocol } from '../resources/types.ts'
 import type { ClusterPod } from './cluster-pod.ts'
+
+/** Characters of a hash in a name: 114 bits, so that nobody can make two that are equal. */
+export const HASH_LENGTH = 19
 
 /** The name of a set, at most 60 of `a-z`, `0-9` and `-`. It follows from what the set is for. */
 export type SetName = Brand<string, 'PolicySetName'>
@@ -62,19 +66,54 @@ export interface PolicyChain {
   readonly rules: readonly ChainRule[]
 }
 
-/** All policies that isolate a Pod in one direction, ordered by name; what none admits is dropped. Pods share chains. */
-export interface PodChain {
-  readonly direction: Direction
-  readonly policies: readonly ChainName[]
+/** A rule of a tier. `accept`: admitted at once; `pass`: the rest of the tier is skipped; else dropped by a `DenyChain`. */
+export interface TierRule extends ChainRule {
+  readonly action: 'accept' | 'pass' | { readonly deny: ChainName }
+  /** The policy and the name of the rule, for readers. */
+  readonly comment: string
 }
 
-/** `accept`: no policy isolates the Pod in this direction; else the name of its `PodChain`. */
-export type PodVerdict = 'accept' | ChainName
+/** The rules of the policies of one tier that a Pod is a subject of: the first that matches decides. */
+export interface TierChain {
+  readonly direction: Direction
+  readonly tier: Tier
+  /** Their names, in the order in which they are judged. */
+  readonly policies: readonly string[]
+  readonly rules: readonly TierRule[]
+}
+
+/** Drops what rules of one ClusterNetworkPolicy deny. */
+export interface DenyChain {
+  readonly direction: Direction
+  /** Its name. */
+  readonly policy: string
+}
+
+/**
+ * What decides about a Pod in one direction: first the tier Admin; then the policies that isolate it, ordered by name,
+ * and what none of them admits is dropped; or, if there are none, the tier Baseline, and what that does not decide is
+ * admitted. Pods share chains.
+ */
+export interface PodChain {
+  readonly direction: Direction
+  readonly admin: ChainName | undefined
+  readonly policies: readonly ChainName[]
+  /** Undefined if there are `policies`. */
+  readonly baseline: ChainName | undefined
+}
+
+/**
+ * `accept`: no policy is about the Pod in this direction; `drop`: its namespace is not known yet, and a policy may be;
+ * else the name of its `PodChain`.
+ */
+export type PodVerdict = 'accept' | 'drop' | ChainName
 
 /** What one node must enforce. */
 export interface PolicyContent {
   readonly sets: ReadonlyMap<SetName, PolicySet>
   readonly policyChains: ReadonlyMap<ChainName, PolicyChain>
+  readonly tierChains: ReadonlyMap<ChainName, TierChain>
+  readonly denyChains: ReadonlyMap<ChainName, DenyChain>
   readonly podChains: ReadonlyMap<ChainName, PodChain>
   /** The addresses of all Pods of this node that are not on its network and have not finished. */
   readonly pods: Readonly<Record<Direction, ReadonlyMap<IpAddress, PodVerdict>>>
@@ -88,7 +127,7 @@ export interface PolicyChanges {
   readonly sets: ReadonlySet<SetName>
   /** Members that were added or removed, in sets that are as old as the last changes: an address, or a `memberKey`. */
   readonly members: ReadonlyMap<SetName, ReadonlySet<string>>
-  /** Chains of both kinds that appeared, changed or vanished. */
+  /** Chains of all kinds that appeared, changed or vanished. */
   readonly chains: ReadonlySet<ChainName>
   /** Addresses whose verdict appeared, changed or vanished. */
   readonly pods: Readonly<Record<Direction, ReadonlySet<IpAddress>>>
@@ -104,6 +143,12 @@ export type PolicyEvent =
       /** `namespace/name` */
       readonly key: string
       readonly value: NetworkPolicy | undefined
+    }
+  | {
+      readonly kind: 'clusterPolicy'
+      /** Its name. */
+      readonly key: string
+      readonly value: ClusterNetworkPolicy | undefined
     }
   | { readonly kind: 'namespace'; readonly name: string; readonly labels: Json | undefined }
   | {
@@ -128,8 +173,13 @@ export interface PolicyFlow {
 export interface FlowRefusal {
   /** `egress`: of the source; `ingress`: of the destination. */
   readonly direction: Direction
-  /** `namespace/name` of the policies that isolate the Pod in this direction; none admits the connection. */
+  /**
+   * `namespace/name` of the policies that isolate the Pod in this direction, none of which admits the connection, or the
+   * name of the ClusterNetworkPolicy that denies it; empty if the namespace of the Pod is not known yet.
+   */
   readonly policies: readonly string[]
+  /** Whether a rule denies it, instead of none admitting it. */
+  readonly isDenied?: true
 }
 
 /** The key of a member of a set of named ports: `10.0.0.1/TCP/80`. */

@@ -1,134 +1,21 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { type Cidr, type IpAddress, parseIp } from '../lib/ip.ts'
+import { type IpAddress, parseIp } from '../lib/ip.ts'
 import type { Json, JsonObject } from '../lib/json.ts'
-import { type ConnectionEnd, judgeEnd } from '../networkpolicy/judge-connection.ts'
-import type { Direction, NetworkPolicy, PolicyRule } from '../networkpolicy/network-policy.ts'
+import { type AnyPolicy, type ConnectionEnd, judgeEnd } from '../networkpolicy/judge-connection.ts'
+import type { Direction, PolicyRule } from '../networkpolicy/network-policy.ts'
+import { readClusterPolicy } from '../networkpolicy/read-cluster-policy.ts'
 import { readPolicy } from '../networkpolicy/read-policy.ts'
+import { selectsLabels } from '../resources/label-selector.ts'
 import type { Protocol } from '../resources/types.ts'
 import type { ClusterPod } from './cluster-pod.ts'
 import type { PolicyChanges, PolicyEvent } from './policy-content.ts'
 import { PolicyModel } from './policy-model.ts'
 import { Copy, type FirstPacket, interpret } from './testing/interpret-content.ts'
+import { history, NODE, PROTOCOLS } from './testing/some-events.ts'
 
-const NODE = 'node-1'
-const PROTOCOLS = ['TCP', 'UDP', 'SCTP'] as const
 const PORTS = [79, 80, 81, 82] as const
 const OUTSIDE = ['203.0.113.9', '10.0.9.9', '2001:db8::9'].map((ip) => parseIp(ip)!)
-
-const NAMES = ['x/a', 'x/b', 'x/c', 'y/a', 'y/b', 'z/a'] as const
-const NAMESPACES = ['x', 'y', 'z'] as const
-
-const labels = fc.constantFrom<Json>(
-  {},
-  { app: 'a' },
-  { app: 'b' },
-  { app: 'b', env: 'p' },
-  { env: 'p' },
-)
-const selector = fc.constantFrom<Json>(
-  {},
-  { matchLabels: { app: 'a' } },
-  { matchLabels: { app: 'b', env: 'p' } },
-  { matchExpressions: [{ key: 'env', operator: 'Exists' }] },
-  { matchExpressions: [{ key: 'app', operator: 'NotIn', values: ['a'] }] },
-)
-const block = fc.record(
-  {
-    cidr: fc.constantFrom(
-      '0.0.0.0/0',
-      '10.0.0.0/24',
-      '10.0.0.0/8',
-      '203.0.113.9/32',
-      '2001:db8::/32',
-    ),
-    except: fc.subarray([
-      '10.0.0.2/32',
-      '10.0.0.0/29',
-      '10.0.1.0/24',
-      '203.0.113.8/29',
-      '2001:db8::8/125',
-    ]),
-  },
-  { requiredKeys: ['cidr'] },
-)
-const peer = fc.oneof(
-  fc.record({ podSelector: selector }),
-  fc.record({ namespaceSelector: selector }),
-  fc.record({ namespaceSelector: selector, podSelector: selector }),
-  fc.record({ ipBlock: block }),
-)
-const port = fc.oneof(
-  fc.record(
-    { protocol: fc.constantFrom(...PROTOCOLS), port: fc.constantFrom(80, 81, 'web', 'none') },
-    { requiredKeys: [] },
-  ),
-  fc.record({ port: fc.constantFrom(79, 80, 81), endPort: fc.constantFrom(81, 82) }),
-)
-const rulesOf = (peers: 'from' | 'to') =>
-  fc.array(
-    fc.record(
-      { [peers]: fc.array(peer, { maxLength: 2 }), ports: fc.array(port, { maxLength: 2 }) },
-      { requiredKeys: [] },
-    ),
-    { maxLength: 2 },
-  )
-const spec = fc.record(
-  {
-    podSelector: selector,
-    policyTypes: fc.subarray(['Ingress', 'Egress']),
-    ingress: rulesOf('from'),
-    egress: rulesOf('to'),
-  },
-  { requiredKeys: ['podSelector'] },
-)
-const policyEvent: fc.Arbitrary<PolicyEvent> = fc
-  .record({
-    namespace: fc.constantFrom('x', 'y'),
-    name: fc.constantFrom('p', 'q'),
-    spec: fc.option(spec, { freq: 4 }),
-  })
-  .map(({ namespace, name, spec: written }) => {
-    const object = { metadata: { namespace, name }, spec: written as unknown as JsonObject }
-    const value = written === null ? undefined : readPolicy(structuredClone(object))
-    return { kind: 'policy', key: `${namespace}/${name}`, value }
-  })
-const namedPort = fc.record({
-  name: fc.constantFrom('web', 'other'),
-  protocol: fc.constantFrom('TCP', 'UDP'),
-  port: fc.constantFrom(80, 81, 82),
-})
-const podEvent: fc.Arbitrary<PolicyEvent> = fc
-  .record({
-    key: fc.constantFrom(...NAMES),
-    isThere: fc.boolean(),
-    labels,
-    address: fc.integer({ min: 1, max: 9 }),
-    isDual: fc.boolean(),
-    nodeName: fc.constantFrom(NODE, NODE, 'node-2'),
-    isBeingDeleted: fc.boolean(),
-    createdAt: fc.constantFrom(0, 1),
-    namedPorts: fc.array(namedPort, { maxLength: 2 }),
-  })
-  .map(({ key, isThere, address, isDual, ...rest }) => {
-    const ips = [`10.0.0.${address}`, ...(isDual ? [`2001:db8::${address}`] : [])]
-    const namespace = key.slice(0, 1)
-    const value = { key, namespace, ips: ips.map((ip) => parseIp(ip)!), ...rest }
-    return { kind: 'pod', key, value: isThere ? value : undefined }
-  })
-const namespaceEvent: fc.Arbitrary<PolicyEvent> = fc
-  .record({ name: fc.constantFrom(...NAMESPACES), labels: fc.option(labels) })
-  .map(({ name, labels: written }) => ({ kind: 'namespace', name, labels: written ?? undefined }))
-const nodeEvent: fc.Arbitrary<PolicyEvent> = fc
-  .subarray(['10.0.0.0/24', '2001:db8::/64'] as Cidr[])
-  .map((podCIDRs) => ({ kind: 'node', podCIDRs }))
-const event = fc.oneof(
-  { arbitrary: policyEvent, weight: 4 },
-  { arbitrary: podEvent, weight: 6 },
-  { arbitrary: namespaceEvent, weight: 2 },
-  { arbitrary: nodeEvent, weight: 1 },
-)
-const history = fc.array(event, { minLength: 5, maxLength: 40 })
 
 /** The last event of each object. */
 function lastOf(events: readonly PolicyEvent[]): readonly PolicyEvent[] {
@@ -154,25 +41,40 @@ interface TestEnd {
 }
 
 /** Policies without the peers that the labels of a namespace decide, for a peer of an unknown one. */
-function seenBy(policies: readonly NetworkPolicy[], peer: TestEnd): readonly NetworkPolicy[] {
+function seenBy(policies: readonly AnyPolicy[], peer: TestEnd): readonly AnyPolicy[] {
   if (!peer.isOfUnknownNamespace) return policies
-  const narrowed = ({ peers, ports }: PolicyRule): PolicyRule => {
-    if (peers === 'any') return { peers, ports }
-    const others = peers.filter((one) => !('namespaceSelector' in one))
-    return { peers: others, ports }
+  const narrowed = <R extends PolicyRule>(rule: R): R => {
+    if (rule.peers === 'any') return rule
+    return { ...rule, peers: rule.peers.filter((one) => !('namespaceSelector' in one)) }
   }
   return policies.map((one) => {
     const rules = Object.entries(one.rules).map(([key, list]) => [key, list.map(narrowed)])
-    return { ...one, rules: Object.fromEntries(rules) as NetworkPolicy['rules'] }
+    return { ...one, rules: Object.fromEntries(rules) } as AnyPolicy
   })
+}
+
+/** Whether a policy might select a Pod if the labels of its namespace were known. */
+function isPerhapsSubject(
+  policies: readonly AnyPolicy[],
+  { isOfUnknownNamespace, end }: TestEnd,
+  direction: Direction,
+): boolean {
+  return policies.some(
+    (one) =>
+      isOfUnknownNamespace &&
+      'tier' in one &&
+      one.rules[direction].length > 0 &&
+      one.subject !== undefined &&
+      selectsLabels(one.subject.podSelector, end.pod?.labels),
+  )
 }
 
 /** All connections of the small cluster of these events, with whether the node has to admit them. */
 function* judged(events: readonly PolicyEvent[]) {
   const last = lastOf(events)
   const pods = last.flatMap((one) => (one.kind === 'pod' && one.value ? [one.value] : []))
-  const policies = last.flatMap((one): NetworkPolicy[] =>
-    one.kind === 'policy' && one.value ? [one.value] : [],
+  const policies = last.flatMap((one): AnyPolicy[] =>
+    (one.kind === 'policy' || one.kind === 'clusterPolicy') && one.value ? [one.value] : [],
   )
   const labelsOf = (name: string) =>
     last.flatMap((one) => (one.kind === 'namespace' && one.name === name ? one : []))[0]?.labels
@@ -195,7 +97,7 @@ function* judged(events: readonly PolicyEvent[]) {
 }
 
 function judgedOf(
-  policies: readonly NetworkPolicy[],
+  policies: readonly AnyPolicy[],
   source: TestEnd,
   destination: TestEnd,
   protocol: Protocol,
@@ -208,8 +110,11 @@ function judgedOf(
     port,
   }
   const connection = { source: source.end, destination: destination.end, protocol, port }
-  const judge = (direction: Direction, own: TestEnd, peer: TestEnd) =>
-    !own.isLocal || judgeEnd(seenBy(policies, peer), connection, direction)?.isAdmitted !== false
+  const judge = (direction: Direction, own: TestEnd, peer: TestEnd) => {
+    if (!own.isLocal || own === peer) return true
+    if (isPerhapsSubject(policies, own, direction)) return false
+    return judgeEnd(seenBy(policies, peer), connection, direction)?.isAdmitted !== false
+  }
   const isAdmitted = judge('egress', source, destination) && judge('ingress', destination, source)
   return { packet, isAdmitted }
 }
@@ -232,7 +137,12 @@ function everything({ content }: PolicyModel): PolicyChanges {
   return {
     sets: new Set(content.sets.keys()),
     members: new Map(),
-    chains: new Set([...content.policyChains.keys(), ...content.podChains.keys()]),
+    chains: new Set([
+      ...content.policyChains.keys(),
+      ...content.tierChains.keys(),
+      ...content.denyChains.keys(),
+      ...content.podChains.keys(),
+    ]),
     pods: {
       ingress: new Set(content.pods.ingress.keys()),
       egress: new Set(content.pods.egress.keys()),
@@ -309,6 +219,10 @@ function admittedOf(events: readonly PolicyEvent[]): readonly (readonly [string,
   )
 }
 
+const DENY_LABEL: JsonObject = {
+  action: 'Deny',
+  from: [{ pods: { namespaceSelector: {}, podSelector: { matchLabels: { app: 'bad' } } } }],
+}
 const BY_LABEL: JsonObject = {
   from: [{ namespaceSelector: {}, podSelector: { matchLabels: { app: 'a' } } }],
 }
@@ -331,6 +245,8 @@ test.each<[string, PolicyEvent, boolean]>([
   ],
   ['a policy that gets all peers', policyOf('p', { ingress: [{}] }), false],
   ['a policy that is gone', { kind: 'policy', key: 'x/p', value: undefined }, false],
+  ['the first cluster policy', clusterOf('c', 'Admin', [DENY_LABEL]), true],
+  ['a cluster policy without rules of the Pods', clusterOf('c', 'Admin', []), false],
   ['the first policy', policyOf('e', { policyTypes: ['Egress'] }), true],
 ])('%s', (_, added, expected) => {
   const model = fresh([
@@ -343,6 +259,32 @@ test.each<[string, PolicyEvent, boolean]>([
   model.apply([added])
   expect(model.takeChanges().isNarrower).toBe(expected)
 })
+
+test.each<[string, PolicyEvent, boolean]>([
+  ['a Pod gets a label that is denied', podOf('y/a', '10.0.1.1', { app: 'bad' }, 'node-2'), true],
+  ['a Pod that no rule is about is added', podOf('y/b', '10.0.1.9', {}, 'node-2'), false],
+  ['a rule is added', clusterOf('c', 'Admin', [DENY_LABEL, DENY_LABEL]), true],
+  ['it is gone', { kind: 'clusterPolicy', key: 'c', value: undefined }, false],
+  ['a second one comes', clusterOf('d', 'Admin', [DENY_LABEL]), true],
+  ['a policy that isolates', policyOf('p', {}), true],
+])('under a cluster policy: %s', (_, added, expected) => {
+  const model = fresh([
+    podOf('x/a', '10.0.0.1', {}, NODE),
+    podOf('y/a', '10.0.1.1', {}, 'node-2'),
+    { kind: 'namespace', name: 'x', labels: {} },
+    { kind: 'namespace', name: 'y', labels: {} },
+    clusterOf('c', 'Admin', [DENY_LABEL]),
+  ])
+  model.takeChanges()
+  model.apply([added])
+  expect(model.takeChanges().isNarrower).toBe(expected)
+})
+
+function clusterOf(name: string, tier: string, ingress: readonly JsonObject[]): PolicyEvent {
+  const spec = { tier, priority: 1, subject: { namespaces: {} }, ingress: [...ingress] }
+  const value = readClusterPolicy({ metadata: { name }, spec }).policy
+  return { kind: 'clusterPolicy', key: name, value }
+}
 
 function podOf(key: string, ip: string, written: Json, nodeName: string): PolicyEvent {
   const [namespace = ''] = key.split('/')

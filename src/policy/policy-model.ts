@@ -1,10 +1,9 @@
 import type { Cidr, IpAddress } from '../lib/ip.ts'
-import type { Direction } from '../networkpolicy/network-policy.ts'
-import { isSameValue } from '../resources/reader.ts'
+import { isSameValue, present } from '../resources/reader.ts'
 import type { ClusterPod } from './cluster-pod.ts'
 import { PolicyChains } from './policy-chains.ts'
 import type {
-  ChainName,
+  ChainRule,
   FlowRefusal,
   PodVerdict,
   PolicyChanges,
@@ -36,9 +35,10 @@ export class PolicyModel {
 
   /** What the node enforces now. */
   get content(): PolicyContent {
-    const { policyChains, podChains, verdicts } = this.#chains
-    const sets = this.#sets.all
-    return { sets, policyChains, podChains, pods: verdicts, localRanges: this.#localRanges }
+    const { policyChains, podChains, verdicts, tiers } = this.#chains
+    const { tierChains, denyChains } = tiers
+    const chains = { policyChains, tierChains, denyChains, podChains }
+    return { sets: this.#sets.all, ...chains, pods: verdicts, localRanges: this.#localRanges }
   }
 
   /** Returns whether there was an event. */
@@ -48,8 +48,12 @@ export class PolicyModel {
         case 'policy':
           this.#chains.setPolicy(event.key, event.value)
           break
+        case 'clusterPolicy':
+          this.#chains.setClusterPolicy(event.key, event.value)
+          break
         case 'namespace':
           this.#sets.setNamespace(event.name, event.labels)
+          this.#chains.namespaceChanged(event.name)
           break
         case 'pod':
           this.#setPod(event.key, event.value)
@@ -65,10 +69,11 @@ export class PolicyModel {
   /** What is different since the last call. */
   takeChanges(): PolicyChanges {
     const ofChains = this.#chains.takeChanges()
-    const { hasLost, ...ofSets } = this.#sets.takeChanges()
+    const { hasLost, gained, ...ofSets } = this.#sets.takeChanges()
     const hasLocalRanges = !isSameValue(this.#rangesBefore, this.#localRanges)
     this.#rangesBefore = this.#localRanges
-    const isNarrower = hasLost || ofChains.isNarrower
+    const isDenied = gained.some((name) => this.#chains.tiers.isDenied(name))
+    const isNarrower = hasLost || isDenied || ofChains.isNarrower
     return { ...ofSets, ...ofChains, hasLocalRanges, isNarrower }
   }
 
@@ -85,33 +90,39 @@ export class PolicyModel {
     if (source === destination) return undefined
     const to = { destination, protocol, port }
     const { egress, ingress } = this.#chains.verdicts
-    const [ofSource, ofDestination] = [egress.get(source), ingress.get(destination)]
-    if (!this.#isAdmitted(ofSource, destination, to)) return this.#refusal('egress', ofSource)
-    if (!this.#isAdmitted(ofDestination, source, to)) return this.#refusal('ingress', ofDestination)
-    return undefined
+    const ofSource = this.#refusing(egress.get(source), destination, to)
+    if (ofSource !== undefined) return { direction: 'egress', ...ofSource }
+    const ofDestination = this.#refusing(ingress.get(destination), source, to)
+    return ofDestination && { direction: 'ingress', ...ofDestination }
   }
 
-  #refusal(direction: Direction, verdict: PodVerdict | undefined): FlowRefusal {
-    const { podChains, policyChains } = this.#chains
-    const names = podChains.get(verdict as ChainName)?.policies ?? []
-    return { direction, policies: names.flatMap((name) => policyChains.get(name)?.policy ?? []) }
-  }
-
-  #isAdmitted(
+  /** The policies that refuse a connection at one end; undefined if it is admitted there. */
+  #refusing(
     verdict: PodVerdict | undefined,
     peer: IpAddress,
     to: Omit<PolicyFlow, 'source'>,
-  ): boolean {
-    if (verdict === undefined || verdict === 'accept') return true
-    const chains = this.#chains.podChains.get(verdict)?.policies ?? []
-    return chains.some((name) =>
-      this.#chains.policyChains
-        .get(name)
-        ?.rules.some(
-          ({ peers, ports }) =>
-            (peers === 'any' || this.#sets.has(peers, peer)) &&
-            (ports === 'any' || ports.some((one) => this.#hasPort(one, to))),
-        ),
+  ): Omit<FlowRefusal, 'direction'> | undefined {
+    if (verdict === undefined || verdict === 'accept') return undefined
+    const chain = verdict === 'drop' ? undefined : this.#chains.podChains.get(verdict)
+    if (chain === undefined) return { policies: [] }
+    const { policyChains, tiers } = this.#chains
+    const isMatch = (rule: ChainRule): boolean => this.#isMatch(rule, peer, to)
+    for (const name of [chain.admin, chain.baseline]) {
+      const action = (name && tiers.tierChains.get(name)?.rules.find(isMatch))?.action ?? 'pass'
+      if (action === 'accept') return undefined
+      if (action !== 'pass') {
+        return { policies: present([tiers.denyChains.get(action.deny)?.policy]), isDenied: true }
+      }
+    }
+    const isolating = present(chain.policies.map((name) => policyChains.get(name)))
+    const isAdmitted = isolating.length === 0 || isolating.some(({ rules }) => rules.some(isMatch))
+    return isAdmitted ? undefined : { policies: isolating.map(({ policy }) => policy) }
+  }
+
+  #isMatch({ peers, ports }: ChainRule, peer: IpAddress, to: Omit<PolicyFlow, 'source'>): boolean {
+    return (
+      (peers === 'any' || this.#sets.has(peers, peer)) &&
+      (ports === 'any' || ports.some((one) => this.#hasPort(one, to)))
     )
   }
 

@@ -10,14 +10,14 @@ import type { Protocol } from '../resources/types.ts'
 import type { ClusterPod } from './cluster-pod.ts'
 import {
   type AddressRange,
+  HASH_LENGTH,
   memberKey,
   type NamedPortMember,
   type PolicySet,
   type SetName,
 } from './policy-content.ts'
+import { Tracked } from './tracked.ts'
 
-/** Characters of a hash in a name: 114 bits, so that nobody can make two that are equal. */
-const HASH_LENGTH = 19
 /** The kernel keeps at most 127 bytes of a comment. */
 const COMMENT_LENGTH = 120
 
@@ -121,6 +121,11 @@ export class PolicySets {
     }
   }
 
+  /** The labels of a namespace; undefined if there is none of this name. */
+  namespaceLabels(name: string): Json | undefined {
+    return this.#namespaces.get(name)
+  }
+
   /** Gives an address to a Pod, or (undefined) to none. */
   setHolder(ip: IpAddress, pod: ClusterPod | undefined): void {
     const before = this.#holders.get(ip)
@@ -162,17 +167,19 @@ export class PolicySets {
     }
     const members = new Map<SetName, ReadonlySet<string>>()
     let hasLost = false
+    const gained: SetName[] = []
     for (const [name, tracked] of this.#changed) {
       const set = this.#sets.get(name)
       if (set === undefined || set.kind === 'blocks') continue
       const keys = tracked.take((key) => (set.members.has(key as IpAddress) ? true : undefined))
       if (keys.size > 0) members.set(name, new Set(keys.keys()))
       hasLost ||= [...keys.values()].includes(true)
+      if ([...keys.values()].includes(undefined)) gained.push(name)
     }
     this.#unused.clear()
     this.#appeared.clear()
     this.#changed.clear()
-    return { sets, members, hasLost }
+    return { sets, members, hasLost, gained }
   }
 
   #use<T extends PodSet | PortSet | BlockSet>(
@@ -273,35 +280,6 @@ export class PolicySets {
     if (this.#appeared.has(name)) return
     const tracked = this.#changed.getOrInsertComputed(name, () => new Tracked())
     tracked.note(key, members.has(key as IpAddress) ? true : undefined)
-  }
-}
-
-/**
- * Remembers what keys held when the changes were last taken, so that what was changed and changed back is no change.
- * `K` names something, `V` is what it held: undefined if it did not exist.
- */
-export class Tracked<K, V> {
-  readonly #before = new Map<K, V | undefined>()
-  readonly #isSame: (a: V, b: V) => boolean
-
-  constructor(isSame: (a: V, b: V) => boolean = Object.is) {
-    this.#isSame = isSame
-  }
-
-  /** To be called before a key gets another value. */
-  note(key: K, held: V | undefined): void {
-    if (!this.#before.has(key)) this.#before.set(key, held)
-  }
-
-  /** The keys whose values differ from what they held, with what they held; begins anew. */
-  take(valueOf: (key: K) => V | undefined): ReadonlyMap<K, V | undefined> {
-    const changed = [...this.#before].filter(([key, held]) => {
-      const now = valueOf(key)
-      if (held === undefined || now === undefined) return held !== now
-      return !this.#isSame(held, now)
-    })
-    this.#before.clear()
-    return new Map(changed)
   }
 }
 

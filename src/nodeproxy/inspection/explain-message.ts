@@ -20,6 +20,7 @@ import {
 import { quote } from '../../lib/quote.ts'
 import { isInScope } from '../../modes/netfilter/settings/node-port-scope.ts'
 import type { LocalTraffic } from '../../modes/netfilter/settings/settings.ts'
+import type { FlowRefusal } from '../../policy/policy-content.ts'
 import type { Protocol } from '../../resources/types.ts'
 import type { DesiredRules, DesiredState, PacketRules } from './desired-state.ts'
 
@@ -84,9 +85,15 @@ function policyRefusals(
     if (refusal === undefined) return []
     const { direction, policies } = refusal
     const whose = direction === 'egress' ? 'the source' : hostPort(ip, at)
-    const text = `NetworkPolicies refuse ${hostPort(ip, at)}: the ${direction} of ${whose} is isolated by ${policies.join(', ')}, and none of their rules admits it`
+    const text = `NetworkPolicies refuse ${hostPort(ip, at)}: the ${direction} of ${whose} is ${refusalWords(refusal)}`
     return [{ ip, port: at, direction, policies: [...policies], text }]
   })
+}
+
+function refusalWords({ policies, isDenied }: FlowRefusal): string {
+  if (isDenied) return `denied by ClusterNetworkPolicy ${policies.join(', ')}`
+  if (policies.length === 0) return 'dropped until the namespace of the Pod is known'
+  return `isolated by ${policies.join(', ')}, and none of their rules admits it`
 }
 
 /** A packet of a protocol that the mode does not serve. */

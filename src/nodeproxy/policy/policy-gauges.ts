@@ -20,15 +20,18 @@ export interface PolicyCounts {
 
 /** Counts what a node enforces. */
 export function countPolicies(content: PolicyContent): PolicyCounts {
-  const { sets, policyChains, podChains, pods } = content
+  const { sets, policyChains, tierChains, denyChains, podChains, pods } = content
   const isolated = new Set(
     [...pods.ingress, ...pods.egress].flatMap(([ip, to]) => (to === 'accept' ? [] : [ip])),
   )
   return {
     set: sets.size,
-    policy_chain: policyChains.size,
+    policy_chain: policyChains.size + tierChains.size + denyChains.size,
     pod_chain: podChains.size,
-    policy: new Set([...policyChains.values()].map(({ policy }) => policy)).size,
+    policy: new Set([
+      ...policyChains.values().map(({ policy }) => policy),
+      ...tierChains.values().flatMap(({ policies }) => policies),
+    ]).size,
     isolated_address: isolated.size,
   }
 }

@@ -66,7 +66,10 @@ export interface PolicyEnforcerParts<Event> extends PolicyKernel {
 export interface DroppedPackets {
   readonly family: Family
   readonly direction: Direction
-  /** `namespace/name` of the policies that isolate the Pods; none: the address was that of no known Pod. */
+  /**
+   * `namespace/name` of the policies that isolate the Pods, or the name of the ClusterNetworkPolicy that denies; none: the
+   * address was that of no known Pod.
+   */
   readonly policies: readonly string[]
   readonly packets: bigint
 }
@@ -154,7 +157,7 @@ export class PolicyEnforcer<Event> {
     await this.#running
   }
 
-  /** What the Pod chains dropped. Throws NP_KERNEL_NETLINK if the kernel cannot be read. */
+  /** What the chains dropped. Throws NP_KERNEL_NETLINK if the kernel cannot be read. */
   async readDropped(): Promise<readonly DroppedPackets[]> {
     const dropped: DroppedPackets[] = []
     const { families, nftables, model } = this.#parts
@@ -337,7 +340,7 @@ function isolatedPods({ pods }: PolicyContent): ReadonlySet<IpAddress> {
 /** Whose packets a chain drops; undefined for a chain that drops none of Pods that are isolated now. */
 function isolationOf(
   chain: string,
-  { podChains, policyChains }: PolicyContent,
+  { podChains, policyChains, denyChains }: PolicyContent,
 ): Pick<DroppedPackets, 'direction' | 'policies'> | undefined {
   const podChain = podChains.get(chain as ChainName)
   if (podChain) {
@@ -345,6 +348,8 @@ function isolationOf(
     const policies = podChain.policies.flatMap((name) => policyChains.get(name)?.policy ?? [])
     return { direction, policies }
   }
+  const denyChain = denyChains.get(chain as ChainName)
+  if (denyChain) return { direction: denyChain.direction, policies: [denyChain.policy] }
   if (chain === CHAIN.egress || chain === CHAIN.egressOutput) {
     return { direction: 'egress', policies: [] }
   }

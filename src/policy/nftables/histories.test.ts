@@ -25,7 +25,7 @@ type Step =
   | { readonly kind: 'settings'; readonly settings: EnforcerSettings }
   | { readonly kind: 'restart'; readonly damage: Damage | undefined }
   | { readonly kind: 'damage'; readonly damage: Damage }
-type Failure = 'no' | 'refused' | 'named' | 'lost' | 'lost but applied' | 'an object'
+type Failure = 'no' | 'refused' | 'named' | 'lost' | 'lost but applied' | 'a set' | 'a chain'
 type Damage = 'flush' | 'no table' | 'no rules' | 'no elements' | 'more' | 'other form'
 
 const settings: fc.Arbitrary<EnforcerSettings> = fc.record({
@@ -36,7 +36,8 @@ const damage = fc.constantFrom<Damage>(
   ...(['flush', 'no table', 'no rules', 'no elements', 'more', 'other form'] as const),
 )
 const failure = fc.constantFrom<Failure>(
-  ...(['no', 'no', 'no', 'refused', 'named', 'lost', 'lost but applied', 'an object'] as const),
+  ...(['no', 'no', 'no', 'refused', 'named', 'lost', 'lost but applied'] as const),
+  ...(['a set', 'a chain'] as const),
 )
 const someStep: fc.Arbitrary<Step> = fc.oneof(
   {
@@ -159,7 +160,9 @@ class Node {
 
   #fail(how: Failure): () => void {
     const { nftables } = this
-    const isObject = (one: Command) => 'set' in one && one.set === 'pods-a'
+    const isSet = (one: Command) => 'set' in one && one.set === 'pods-a'
+    const isChain = (one: Command) =>
+      one.do === 'addChain' && ['a-ingress', 'deny-x-egress'].includes(one.chain)
     switch (how) {
       case 'no':
         return () => undefined
@@ -173,8 +176,10 @@ class Node {
       case 'lost but applied':
         nftables.failNext(how === 'lost' ? { kind: 'lost' } : { kind: 'lost', applied: true })
         return () => undefined
-      case 'an object':
-        return nftables.refuse(ENOMEM + 1, isObject)
+      case 'a set':
+        return nftables.refuse(ENOMEM + 1, isSet)
+      case 'a chain':
+        return nftables.refuse(ENOMEM + 1, isChain)
     }
   }
 

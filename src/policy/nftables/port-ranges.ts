@@ -4,7 +4,7 @@ import { DESTINATION_PORT } from '../../kernel/nftables/rules/fields.ts'
 import { isProtocol } from '../../kernel/nftables/rules/matches.ts'
 import { compare, type Statement } from '../../kernel/nftables/rules/statements.ts'
 import { hashName } from '../../lib/hash.ts'
-import type { PolicyChain, PortMatch } from '../policy-content.ts'
+import type { ChainRule, PortMatch } from '../policy-content.ts'
 
 /** Ranges of ports of protocols: sorted, none touches another of its protocol. */
 export type PortRanges = readonly {
@@ -14,7 +14,9 @@ export type PortRanges = readonly {
 }[]
 
 /** The sets of ports that the rules of chains need, by name. */
-export function portSetsOf(chains: Iterable<PolicyChain>): ReadonlyMap<string, PortRanges> {
+export function portSetsOf(
+  chains: Iterable<{ readonly rules: readonly ChainRule[] }>,
+): ReadonlyMap<string, PortRanges> {
   const sets = new Map<string, PortRanges>()
   for (const { rules } of chains) {
     for (const { ports } of rules) {

@@ -9,27 +9,22 @@ import type {
 import type { PlacedElement } from '../../kernel/nftables/rules/digest.ts'
 import { address, disjoint, port, protocol } from '../../kernel/nftables/rules/encode.ts'
 import {
-  DESTINATION_PORT,
   destinationAddress,
   type Field,
-  PROTOCOL,
   sourceAddress,
 } from '../../kernel/nftables/rules/fields.ts'
 import {
   FROM_NODE,
   hasState,
   IS_MIDDLE_OF_TCP,
-  isProtocol,
   STATE,
 } from '../../kernel/nftables/rules/matches.ts'
 import {
   COUNTER,
   commentOf,
   isIn,
-  jump,
   reject,
   rule,
-  type Statement,
   verdict,
   verdictOf,
 } from '../../kernel/nftables/rules/statements.ts'
@@ -37,22 +32,13 @@ import { type Family, familyOf, type IpAddress } from '../../lib/ip.ts'
 import type { Direction } from '../../networkpolicy/network-policy.ts'
 import type {
   ChainName,
-  ChainRule,
   NamedPortMember,
-  PodChain,
-  PolicyChain,
   PolicyContent,
   PolicySet,
   SetName,
 } from '../policy-content.ts'
-import {
-  aloneMatch,
-  nameOfPorts,
-  type PortRanges,
-  portSetsOf,
-  rangesOf,
-  renderPorts,
-} from './port-ranges.ts'
+import { ChainRules } from './chain-rules.ts'
+import { type PortRanges, portSetsOf, renderPorts } from './port-ranges.ts'
 
 /** One table in each IP family; everything in it is ours. */
 export const TABLE = 'node-proxy-policies'
@@ -113,7 +99,8 @@ export interface WantedOptions {
   readonly settings: RenderSettings
   /**
    * Sets and chains that the kernel refuses. Rules that need such a set are left out, and so are jumps to such a chain; a
-   * Pod whose chain is refused is dropped. So less is admitted than the policies say, never more.
+   * Pod whose chain, or chain of a tier, is refused is dropped; a rule of Deny or Pass that needs such a set denies
+   * everything. So less is admitted than the policies say, never more.
    */
   readonly excluded: ReadonlySet<string>
 }
@@ -124,6 +111,7 @@ export class WantedTable {
   readonly #content: PolicyContent
   readonly #settings: RenderSettings
   readonly #excluded: ReadonlySet<string>
+  readonly #rules: ChainRules
   #portSets: ReadonlyMap<string, PortRanges> | undefined
 
   constructor({ family, content, settings, excluded }: WantedOptions) {
@@ -131,6 +119,7 @@ export class WantedTable {
     this.#content = content
     this.#settings = settings
     this.#excluded = excluded
+    this.#rules = new ChainRules({ family, content, excluded, hairpin: SET.hairpin })
   }
 
   get family(): Family {
@@ -152,9 +141,10 @@ export class WantedTable {
 
   /** Names of all chains: those that others lead to first. */
   *chains(): Generator<string> {
-    const { policyChains, podChains } = this.#content
-    for (const name of policyChains.keys()) if (!this.#excluded.has(name)) yield name
-    for (const name of podChains.keys()) if (!this.#excluded.has(name)) yield name
+    const { denyChains, tierChains, policyChains, podChains } = this.#content
+    for (const chains of [denyChains, tierChains, policyChains, podChains]) {
+      for (const name of chains.keys()) if (!this.#excluded.has(name)) yield name
+    }
     yield CHAIN.fromBeginning
     yield* [CHAIN.egress, CHAIN.ingress, CHAIN.egressOutput, CHAIN.ingressOutput]
   }
@@ -188,11 +178,8 @@ export class WantedTable {
   /** Undefined if the table should not hold it. */
   chain(name: string): WantedChain | undefined {
     if (this.#excluded.has(name)) return undefined
-    const policyChain = this.#content.policyChains.get(name as ChainName)
-    if (policyChain) return { spec: {}, rules: this.#policyRules(policyChain) }
-    const podChain = this.#content.podChains.get(name as ChainName)
-    if (podChain) return { spec: {}, rules: this.#podRules(podChain) }
-    return this.#baseChain(name)
+    const rules = this.#rules.of(name as ChainName)
+    return rules ? { spec: {}, rules } : this.#baseChain(name)
   }
 
   /** The elements of one local Pod, in the two maps of Pods and in `hairpin`. */
@@ -222,7 +209,8 @@ export class WantedTable {
   #verdictOf(direction: Direction, ip: IpAddress): Element['data'] {
     const wanted = this.#content.pods[direction].get(ip)
     if (wanted !== undefined && wanted !== 'accept') {
-      return this.#excluded.has(wanted) ? { kind: 'drop' } : { kind: 'goto', chain: wanted }
+      const isDropped = wanted === 'drop' || this.#excluded.has(wanted)
+      return isDropped ? { kind: 'drop' } : { kind: 'goto', chain: wanted }
     }
     if (this.#isIsolated(ip)) return { kind: 'goto', chain: CHAIN.fromBeginning }
     const isNeeded = wanted !== undefined && this.#settings.unknownPods === 'deny'
@@ -267,57 +255,9 @@ export class WantedTable {
     return [...rules, rule(isIn(SET.localRanges, end), COUNTER, verdict('drop'))]
   }
 
-  #podRules({ policies }: PodChain): readonly Rule[] {
-    const ends = [sourceAddress(this.#family), destinationAddress(this.#family)]
-    return [
-      rule(isIn(SET.hairpin, ...ends), verdict('accept')),
-      rule(IS_MIDDLE_OF_TCP, reject('tcpReset')),
-      ...policies.filter((name) => !this.#excluded.has(name)).map((name) => rule(jump(name))),
-      rule(COUNTER, verdict('drop')),
-    ]
-  }
-
-  #policyRules({ direction, policy, rules }: PolicyChain): readonly Rule[] {
-    const peer = direction === 'egress' ? destinationAddress : sourceAddress
-    const comment = commentOf(policy)
-    return rules.flatMap(({ peers, ports }) => {
-      if (peers !== 'any' && !this.#hasSet(peers)) return []
-      const from = peers === 'any' ? [] : isIn(peers, peer(this.#family))
-      return this.#portMatches(ports).map((match) => ({
-        ...rule(from, match, verdict('accept')),
-        comment,
-      }))
-    })
-  }
-
-  /** Rules for the ports: one for all that are numbers, and one for each name. */
-  #portMatches(ports: ChainRule['ports']): readonly Statement[] {
-    if (ports === 'any') return [[]]
-    const numbers = rangesOf(ports)
-    const matches = ports.flatMap(({ protocol: of, ports: named }) =>
-      typeof named === 'object' && 'named' in named && this.#hasSet(named.named)
-        ? [
-            [
-              ...isProtocol(of),
-              ...isIn(named.named, destinationAddress(this.#family), PROTOCOL, DESTINATION_PORT),
-            ],
-          ]
-        : [],
-    )
-    if (numbers.length === 0) return matches
-    const alone = aloneMatch(numbers)
-    if (alone) return [alone, ...matches]
-    const name = nameOfPorts(numbers)
-    if (this.#excluded.has(name)) return matches
-    return [isIn(name, PROTOCOL, DESTINATION_PORT), ...matches]
-  }
-
-  #hasSet(name: SetName): boolean {
-    return this.#content.sets.has(name) && !this.#excluded.has(name)
-  }
-
   #allPortSets(): ReadonlyMap<string, PortRanges> {
-    return (this.#portSets ??= portSetsOf(this.#content.policyChains.values()))
+    const { policyChains, tierChains } = this.#content
+    return (this.#portSets ??= portSetsOf([...policyChains.values(), ...tierChains.values()]))
   }
 }
 

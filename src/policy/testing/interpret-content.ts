@@ -2,6 +2,7 @@ import { familyOf, type IpAddress, ipBytes } from '../../lib/ip.ts'
 import type { Direction } from '../../networkpolicy/network-policy.ts'
 import type { Protocol } from '../../resources/types.ts'
 import type {
+  ChainName,
   ChainRule,
   PolicyChanges,
   PolicyContent,
@@ -33,13 +34,38 @@ function admits(content: PolicyContent, direction: Direction, packet: FirstPacke
       : [packet.destination, packet.source]
   const verdict = content.pods[direction].get(own)
   if (verdict === undefined || verdict === 'accept') return true
+  if (verdict === 'drop') return false
   const chain = content.podChains.get(verdict)
   if (chain?.direction !== direction) throw new Error(`${verdict} is no chain for ${direction}`)
-  return chain.policies.some((name) => {
-    const policy = content.policyChains.get(name)
-    if (policy?.direction !== direction) throw new Error(`${name} is no chain for ${direction}`)
-    return policy.rules.some((rule) => matches(content, rule, peer, packet))
-  })
+  const isMatch = (rule: ChainRule): boolean => matches(content, rule, peer, packet)
+  const ofAdmin = tierAction(content, direction, chain.admin, isMatch)
+  if (ofAdmin !== 'pass') return ofAdmin === 'accept'
+  if (chain.policies.length > 0) {
+    return chain.policies.some((name) => {
+      const policy = content.policyChains.get(name)
+      if (policy?.direction !== direction) throw new Error(`${name} is no chain for ${direction}`)
+      return policy.rules.some(isMatch)
+    })
+  }
+  return tierAction(content, direction, chain.baseline, isMatch) !== 'deny'
+}
+
+function tierAction(
+  { tierChains, denyChains }: PolicyContent,
+  direction: Direction,
+  name: ChainName | undefined,
+  isMatch: (rule: ChainRule) => boolean,
+): 'accept' | 'deny' | 'pass' {
+  if (name === undefined) return 'pass'
+  const tier = tierChains.get(name)
+  if (tier?.direction !== direction) throw new Error(`${name} is no chain for ${direction}`)
+  for (const { action } of tier.rules) {
+    if (typeof action === 'object' && denyChains.get(action.deny)?.direction !== direction) {
+      throw new Error(`${action.deny} is no chain for ${direction}`)
+    }
+  }
+  const action = tier.rules.find(isMatch)?.action ?? 'pass'
+  return typeof action === 'object' ? 'deny' : action
 }
 
 function matches(
@@ -112,7 +138,9 @@ export class Copy {
       }
     }
     for (const name of changes.chains) {
-      const chain = content.policyChains.get(name) ?? content.podChains.get(name)
+      const { policyChains, podChains, tierChains, denyChains } = content
+      const all = [policyChains, podChains, tierChains, denyChains]
+      const chain = all.map((chains) => chains.get(name)).find((one) => one !== undefined)
       this.#put(`chain ${name}`, chain && structuredClone(chain))
     }
     for (const direction of ['ingress', 'egress'] as const) {

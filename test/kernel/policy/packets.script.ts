@@ -96,7 +96,9 @@ function isolate(
     ...EMPTY,
     sets: new Map(Object.entries(sets).map(([name, set]) => [name as SetName, set])),
     policyChains: new Map([[policy, { direction, policy: 'shop/x', rules }]]),
-    podChains: new Map([[chain, { direction, policies: [policy] }]]),
+    podChains: new Map([
+      [chain, { direction, admin: undefined, policies: [policy], baseline: undefined }],
+    ]),
     pods:
       direction === 'ingress'
         ? { ingress: pods, egress: others }

@@ -1,7 +1,13 @@
 import { cidrContains, familyOf, type IpAddress, ipBytes } from '../../../lib/ip.ts'
 import type { Direction } from '../../../networkpolicy/network-policy.ts'
 import type { Protocol } from '../../../resources/types.ts'
-import type { ChainRule, PolicyContent, PortMatch, SetName } from '../../policy-content.ts'
+import type {
+  ChainName,
+  ChainRule,
+  PolicyContent,
+  PortMatch,
+  SetName,
+} from '../../policy-content.ts'
 import type { RenderSettings } from '../render.ts'
 
 /** A packet that belongs to no tracked connection. */
@@ -29,15 +35,26 @@ export function judgePacket(
       return !(isUnknown && unknownPods === 'deny')
     }
     if (verdict === 'accept') return !(packet.isMiddle && isIsolated(content, ip))
+    const chain = verdict === 'drop' ? undefined : content.podChains.get(verdict)
+    if (chain === undefined) return false
     if (packet.source === packet.destination) return true
     if (packet.isMiddle) return false
-    const policies = content.podChains.get(verdict)?.policies ?? []
-    return policies.some((name) =>
-      content.policyChains
-        .get(name)
-        ?.rules.some((rule) => admits(content, { direction, rule, packet })),
-    )
+    const isMatch = (rule: ChainRule): boolean => matches(content, { direction, rule, packet })
+    const ofAdmin = tierAction(content, chain.admin, isMatch)
+    if (ofAdmin !== 'pass') return ofAdmin === 'accept'
+    if (chain.policies.length === 0) return tierAction(content, chain.baseline, isMatch) !== 'deny'
+    return chain.policies.some((name) => content.policyChains.get(name)?.rules.some(isMatch))
   })
+}
+
+function tierAction(
+  { tierChains }: PolicyContent,
+  name: ChainName | undefined,
+  isMatch: (rule: ChainRule) => boolean,
+): 'accept' | 'pass' | 'deny' {
+  const first = name && tierChains.get(name)?.rules.find(isMatch)
+  if (!first) return 'pass'
+  return typeof first.action === 'object' ? 'deny' : first.action
 }
 
 function isIsolated({ pods }: PolicyContent, ip: IpAddress): boolean {
@@ -50,7 +67,7 @@ interface Question {
   readonly packet: Packet
 }
 
-function admits(content: PolicyContent, { direction, rule, packet }: Question): boolean {
+function matches(content: PolicyContent, { direction, rule, packet }: Question): boolean {
   const peer = direction === 'egress' ? packet.destination : packet.source
   if (rule.peers !== 'any' && !isMember(content, rule.peers, peer)) return false
   if (rule.ports === 'any') return true

@@ -12,6 +12,8 @@ import type { PolicySource } from '../enforcer.ts'
 export const EMPTY: PolicyContent = {
   sets: new Map(),
   policyChains: new Map(),
+  tierChains: new Map(),
+  denyChains: new Map(),
   podChains: new Map(),
   pods: { ingress: new Map(), egress: new Map() },
   localRanges: [],
@@ -41,12 +43,13 @@ export class ScriptedSource implements PolicySource<PolicyContent> {
     const [before, after] = [this.#taken, this.content]
     this.#taken = after
     const sets = namesIn(before.sets, after.sets)
-    const chains = changedKeys(before.policyChains, after.policyChains)
-    const podChains = changedKeys(before.podChains, after.podChains)
+    const chains = (['policyChains', 'tierChains', 'denyChains', 'podChains'] as const).flatMap(
+      (kind) => changedKeys<ChainName>(before[kind], after[kind]),
+    )
     return {
       sets: new Set(sets.filter((name) => before.sets.has(name) !== after.sets.has(name))),
       members: membersOf(before.sets, after.sets),
-      chains: new Set<ChainName>([...chains, ...podChains]),
+      chains: new Set(chains),
       pods: {
         ingress: new Set(changedKeys(before.pods.ingress, after.pods.ingress)),
         egress: new Set(changedKeys(before.pods.egress, after.pods.egress)),

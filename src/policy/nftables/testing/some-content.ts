@@ -5,6 +5,7 @@ import type { Direction } from '../../../networkpolicy/network-policy.ts'
 import {
   type ChainName,
   type ChainRule,
+  type DenyChain,
   memberKey,
   type PodChain,
   type PodVerdict,
@@ -13,6 +14,8 @@ import {
   type PolicySet,
   type PortMatch,
   type SetName,
+  type TierChain,
+  type TierRule,
 } from '../../policy-content.ts'
 import type { Packet } from './judge-packet.ts'
 
@@ -70,15 +73,33 @@ const someRule: fc.Arbitrary<ChainRule> = fc.record({
   ports: fc.oneof(fc.constant('any' as const), fc.array(someMatch, { maxLength: 3 })),
 })
 const POLICIES = ['p', 'q', 'r'] as const
-
-/** Which policies isolate each local address in each direction; undefined: no Pod has it. */
-const someIsolation = fc.option(
-  fc.record({
-    ingress: fc.option(fc.subarray([...POLICIES], { minLength: 1 }), { nil: undefined }),
-    egress: fc.option(fc.subarray([...POLICIES], { minLength: 1 }), { nil: undefined }),
-  }),
-  { nil: undefined },
+/** Lists of policies of tiers; each has a chain in each direction. */
+const TIERS = { Admin: ['a', 'b'], Baseline: ['c'] } as const
+const someTierRule = fc.tuple(someRule, fc.constantFrom('accept', 'pass', 'x', 'y'))
+const someTierRules = fc.record(
+  Object.fromEntries(
+    [...TIERS.Admin, ...TIERS.Baseline]
+      .flatMap((list) => [`${list}-ingress`, `${list}-egress`])
+      .map((name) => [name, fc.array(someTierRule, { maxLength: 3 })]),
+  ),
 )
+const someOfPod = fc.oneof(
+  {
+    weight: 9,
+    arbitrary: fc.record({
+      policies: fc.subarray([...POLICIES]),
+      admin: fc.constantFrom(undefined, ...TIERS.Admin),
+      baseline: fc.constantFrom(undefined, ...TIERS.Baseline),
+    }),
+  },
+  { weight: 1, arbitrary: fc.constant('drop' as const) },
+)
+type OfPod = typeof someOfPod extends fc.Arbitrary<infer T> ? T : never
+
+/** Which policies are about each local address in each direction; undefined: no Pod has it. */
+const someIsolation = fc.option(fc.record({ ingress: someOfPod, egress: someOfPod }), {
+  nil: undefined,
+})
 const someRules = fc.record(
   Object.fromEntries(
     POLICIES.flatMap((name) => [`${name}-ingress`, `${name}-egress`]).map((name) => [
@@ -95,6 +116,7 @@ export const someContent: fc.Arbitrary<PolicyContent> = fc
     members: fc.tuple(someMembers, someMembers, someMembers),
     named: fc.tuple(someNamed, someNamed),
     rules: someRules,
+    tierRules: someTierRules,
     isolation: fc.array(someIsolation, { minLength: LOCAL.length, maxLength: LOCAL.length }),
     localRanges: fc.subarray(RANGES),
   })
@@ -104,27 +126,27 @@ function contentOf(parts: {
   readonly members: readonly (readonly IpAddress[])[]
   readonly named: readonly PolicySet[]
   readonly rules: Readonly<Record<string, readonly ChainRule[]>>
-  readonly isolation: readonly (Record<Direction, readonly string[] | undefined> | undefined)[]
+  readonly tierRules: Readonly<Record<string, readonly (readonly [ChainRule, string])[]>>
+  readonly isolation: readonly (Record<Direction, OfPod> | undefined)[]
   readonly localRanges: readonly Cidr[]
 }): PolicyContent {
   const verdicts = { ingress: new Map(), egress: new Map() } as const
-  const podChains = new Map<ChainName, PodChain>()
-  const policyChains = new Map<ChainName, PolicyChain>()
+  const chains = {
+    podChains: new Map<ChainName, PodChain>(),
+    policyChains: new Map<ChainName, PolicyChain>(),
+    tierChains: new Map<ChainName, TierChain>(),
+    denyChains: new Map<ChainName, DenyChain>(),
+  }
   for (const [at, isolation] of parts.isolation.entries()) {
     if (isolation === undefined) continue
     for (const direction of ['ingress', 'egress'] as const) {
-      const names = isolation[direction]?.map((name) => `${name}-${direction}` as ChainName)
-      const chain = names && (`pod-${hashName(names.join(), 19)}` as ChainName)
-      const verdict: PodVerdict = chain ?? 'accept'
+      const verdict = verdictOf(isolation[direction], direction, { ...parts, ...chains })
       verdicts[direction].set(LOCAL[at]!, verdict)
-      if (names && chain) podChains.set(chain, { direction, policies: names })
-      for (const name of names ?? []) {
-        const policy = `shop/${name}`
-        policyChains.set(name, { direction, policy, rules: parts.rules[name] ?? [] })
-      }
     }
   }
-  const rules = [...policyChains.values()].flatMap((chain) => chain.rules)
+  const rules = [...chains.policyChains.values(), ...chains.tierChains.values()].flatMap(
+    (chain): readonly ChainRule[] => chain.rules,
+  )
   const used = new Set<string>()
   for (const { peers, ports } of rules) {
     used.add(peers)
@@ -140,7 +162,47 @@ function contentOf(parts: {
   const sets = new Map(
     all.filter(([name]) => used.has(name)).map(([name, set]) => [name as SetName, set]),
   )
-  return { sets, policyChains, podChains, pods: verdicts, localRanges: parts.localRanges }
+  return { sets, ...chains, pods: verdicts, localRanges: parts.localRanges }
+}
+
+interface Chains {
+  readonly rules: Readonly<Record<string, readonly ChainRule[]>>
+  readonly tierRules: Readonly<Record<string, readonly (readonly [ChainRule, string])[]>>
+  readonly podChains: Map<ChainName, PodChain>
+  readonly policyChains: Map<ChainName, PolicyChain>
+  readonly tierChains: Map<ChainName, TierChain>
+  readonly denyChains: Map<ChainName, DenyChain>
+}
+
+/** The verdict of a Pod; adds the chains that it needs. */
+function verdictOf(ofPod: OfPod, direction: Direction, chains: Chains): PodVerdict {
+  if (ofPod === 'drop') return 'drop'
+  const policies = ofPod.policies.map((name) => `${name}-${direction}` as ChainName)
+  for (const name of policies) {
+    const rules = chains.rules[name] ?? []
+    chains.policyChains.set(name, { direction, policy: `shop/${name}`, rules })
+  }
+  const tierOf = (list: string | undefined): ChainName | undefined => {
+    if (list === undefined) return undefined
+    const name = `${list}-${direction}` as ChainName
+    const rules = (chains.tierRules[name] ?? []).map(([one, action]): TierRule => {
+      const comment = 'cluster'
+      if (action === 'accept' || action === 'pass') return { ...one, action, comment }
+      const deny = `deny-${action}-${direction}` as ChainName
+      chains.denyChains.set(deny, { direction, policy: action })
+      return { ...one, action: { deny }, comment }
+    })
+    const tier = list === 'c' ? 'Baseline' : 'Admin'
+    chains.tierChains.set(name, { direction, tier, policies: [list], rules })
+    return name
+  }
+  const admin = tierOf(ofPod.admin)
+  const baseline = policies.length > 0 ? undefined : tierOf(ofPod.baseline)
+  const named = [admin, ...policies, baseline].filter((one) => one !== undefined)
+  if (named.length === 0) return 'accept'
+  const name = `pod-${hashName(named.join(), 19)}` as ChainName
+  chains.podChains.set(name, { direction, admin, policies, baseline })
+  return name
 }
 
 export const somePacket: fc.Arbitrary<Packet> = fc

@@ -1,0 +1,44 @@
+import fc from 'fast-check'
+import { expect, test } from 'vitest'
+import { FakeNamespace } from '../../kernel/nftables/testing/fake-namespace.ts'
+import { FakeClock } from '../../lib/testing/fake-clock.ts'
+import { tableOf, WantedTable } from './render.ts'
+import { judgePacket } from './testing/judge-packet.ts'
+import { passes } from './testing/packet-walk.ts'
+import { someContent, somePacket } from './testing/some-content.ts'
+import { replacementOf } from './transactions.ts'
+
+const SETTINGS = { unknownPods: 'allow' } as const
+
+test('without sets and chains that the kernel refuses, nothing passes that policies do not admit', () => {
+  let [fewer, same] = [0, 0]
+  fc.assert(
+    fc.property(
+      someContent,
+      fc.array(fc.nat(), { maxLength: 3 }),
+      fc.array(somePacket, { minLength: 30, maxLength: 30 }),
+      (content, picked, packets) => {
+        const { sets, policyChains, tierChains, denyChains, podChains } = content
+        const all = [sets, policyChains, tierChains, denyChains, podChains]
+        const names = all.flatMap((objects): readonly string[] => [...objects.keys()])
+        const excluded = new Set(picked.flatMap((at) => names[at % names.length] ?? []))
+        const namespace = new FakeNamespace(new FakeClock())
+        for (const family of [4, 6] as const) {
+          const wanted = new WantedTable({ family, content, settings: SETTINGS, excluded })
+          namespace.alter({ do: 'addTable', table: tableOf(family) }, ...replacementOf(wanted, {}))
+        }
+        for (const packet of packets) {
+          const isAdmitted = judgePacket(content, packet, SETTINGS)
+          const isPassing = passes(namespace, packet)
+          if (isPassing && !isAdmitted) expect({ packet, excluded }).toBe('dropped')
+          if (excluded.size === 0) expect(isPassing).toBe(isAdmitted)
+          if (isPassing === isAdmitted) same++
+          else fewer++
+        }
+      },
+    ),
+    { numRuns: 1_500 },
+  )
+  expect(fewer).toBeGreaterThan(100)
+  expect(same).toBeGreaterThan(1_000)
+})
