@@ -104,6 +104,7 @@ test('the daemon uses what its role permits, and is refused nothing', async () =
     onProblem: () => undefined,
     onPermitted: () => undefined,
     onRefused: (refusal: unknown) => void failures.push(refusal),
+    onClusterPoliciesForbidden: (failure: unknown) => void failures.push(failure),
     reporter: {
       ...silentReporter,
       failed: (...failure: readonly unknown[]) => void failures.push(failure),

@@ -24,6 +24,7 @@ export type FollowedResource =
   | 'pods'
   | 'namespaces'
   | 'networkpolicies'
+  | 'clusternetworkpolicies'
 
 /** An object from the server that cannot be used; every other object is unaffected. */
 export interface WatchProblem {
@@ -111,6 +112,17 @@ export async function probeList(
 /** Whether the server does not permit the request, or does not have the resource. */
 export function isRefusal({ code }: ApiFailure): boolean {
   return code === 403 || code === 404
+}
+
+/** A reporter that calls `end` for a refusal, which is then no failure. */
+export function endingAtRefusal(reporter: RequestReporter, end: () => void): RequestReporter {
+  return {
+    succeeded: (resource) => reporter.succeeded(resource),
+    failed(operation, failure) {
+      if (isRefusal(failure)) end()
+      else reporter.failed(operation, failure)
+    },
+  }
 }
 
 /** The problem of an object that the client skipped before its name could be read. */

@@ -8,7 +8,7 @@ import { type Clock, systemClock } from '../lib/clock.ts'
 import { FakeClock } from '../lib/testing/fake-clock.ts'
 import type { PolicyEvent } from '../policy/policy-content.ts'
 import { createPolicyWatcher } from './policy-watcher.ts'
-import { ModelCluster, POLICY_PATHS } from './testing/model-cluster.ts'
+import { CLUSTER_POLICIES, ModelCluster, POLICY_PATHS } from './testing/model-cluster.ts'
 
 const cleanups: (() => Promise<unknown>)[] = []
 afterEach(async () => {
@@ -31,19 +31,21 @@ async function watch(cluster: ModelCluster, clock: Clock = systemClock) {
   const known = new Map<string, PolicyEvent>()
   const calls: string[] = []
   const failed: unknown[] = []
+  const problems: string[] = []
   const watcher = createPolicyWatcher({
     client,
     clock,
     random: { below: () => 0 },
     timing: { backoffBaseMs: 1, backoffMaxMs: 2 },
     reporter: { ...silentReporter, failed: (...one: unknown[]) => void failed.push(one) },
-    onProblem: () => undefined,
+    onProblem: ({ key, problems: all }) => problems.push(`${key} ${all[0]?.field}`),
     onEvents(events) {
       for (const event of events) apply(known, event)
     },
     onSynced: () => calls.push(`synced ${known.size}`),
     onRefused: ({ resources, failure }) => calls.push(`${failure.code} ${resources.join()}`),
     onPermitted: () => calls.push('permitted'),
+    onClusterPoliciesForbidden: (failure) => calls.push(`cluster policies ${failure?.code}`),
   })
   const abort = new AbortController()
   const done = watcher.run(abort.signal)
@@ -53,7 +55,7 @@ async function watch(cluster: ModelCluster, clock: Clock = systemClock) {
     await client.close()
     await server.close()
   })
-  return { watcher, known, calls, failed }
+  return { server, watcher, known, calls, failed, problems }
 }
 
 function apply(known: Map<string, PolicyEvent>, event: PolicyEvent): void {
@@ -144,4 +146,94 @@ test('objects that vanish while a right is missing are gone when it is there aga
   await advanceUntil(clock, () => !known.has('pod shop/old'))
   expect(known.has('pod shop/web')).toBe(true)
   expect(calls.filter((call) => call.startsWith('synced'))).toEqual(['synced 4'])
+})
+
+const SPEC = { tier: 'Admin', priority: 1, subject: { namespaces: {} } }
+
+function withClusterPolicies(): ModelCluster {
+  const cluster = someCluster()
+  cluster.policyVersions = ['v1alpha1', 'v1alpha2']
+  cluster.clusterPolicies.put('fence', SPEC)
+  return cluster
+}
+
+test('cluster policies are followed where the server has them, and synced with the rest', async () => {
+  const cluster = withClusterPolicies()
+  const { known, calls, watcher, problems } = await watch(cluster)
+  await eventually(() => calls.length === 2)
+  expect(calls).toEqual(['permitted', 'synced 4'])
+  expect(known.get('clusterPolicy fence')).toMatchObject({ value: { tier: 'Admin', priority: 1 } })
+  expect(watcher.state().map(({ resource }) => resource)).toContain('clusternetworkpolicies')
+  cluster.clusterPolicies.put('fence', { ...SPEC, tier: 'Platform' })
+  await eventually(() => problems.length > 0)
+  expect(problems).toEqual(['fence spec.tier'])
+  cluster.clusterPolicies.remove('fence')
+  await eventually(() => !known.has('clusterPolicy fence'))
+})
+
+test('a server without cluster policies is asked for nothing but discovery, and again after a while', async () => {
+  const cluster = someCluster()
+  cluster.policyVersions = ['v1alpha1']
+  cluster.clusterPolicies.put('fence', SPEC)
+  const clock = new FakeClock()
+  const { server, known, calls, watcher, failed } = await watch(cluster, clock)
+  await advanceUntil(clock, () => calls.length === 2)
+  expect(calls).toEqual(['permitted', 'synced 3'])
+  expect(watcher.state()).toHaveLength(3)
+  const asked = () => server.arrivals.map(({ url }) => url.pathname)
+  expect(asked()).not.toContain(CLUSTER_POLICIES.objects)
+  const since = clock.now()
+  await advanceUntil(clock, () => clock.now() > since + 20 * 60_000)
+  const looked = asked().filter((path) => path === CLUSTER_POLICIES.group).length
+  expect(looked).toBeGreaterThan(3)
+  expect(looked).toBeLessThan(8)
+  cluster.policyVersions = ['v1alpha2']
+  await advanceUntil(clock, () => known.has('clusterPolicy fence'))
+  expect(JSON.stringify(failed)).not.toContain('clusternetworkpolicies')
+})
+
+test('cluster policies that are forbidden are named, those that are known stay, and the rest is followed', async () => {
+  const cluster = withClusterPolicies()
+  const clock = new FakeClock()
+  const { known, calls, failed } = await watch(cluster, clock)
+  await advanceUntil(clock, () => calls.length === 2)
+  cluster.refusals.set(CLUSTER_POLICIES.objects, 403)
+  cluster.clusterPolicies.compact()
+  cluster.clusterPolicies.disconnect(false)
+  await advanceUntil(clock, () => calls.length === 3)
+  expect(calls[2]).toBe('cluster policies 403')
+  const since = clock.now()
+  await advanceUntil(clock, () => clock.now() > since + 20 * 60_000)
+  expect([known.has('clusterPolicy fence'), calls.length]).toEqual([true, 3])
+  cluster.policies.networkpolicies.remove('shop/deny')
+  await eventually(() => !known.has('policy shop/deny'))
+  cluster.clusterPolicies.remove('fence')
+  cluster.refusals.clear()
+  await advanceUntil(clock, () => !known.has('clusterPolicy fence'))
+  expect(calls.slice(3)).toEqual(['cluster policies undefined'])
+  expect(JSON.stringify(failed)).not.toContain('403')
+})
+
+test('cluster policies are gone when their API stays away for half a minute, not sooner', async () => {
+  const cluster = withClusterPolicies()
+  const clock = new FakeClock()
+  const { known, calls } = await watch(cluster, clock)
+  await advanceUntil(clock, () => calls.length === 2)
+  cluster.policyVersions = []
+  cluster.clusterPolicies.compact()
+  cluster.clusterPolicies.disconnect(false)
+  const since = clock.now()
+  await advanceUntil(clock, () => !known.has('clusterPolicy fence'))
+  expect(clock.now() - since).toBeGreaterThanOrEqual(30_000)
+  expect(known.has('policy shop/deny')).toBe(true)
+})
+
+test('while discovery fails, nothing is synced', async () => {
+  const cluster = withClusterPolicies()
+  cluster.refusals.set(CLUSTER_POLICIES.group, 503)
+  const { calls, failed } = await watch(cluster)
+  await eventually(() => failed.length > 2)
+  expect(calls).toEqual(['permitted'])
+  cluster.refusals.clear()
+  await eventually(() => calls.includes('synced 4'))
 })

@@ -12,8 +12,16 @@ import { readPolicy } from '../networkpolicy/read-policy.ts'
 import { decodeClusterPod } from '../policy/cluster-pod.ts'
 import type { PolicyEvent } from '../policy/policy-content.ts'
 import type { Decoded } from '../resources/problem.ts'
+import { ClusterPolicyFeed } from './cluster-policy-feed.ts'
 import type { WatchedResource } from './cluster-watcher.ts'
-import { createFeed, type FeedContext, isRefusal, probeList, type WatchProblem } from './feed.ts'
+import {
+  createFeed,
+  endingAtRefusal,
+  type FeedContext,
+  isRefusal,
+  probeList,
+  type WatchProblem,
+} from './feed.ts'
 
 /** How soon the watcher checks again after the first refusal in succession, and after a further one. */
 const RECHECK_MS = { first: 30_000, further: 5 * 60_000 } as const
@@ -32,16 +40,17 @@ const PATHS: Readonly<Record<PolicyResource, string>> = {
 
 /** Resources that the server does not permit to list, or does not have (404). */
 export interface PolicyRefusal {
-  readonly resources: readonly PolicyResource[]
+  readonly resources: readonly (keyof typeof GROUPS)[]
   /** Of the first of `resources`. */
   readonly failure: ApiFailure
 }
 
-const GROUPS: Readonly<Record<PolicyResource, string>> = {
+const GROUPS = {
   networkpolicies: 'networking.k8s.io',
+  clusternetworkpolicies: 'policy.networking.k8s.io',
   pods: 'the core group',
   namespaces: 'the core group',
-}
+} as const
 
 /** A refusal as a clause. */
 export function describeRefusal({ resources, failure }: PolicyRefusal): string {
@@ -66,6 +75,11 @@ export interface PolicyWatcherOptions {
   readonly onRefused: (refusal: PolicyRefusal) => void
   /** Called when a check found everything permitted: at the start, and after refusals. */
   readonly onPermitted: () => void
+  /**
+   * Called when the server forbids ClusterNetworkPolicies that it has, and with undefined when that has ended. Everything
+   * else is followed nevertheless.
+   */
+  readonly onClusterPoliciesForbidden: (failure: ApiFailure | undefined) => void
   readonly reporter: RequestReporter
 }
 
@@ -77,23 +91,53 @@ export interface PolicyWatcher {
 }
 
 /**
- * Follows all NetworkPolicies, Pods and namespaces. They are checked before they are followed, so that a server that
- * refuses one of them has not to send the others; and again when a watch is refused. Meanwhile no change is reported.
+ * Follows all NetworkPolicies, Pods and namespaces, and ClusterNetworkPolicies where the server has them. The first three
+ * are checked before they are followed, so that a server that refuses one of them has not to send the others; and again
+ * when a watch is refused. Meanwhile no change of them is reported.
  */
 export function createPolicyWatcher(options: PolicyWatcherOptions): PolicyWatcher {
-  const feeds = new PolicyFeeds(options)
-  return { run: (signal) => feeds.run(signal), state: () => feeds.state() }
+  const waiting = new Set<string>([...POLICY_RESOURCES, 'clusternetworkpolicies'])
+  const onListed = (name: string): void => {
+    if (waiting.delete(name) && waiting.size === 0) options.onSynced()
+  }
+  const feeds = new PolicyFeeds(options, onListed)
+  const clusterPolicies = new ClusterPolicyFeed({
+    context: contextOf(options),
+    onEvents: options.onEvents,
+    onSettled: () => onListed('clusternetworkpolicies'),
+    onForbidden: options.onClusterPoliciesForbidden,
+  })
+  return {
+    async run(signal) {
+      const stop = new AbortController()
+      const end = (): void => stop.abort()
+      if (signal.aborted) end()
+      signal.addEventListener('abort', end, { once: true })
+      try {
+        const all = [feeds, clusterPolicies]
+        await Promise.all(all.map((one) => one.run(stop.signal).finally(end)))
+      } finally {
+        signal.removeEventListener('abort', end)
+      }
+    },
+    state: () => [...feeds.state(), ...clusterPolicies.state()],
+  }
+}
+
+function contextOf(options: PolicyWatcherOptions): FeedContext {
+  return { ...options, timing: options.timing ?? {} }
 }
 
 class PolicyFeeds {
   readonly #options: PolicyWatcherOptions
-  readonly #waiting = new Set<PolicyResource>(POLICY_RESOURCES)
+  readonly #onListed: (name: PolicyResource) => void
   #reflectors = new Map<PolicyResource, Reflector>()
   /** Keys of objects of earlier feeds; they count as deleted unless they are listed again. */
   readonly #unseen = new Map<PolicyResource, Set<string>>()
 
-  constructor(options: PolicyWatcherOptions) {
+  constructor(options: PolicyWatcherOptions, onListed: (name: PolicyResource) => void) {
     this.#options = options
+    this.#onListed = onListed
   }
 
   state(): readonly WatchedResource[] {
@@ -145,17 +189,8 @@ class PolicyFeeds {
     for (const [resource, reflector] of this.#reflectors) {
       this.#unseen.set(resource, new Set([...this.#unseenOf(resource), ...reflector.keys()]))
     }
-    const { reporter } = this.#options
-    const context: FeedContext = {
-      ...this.#context,
-      reporter: {
-        succeeded: (resource) => reporter.succeeded(resource),
-        failed(operation, failure) {
-          if (isRefusal(failure)) end()
-          else reporter.failed(operation, failure)
-        },
-      },
-    }
+    const reporter = endingAtRefusal(this.#options.reporter, end)
+    const context: FeedContext = { ...this.#context, reporter }
     this.#reflectors = new Map(
       POLICY_RESOURCES.map((resource) => [resource, this.#feed(context, resource)]),
     )
@@ -168,7 +203,7 @@ class PolicyFeeds {
   }
 
   get #context(): FeedContext {
-    return { ...this.#options, timing: this.#options.timing ?? {} }
+    return contextOf(this.#options)
   }
 
   #unseenOf(resource: PolicyResource): Set<string> {
@@ -197,7 +232,7 @@ class PolicyFeeds {
     decode: (raw: unknown) => Decoded<T | undefined>,
     eventOf: (key: string, value: T | undefined) => PolicyEvent,
   ): Reflector {
-    const { onEvents, onSynced } = this.#options
+    const { onEvents } = this.#options
     const unseen = this.#unseenOf(name)
     return createFeed<T>(context, {
       name,
@@ -211,7 +246,7 @@ class PolicyFeeds {
         const gone = [...unseen].map((key) => eventOf(key, undefined))
         unseen.clear()
         if (gone.length > 0) onEvents(gone)
-        if (this.#waiting.delete(name) && this.#waiting.size === 0) onSynced()
+        this.#onListed(name)
       },
     })
   }

@@ -13,7 +13,7 @@ import { FakeClock } from '../../lib/testing/fake-clock.ts'
 import { TABLE, tableOf } from '../../policy/nftables/render.ts'
 import { Conditions } from '../../telemetry/health/conditions.ts'
 import { createMetrics } from '../../telemetry/metrics/metrics.ts'
-import { ModelCluster, POLICY_PATHS } from '../../watch/testing/model-cluster.ts'
+import { CLUSTER_POLICIES, ModelCluster, POLICY_PATHS } from '../../watch/testing/model-cluster.ts'
 import type { Kernel } from '../kernel/kernel.ts'
 import { configuration, recordingLog } from '../testing/wiring.ts'
 import { NetworkPolicies } from './network-policies.ts'
@@ -193,6 +193,35 @@ test('a right that is taken away leaves the rules for half a minute, then remove
   expect(await one.hasTables()).toEqual([true, true])
   await notEnforced(one)
   expect(await one.hasTables()).toEqual([false, false])
+})
+
+test('without the right to cluster policies the others are enforced, and status and log say it', async () => {
+  const one = await rig({ isNodeListed: false })
+  one.cluster.policyVersions = ['v1alpha2']
+  one.cluster.refusals.set(CLUSTER_POLICIES.objects, 403)
+  one.policies.clusterListed()
+  await one.until(() => one.policies.describe().startsWith(ENFORCED))
+  const missing =
+    'the right to list and watch clusternetworkpolicies of policy.networking.k8s.io is missing'
+  await one.until(() => one.policies.describe().includes(missing))
+  expect(
+    said(one, `ClusterNetworkPolicies are not read, NetworkPolicies are enforced: ${missing}`),
+  ).toBe(1)
+  expect([one.conditions(), await one.hasTables()]).toEqual([[], [true, true]])
+  one.cluster.refusals.clear()
+  await enforced(one)
+  expect(said(one, 'ClusterNetworkPolicies are read again')).toBe(1)
+})
+
+test('cluster policies are enforced and counted', async () => {
+  const one = await rig({ isNodeListed: false })
+  one.cluster.policyVersions = ['v1alpha2']
+  const ingress = [{ action: 'Deny', from: [{ namespaces: {} }] }]
+  const spec = { tier: 'Admin', priority: 1, subject: { namespaces: {} }, ingress }
+  one.cluster.clusterPolicies.put('fence', spec)
+  one.policies.clusterListed()
+  await one.until(() => one.policies.describe() === '2 policies isolate 2 addresses of pods')
+  expect(await one.text()).toContain('nodeproxy_policy_objects{kind="policy_chain"} 3\n')
 })
 
 test('true without a right is a condition that blocks readiness until the right is there', async () => {

@@ -1,5 +1,6 @@
 import type { ApiClient } from '../../client/http/api-client.ts'
 import type { RequestReporter } from '../../client/http/api-failures.ts'
+import type { ApiFailure } from '../../client/http/failure.ts'
 import type { ClusterEvent } from '../../cluster/cluster-store.ts'
 import type { Clock } from '../../lib/clock.ts'
 import { messageOf } from '../../lib/error.ts'
@@ -71,6 +72,8 @@ interface Running extends PolicySockets {
   applied: PolicyCounts | undefined
   /** Checks of the API that were refused in succession. */
   refusals: number
+  /** Why ClusterNetworkPolicies are not read although the API server has them; undefined if they are. */
+  withoutClusterPolicies: string | undefined
 }
 
 /**
@@ -145,7 +148,9 @@ export class NetworkPolicies {
       return `not enforced yet: ${rest}`
     }
     const { policy, isolated_address } = running.applied
-    return `${policy} policies isolate ${isolated_address} addresses of pods`
+    const without = running.withoutClusterPolicies
+    const rest = without ? `; ClusterNetworkPolicies are not read: ${without}` : ''
+    return `${policy} policies isolate ${isolated_address} addresses of pods${rest}`
   }
 
   /** Who refuses a connection, by what is enforced; undefined while nothing is. */
@@ -298,6 +303,7 @@ export class NetworkPolicies {
         running.refusals = 0
         this.#parts.conditions.clear(NOT_ENFORCED)
       },
+      onClusterPoliciesForbidden: (failure) => this.#clusterPoliciesForbidden(running, failure),
     })
     const stop = new AbortController()
     const watching = watcher.run(stop.signal)
@@ -309,6 +315,7 @@ export class NetworkPolicies {
       isListed: false,
       applied: undefined,
       refusals: 0,
+      withoutClusterPolicies: undefined,
       endWatching() {
         stop.abort()
         return watching
@@ -343,6 +350,17 @@ export class NetworkPolicies {
       this.#unable(this.#refusal)
       this.#logOff(this.#refusal)
     }
+  }
+
+  /** Everything else is enforced, and so is what was read of them before. */
+  #clusterPoliciesForbidden(running: Running, failure: ApiFailure | undefined): void {
+    const { log } = this.#parts
+    const resources = ['clusternetworkpolicies'] as const
+    const why = failure && describeRefusal({ resources, failure })
+    running.withoutClusterPolicies = why
+    if (why === undefined) return log.info('ClusterNetworkPolicies are read again')
+    const message = `ClusterNetworkPolicies are not read, NetworkPolicies are enforced: ${why}; see ${PAGE}`
+    log.warn({ why }, message)
   }
 
   async #turnOff(why: string): Promise<void> {

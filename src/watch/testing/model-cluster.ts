@@ -14,6 +14,12 @@ export const POLICY_PATHS = {
   namespaces: '/api/v1/namespaces',
 } as const
 
+/** The path of the group of ClusterNetworkPolicies, and of its objects. */
+export const CLUSTER_POLICIES = {
+  group: '/apis/policy.networking.k8s.io',
+  objects: '/apis/policy.networking.k8s.io/v1alpha2/clusternetworkpolicies',
+} as const
+
 /** An API server with the collections that a node follows. */
 export class ModelCluster {
   readonly services = new ModelApi()
@@ -26,6 +32,9 @@ export class ModelCluster {
     pods: new ModelApi(),
     namespaces: new ModelApi(),
   }
+  readonly clusterPolicies = new ModelApi()
+  /** Versions of policy.networking.k8s.io that it has. */
+  policyVersions: readonly string[] = []
   /** Versions of discovery.k8s.io that it has. */
   discovery: readonly string[] = ['v1']
   /** Whether it has the API of ServiceCIDR objects. */
@@ -44,6 +53,13 @@ export class ModelCluster {
       const versions = this.discovery.map((name) => ({ groupVersion: `discovery.k8s.io/${name}` }))
       return answerJson(response, 200, { kind: 'APIGroup', versions })
     }
+    if (url.pathname === CLUSTER_POLICIES.group && this.policyVersions.length > 0) {
+      const group = 'policy.networking.k8s.io'
+      const versions = this.policyVersions.map((name) => ({ groupVersion: `${group}/${name}` }))
+      return answerJson(response, 200, { kind: 'APIGroup', versions })
+    }
+    if (url.pathname === CLUSTER_POLICIES.objects && this.policyVersions.includes('v1alpha2'))
+      return this.clusterPolicies.answer(arrival)
     if (url.pathname === '/api/v1/services') return this.services.answer(arrival)
     if (url.pathname === '/api/v1/endpoints') return this.endpoints.answer(arrival)
     if (url.pathname === '/api/v1/nodes') return this.nodes.answer(arrival)
