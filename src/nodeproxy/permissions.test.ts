@@ -54,6 +54,7 @@ test('the manifests give the daemon an account with exactly the built-in role, e
         `${verb} /namespaces`,
         `${verb} /pods`,
         `${verb} networking.k8s.io/networkpolicies`,
+        `${verb} policy.networking.k8s.io/clusternetworkpolicies`,
       ])
       .toSorted(),
   )

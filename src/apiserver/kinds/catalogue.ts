@@ -1,5 +1,6 @@
 import type { Resource } from '../resource/resource.ts'
 import { certificateSigningRequests } from './certificate-signing-request.ts'
+import { clusterNetworkPolicies } from './cluster-network-policy.ts'
 import { configMaps } from './config-map.ts'
 import { daemonSets } from './daemon-set.ts'
 import { deployments } from './deployment.ts'
@@ -51,6 +52,7 @@ export const catalogue: readonly Resource[] = [
   leases,
   endpointSlices,
   networkPolicies,
+  clusterNetworkPolicies,
   serviceCidrs,
   runtimeClasses,
   podDisruptionBudgets,

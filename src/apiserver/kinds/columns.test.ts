@@ -2,6 +2,7 @@ import { expect, test } from 'vitest'
 import type { JsonObject } from '../../lib/json.ts'
 import type { Resource } from '../resource/resource.ts'
 import { certificateSigningRequests } from './certificate-signing-request.ts'
+import { clusterNetworkPolicies } from './cluster-network-policy.ts'
 import { configMaps } from './config-map.ts'
 import { daemonSets } from './daemon-set.ts'
 import { deployments } from './deployment.ts'
@@ -81,6 +82,12 @@ test.each<[string, Resource, JsonObject, readonly (string | number)[]]>([
     networkPolicies,
     { spec: { podSelector: MATCHES } },
     ['app=web,a in (x,y),b notin (z),c,!d', '60m'],
+  ],
+  [
+    'ClusterNetworkPolicy',
+    clusterNetworkPolicies,
+    { spec: { tier: 'Admin', priority: 7 } },
+    ['Admin', '7', '60m'],
   ],
   ['RuntimeClass', runtimeClasses, { handler: 'gvisor' }, ['gvisor', '60m']],
   ['CSINode', csiNodes, { spec: { drivers: [{ name: 'a' }, { name: 'b' }] } }, [2, '60m']],

@@ -51,6 +51,12 @@ export const REQUIRED: Readonly<Record<string, readonly string[]>> = {
   'meta.v1.OwnerReference': ['apiVersion', 'kind', 'name', 'uid'],
   'networking.v1.IPBlock': ['cidr'],
   'node.v1.RuntimeClass': ['handler'],
+  'policynetworking.v1alpha2.ClusterNetworkPolicy': ['spec'],
+  'policynetworking.v1alpha2.ClusterNetworkPolicyEgressRule': ['action', 'to'],
+  'policynetworking.v1alpha2.ClusterNetworkPolicyIngressRule': ['action', 'from'],
+  'policynetworking.v1alpha2.ClusterNetworkPolicySpec': ['tier', 'priority', 'subject'],
+  'policynetworking.v1alpha2.NamespacedPod': ['podSelector'],
+  'policynetworking.v1alpha2.PortRange': ['start', 'end'],
   'rbac.v1.ClusterRoleBinding': ['roleRef'],
   'rbac.v1.PolicyRule': ['verbs'],
   'rbac.v1.RoleBinding': ['roleRef'],
@@ -66,6 +72,7 @@ export const REQUIRED: Readonly<Record<string, readonly string[]>> = {
 
 const PROTOCOLS = ['SCTP', 'TCP', 'UDP']
 const TRAFFIC_POLICIES = ['Cluster', 'Local']
+const ACTIONS = ['Accept', 'Deny', 'Pass']
 const ADDRESS_TYPES = ['FQDN', 'IPv4', 'IPv6']
 
 /** The allowed values of enumerations, by `message.field`. */
@@ -87,6 +94,9 @@ export const ENUMS: Readonly<Record<string, readonly string[]>> = {
   'discovery.v1beta1.EndpointSlice.addressType': ADDRESS_TYPES,
   'meta.v1.LabelSelectorRequirement.operator': ['DoesNotExist', 'Exists', 'In', 'NotIn'],
   'networking.v1.NetworkPolicyPort.protocol': PROTOCOLS,
+  'policynetworking.v1alpha2.ClusterNetworkPolicyEgressRule.action': ACTIONS,
+  'policynetworking.v1alpha2.ClusterNetworkPolicyIngressRule.action': ACTIONS,
+  'policynetworking.v1alpha2.ClusterNetworkPolicySpec.tier': ['Admin', 'Baseline'],
   'rbac.v1.RoleRef.kind': ['ClusterRole', 'Role'],
   'rbac.v1.Subject.kind': ['Group', 'ServiceAccount', 'User'],
 }

@@ -100,6 +100,7 @@ const packages: ReadonlyMap<string, string> = new Map([
   ['autoscaling', 'autoscaling'],
   ['networking', 'networking'],
   ['policy', 'policy'],
+  ['policy.networking', 'policynetworking'],
   ['rbac.authorization', 'rbac'],
   ['authentication', 'authentication'],
   ['authorization', 'authorization'],

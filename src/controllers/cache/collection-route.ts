@@ -31,6 +31,10 @@ export const COLLECTION_ROUTES = {
   deployments: inNamespace(APPS, 'Deployment'),
   statefulsets: inNamespace(APPS, 'StatefulSet'),
   networkpolicies: inNamespace('/apis/networking.k8s.io/v1', 'NetworkPolicy'),
+  clusternetworkpolicies: inCluster(
+    '/apis/policy.networking.k8s.io/v1alpha2',
+    'ClusterNetworkPolicy',
+  ),
   roles: inNamespace(RBAC, 'Role'),
   rolebindings: inNamespace(RBAC, 'RoleBinding'),
   clusterroles: inCluster(RBAC, 'ClusterRole'),

@@ -46,6 +46,7 @@ export interface Objects {
   readonly deployments: MetadataObject
   readonly statefulsets: MetadataObject
   readonly networkpolicies: MetadataObject
+  readonly clusternetworkpolicies: MetadataObject
   readonly roles: MetadataObject
   readonly rolebindings: MetadataObject
   readonly clusterroles: ClusterRoleObject
@@ -119,6 +120,7 @@ export const COLLECTIONS: { readonly [K in CollectionName]: CollectionSpec<Objec
   deployments: METADATA_ONLY,
   statefulsets: METADATA_ONLY,
   networkpolicies: METADATA_ONLY,
+  clusternetworkpolicies: METADATA_ONLY,
   roles: METADATA_ONLY,
   rolebindings: METADATA_ONLY,
   clusterroles: {
