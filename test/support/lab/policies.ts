@@ -55,6 +55,32 @@ export async function removePolicy({ api }: Lab, key: string): Promise<void> {
   expect(await api.request('DELETE', path)).toMatchObject({ status: 200 })
 }
 
+const CLUSTER_POLICIES = '/apis/policy.networking.k8s.io/v1alpha2/clusternetworkpolicies'
+
+/** Creates a ClusterNetworkPolicy, or changes its spec in place. */
+export async function putClusterPolicy({ api }: Lab, name: string, spec: object): Promise<void> {
+  const path = `${CLUSTER_POLICIES}/${name}`
+  const object = {
+    apiVersion: 'policy.networking.k8s.io/v1alpha2',
+    kind: 'ClusterNetworkPolicy',
+    metadata: { name },
+    spec,
+  }
+  const { status, body } = await api.request('GET', path)
+  if (status === 404) {
+    expect(await api.request('POST', CLUSTER_POLICIES, object)).toMatchObject({ status: 201 })
+    return
+  }
+  const { metadata } = JSON.parse(body) as { readonly metadata: object }
+  const next = { ...object, metadata }
+  expect(await api.request('PUT', path, next)).toMatchObject({ status: 200 })
+}
+
+export async function removeClusterPolicy({ api }: Lab, name: string): Promise<void> {
+  const path = `${CLUSTER_POLICIES}/${name}`
+  expect(await api.request('DELETE', path)).toMatchObject({ status: 200 })
+}
+
 /** One connection from a Pod to another. */
 export interface PodConnection {
   readonly from: string
