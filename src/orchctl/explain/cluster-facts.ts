@@ -1,7 +1,8 @@
 import { NodeProxyError } from '../../lib/error.ts'
 import { type IpAddress, parseIp } from '../../lib/ip.ts'
 import { arrayAt, type JsonObject, objectAt, stringAt, valueAt } from '../../lib/json.ts'
-import type { NetworkPolicy } from '../../networkpolicy/network-policy.ts'
+import type { AnyPolicy } from '../../networkpolicy/judge-connection.ts'
+import { readClusterPolicy } from '../../networkpolicy/read-cluster-policy.ts'
 import { readPolicy } from '../../networkpolicy/read-policy.ts'
 import { NAMES } from '../../resources/names.ts'
 import { decodeNode } from '../../resources/node.ts'
@@ -157,9 +158,9 @@ interface ClusterObjects {
   readonly unread: readonly string[]
 }
 
-/** The NetworkPolicies of the namespaces of the Pods, and the labels of those namespaces. */
+/** The NetworkPolicies of the namespaces of the Pods, all ClusterNetworkPolicies, and the labels of those namespaces. */
 interface PolicyObjects {
-  readonly policies: readonly NetworkPolicy[]
+  readonly policies: readonly AnyPolicy[]
   readonly labels: ReadonlyMap<string, JsonObject>
 }
 
@@ -201,17 +202,24 @@ async function readCluster(
     if (found !== undefined) add(found)
   }
   const ends = addresses.map((ip) => pods.get(ip)).filter((pod) => pod !== undefined)
-  const policies = await attempt(unread, 'NetworkPolicies', () => readPolicies(ends, reader))
+  const ofCluster = await attempt(unread, 'ClusterNetworkPolicies', () => reader.clusterPolicies())
+  const policies = await attempt(unread, 'NetworkPolicies', () =>
+    readPolicies(ends, ofCluster ?? [], reader),
+  )
   return { service, nodes, pods, policies, unread }
 }
 
 async function readPolicies(
   pods: readonly JsonObject[],
+  ofCluster: readonly JsonObject[],
   reader: ClusterReader,
 ): Promise<PolicyObjects> {
   const names = [...new Set(pods.map((pod) => stringAt(pod, 'metadata', 'namespace')))]
   const lists = await Promise.all(names.map((name) => reader.networkPolicies(name)))
-  const policies = lists.flat().map(readPolicy)
+  const policies = [
+    ...lists.flat().map(readPolicy),
+    ...ofCluster.map((one) => readClusterPolicy(one).policy),
+  ]
   const labels = new Map<string, JsonObject>()
   if (policies.length === 0) return { policies, labels }
   for (const name of names) {

@@ -25,7 +25,12 @@ export interface ClusterReader {
   service(namespace: string, name: string): Promise<JsonObject>
   namespace(name: string): Promise<JsonObject>
   networkPolicies(namespace: string): Promise<readonly JsonObject[]>
+  /** None if the server does not have them. */
+  clusterPolicies(): Promise<readonly JsonObject[]>
 }
+
+const POLICY_GROUP = 'policy.networking.k8s.io'
+const POLICY_VERSION = `${POLICY_GROUP}/v1alpha2`
 
 /** Reads by the API of a session. */
 export function clusterReader(api: Api): ClusterReader {
@@ -63,6 +68,15 @@ export function clusterReader(api: Api): ClusterReader {
       listObjects(api, {
         path: `/apis/networking.k8s.io/v1/namespaces/${namespace}/networkpolicies`,
       }),
+    async clusterPolicies() {
+      // A server may forbid what it does not have.
+      const group = await api.request({ path: `/apis/${POLICY_GROUP}` })
+      if (!group.ok && group.failure.code === 404) return []
+      const versions = group.ok ? arrayAt(group.value.body, 'versions') : undefined
+      const isServed = versions?.some((one) => stringAt(one, 'groupVersion') === POLICY_VERSION)
+      if (isServed === false) return []
+      return listObjects(api, { path: `/apis/${POLICY_VERSION}/clusternetworkpolicies` })
+    },
   }
 }
 

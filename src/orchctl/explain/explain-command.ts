@@ -1,6 +1,7 @@
 import type { Command } from 'commander'
 import { hostPort } from '../../lib/ip.ts'
 import { type JsonObject, stringAt } from '../../lib/json.ts'
+import { quote } from '../../lib/quote.ts'
 import type { EndJudgement } from '../../networkpolicy/judge-connection.ts'
 import { addNodeFlags, type NodeFlags } from '../nodes/node-flags.ts'
 import { readNodes } from '../nodes/read-nodes.ts'
@@ -183,7 +184,10 @@ function policyLines(
 }
 
 function policiesOf({ egress, ingress }: PolicyJudgement): number {
-  return (egress?.policies.length ?? 0) + (ingress?.policies.length ?? 0)
+  return [egress, ingress].reduce(
+    (sum, one) => sum + (one?.policies.length ?? 0) + (one?.clusterPolicies.length ?? 0),
+    0,
+  )
 }
 
 function judgementLines(judgement: PolicyJudgement): readonly string[] {
@@ -201,14 +205,27 @@ function judgementText({
   direction,
   pod,
   policies,
+  clusterPolicies,
   isAdmitted,
+  decidedBy,
   admittedBy,
   exempt,
 }: EndJudgement): string {
   const head = `${direction} of pod ${pod}:`
-  if (policies.length === 0) return `${head} admitted: no policy selects it`
+  if (policies.length + clusterPolicies.length === 0) {
+    return `${head} admitted: no policy selects it`
+  }
   if (exempt === 'itself') return `${head} admitted: a Pod reaches itself`
   if (exempt === 'ownNode') return `${head} admitted: a node and its own Pods reach each other`
+  if (decidedBy !== undefined) {
+    const { action, policy, tier, rule, name } = decidedBy
+    const verb = action === 'Accept' ? 'admitted' : 'not admitted: denied'
+    const named = name === '' ? '' : ` ${quote(name)}`
+    return `${head} ${verb} by clusternetworkpolicy/${policy} of tier ${tier}, rule ${direction}[${rule}]${named}`
+  }
+  if (policies.length === 0) {
+    return `${head} admitted: no rule of ${clusterPolicies.map((one) => `clusternetworkpolicy/${one}`).join(', ')} decides`
+  }
   const selecting = policies.join(', ')
   if (!isAdmitted || admittedBy === undefined)
     return `${head} not admitted: selected by ${selecting}, no rule admits it`

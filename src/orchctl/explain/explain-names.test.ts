@@ -9,6 +9,7 @@ import {
 import type { JsonObject } from '../../lib/json.ts'
 
 const RBAC = '/apis/rbac.authorization.k8s.io/v1'
+const CLUSTER_POLICIES = '/apis/policy.networking.k8s.io/v1alpha2/clusternetworkpolicies'
 const POLICIES = '/apis/networking.k8s.io/v1/namespaces/default/networkpolicies'
 const SERVICE = '/api/v1/namespaces/default/services'
 
@@ -63,7 +64,11 @@ async function start(more: JsonObject = {}) {
 /** Lets the user of the tests read these, too. */
 async function mayRead({ api }: Cluster, ...resources: readonly string[]): Promise<void> {
   const rules = [
-    { apiGroups: ['', 'networking.k8s.io'], resources: [...resources], verbs: ['get', 'list'] },
+    {
+      apiGroups: ['', 'networking.k8s.io', 'policy.networking.k8s.io'],
+      resources: [...resources],
+      verbs: ['get', 'list'],
+    },
   ]
   const roleRef = { apiGroup: 'rbac.authorization.k8s.io', kind: 'ClusterRole', name: 'more' }
   const subjects = [{ apiGroup: roleRef.apiGroup, kind: 'User', name: 'reader' }]
@@ -71,7 +76,7 @@ async function mayRead({ api }: Cluster, ...resources: readonly string[]): Promi
   await api.make(`${RBAC}/clusterrolebindings`, { metadata: { name: 'more' }, roleRef, subjects })
 }
 
-const ALL = ['services', 'namespaces', 'networkpolicies']
+const ALL = ['services', 'namespaces', 'networkpolicies', 'clusternetworkpolicies']
 
 async function policy({ api }: Cluster, name: string, spec: JsonObject): Promise<void> {
   await api.make(POLICIES, { metadata: { name }, spec })
@@ -147,6 +152,27 @@ test('NetworkPolicies that admit a connection, and that do not', async () => {
   )
 })
 
+test('ClusterNetworkPolicies that decide before NetworkPolicies, or not at all', async () => {
+  const { cluster, explain } = await start()
+  await mayRead(cluster, ...ALL)
+  await policy(cluster, 'open', { podSelector: {}, ingress: [{}], policyTypes: ['Ingress'] })
+  const peer = { pods: { namespaceSelector: {}, podSelector: app('cart') } }
+  const ingress = [
+    { action: 'Accept', from: [{ namespaces: { matchLabels: { none: 'none' } } }] },
+    { name: 'no-carts', action: 'Deny', from: [peer] },
+  ]
+  const egress = [{ action: 'Pass', to: [{ namespaces: {} }] }]
+  const spec = { tier: 'Admin', priority: 1, subject: { namespaces: {} }, ingress, egress }
+  await cluster.api.make(CLUSTER_POLICIES, { metadata: { name: 'fence' }, spec })
+  expect(clusterPart(await explain())).toContain(
+    [
+      '  by these objects the connection to 10.0.0.2:8080 is not admitted',
+      '    egress of pod default/cart: admitted: no rule of clusternetworkpolicy/fence decides',
+      '    ingress of pod default/web: not admitted: denied by clusternetworkpolicy/fence of tier Admin, rule ingress[1] "no-carts"\n',
+    ].join('\n'),
+  )
+})
+
 test('a backend judges the source that it sees: masqueraded, the node', async () => {
   const seen = { ip: '10.0.0.2', port: 8080 }
   const observed = [{ kind: 'delivered', dst: seen, src: '127.0.0.1', probability: 1, steps: [] }]
@@ -168,5 +194,6 @@ test('what may not be read is named, and the rest is shown', async () => {
   expect(out).toContain('  source    10.0.0.3, pod default/cart, node n1, zone a\n')
   expect(out).toContain('  not known\n')
   expect(out).toMatch(/^Not read: the Service: .*services "web" is forbidden/m)
+  expect(out).toMatch(/^Not read: ClusterNetworkPolicies: .*clusternetworkpolicies.* is forbidden/m)
   expect(out).toMatch(/^Not read: NetworkPolicies: .*networkpolicies.* is forbidden/m)
 })

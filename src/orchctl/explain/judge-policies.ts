@@ -1,11 +1,12 @@
 import { hostPort, type IpAddress, parseIp } from '../../lib/ip.ts'
 import { arrayAt, type Json, type JsonObject, stringAt, valueAt } from '../../lib/json.ts'
 import {
+  type AnyPolicy,
   type ConnectionEnd,
   type EndJudgement,
   judgeEnd,
 } from '../../networkpolicy/judge-connection.ts'
-import { type NetworkPolicy, readPolicyPod } from '../../networkpolicy/network-policy.ts'
+import { readPolicyPod } from '../../networkpolicy/network-policy.ts'
 import type { Protocol } from '../../resources/types.ts'
 import { nodeAddresses } from '../nodes/node-inspection.ts'
 
@@ -32,7 +33,7 @@ export interface PolicyJudgement {
 
 /** What decides the judgement of a connection. */
 export interface JudgedConnection {
-  readonly policies: readonly NetworkPolicy[]
+  readonly policies: readonly AnyPolicy[]
   /** The labels of a namespace. */
   readonly labelsOf: (namespace: string) => JsonObject
   readonly protocol: Protocol
