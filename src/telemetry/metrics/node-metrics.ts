@@ -124,13 +124,13 @@ export const policyMetrics = {
     name: 'policy_objects',
     type: 'gauge',
     labels: ['kind'],
-    help: 'What is enforced: policy (that isolates a pod of this node), isolated_address (of pods of this node), set, policy_chain, pod_chain.',
+    help: 'What is enforced: policy (that is about a pod of this node), isolated_address (of pods of this node), set, policy_chain, pod_chain.',
   },
   policyDropped: {
     name: 'policy_dropped_packets_total',
     type: 'counter',
     labels: ['policy', 'direction'],
-    help: 'Packets that no policy admitted, by the policies that isolate the pod (namespace/name, several with commas), and direction; (unknown pod): dropped by networkPolicy.unknownPods. At most 100 rows; further ones are counted together under an empty name.',
+    help: 'Packets that policies dropped, by direction and policy: those that isolate the pod and did not admit them (namespace/name, several with commas), or the ClusterNetworkPolicy that denied them (its name); (unknown pod): dropped by networkPolicy.unknownPods. At most 100 rows; further ones are counted together under an empty name.',
   },
   policyDrift: {
     name: 'policy_drift_repairs_total',
