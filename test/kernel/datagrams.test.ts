@@ -1,7 +1,9 @@
-import { beforeEach, describe, expect, test } from 'vitest'
+import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import type { ConnectOutcome } from '../support/agent/protocol.ts'
 import { type Deployment, deploy } from '../support/flows/deploy.ts'
 import { expectFlow } from '../support/flows/expect-flow.ts'
 import type { EndpointSpec } from '../support/lab/objects.ts'
+import { readSysctl, writeSysctls } from '../support/lab/sysctl.ts'
 import { useLab } from '../support/lab/use-lab.ts'
 
 /**
@@ -74,6 +76,34 @@ describe.each(WAYS)('%s', (_, from, src, dst, dport) => {
     expect(outcome?.kind).not.toBe('answered')
     await deploy(lab(), udp([A]))
     await expectAnswer(9003, '10.180.2.1:53')
+  })
+})
+
+describe('a client whose port is forgotten soon', () => {
+  const [SOON, SOON_ANSWERED] = ['', '_stream'].map(
+    (state) => `net/netfilter/nf_conntrack_udp_timeout${state}`,
+  ) as [string, string]
+  let before: readonly [string, string]
+
+  beforeEach(async () => {
+    const { agent } = lab().node
+    before = [await readSysctl(agent, SOON), await readSysctl(agent, SOON_ANSWERED)]
+    await writeSysctls(agent, { [SOON]: 1, [SOON_ANSWERED]: 1 })
+  })
+
+  afterEach(() => writeSysctls(lab().node.agent, { [SOON]: before[0], [SOON_ANSWERED]: before[1] }))
+
+  test('is served at another port of the Service as at the first', async () => {
+    const ports = [53, 54].map((port) => ({ name: `p${port}`, port, protocol: 'UDP' }) as const)
+    await deploy(lab(), { ...udp([A]), ports })
+    const query = async (port: number): Promise<ConnectOutcome | undefined> => {
+      const ends = { source: '10.0.0.2', sourcePort: 9005, destination: '172.30.25.1', port }
+      return (await lab().connect('pod', { protocol: 'UDP', ...ends }))[0]
+    }
+    expect(await query(53)).toMatchObject({ name: '10.180.2.1:53' })
+    const remembered = ['conntrack', '-L', '-p', 'udp', '--orig-port-src', '9005']
+    await expect.poll(() => lab().node.namespace.exec(remembered)).toBe('')
+    expect(await query(54)).toMatchObject({ name: '10.180.2.1:54' })
   })
 })
 

@@ -16,8 +16,11 @@ import { EventLoop, type Handler } from './event-loop.ts'
 import { type NativeListenerParts, TcpListener } from './tcp-listener.ts'
 import { type FlowParts, UdpFlow } from './udp-flow.ts'
 
-/** Conntrack remembers a silent client longer than this, whatever its settings. */
-const REMEMBERED_MS = 5_000
+/**
+ * Milliseconds until conntrack is asked again for the destination of a flow. It forgets a client a second after its last
+ * datagram, if it is set so, and sooner if its record is deleted; then the client's port may send to another Service port.
+ */
+const TRUSTED_MS = 500
 /** Datagrams that are read before other descriptors have their turn. */
 const AT_ONCE = 64
 
@@ -185,12 +188,13 @@ class UdpListener implements Handler {
    * Whether a flow still goes to its client's destination. The address may now belong to another Service, and once
    * conntrack has forgotten the client, the same client port may send elsewhere.
    */
-  #isRight({ request, lastActive }: UdpFlow, addressed: SocketAddress): boolean {
+  #isRight(flow: UdpFlow, addressed: SocketAddress): boolean {
     const { routeTable, loop } = this.#parts
-    const { client, destination, match } = request
+    const { client, destination, match } = flow.request
     if (routeTable.find('UDP', destination)?.served !== match.served) return false
-    if (this.#listener.at || loop.now - lastActive < REMEMBERED_MS) return true
+    if (this.#listener.at || loop.now - flow.confirmed < TRUSTED_MS) return true
     const wanted = this.#parts.originalDestinations.destinationOf(client, addressed)
+    flow.confirmed = loop.now
     return wanted !== undefined && addressKey(wanted) === addressKey(destination)
   }
 

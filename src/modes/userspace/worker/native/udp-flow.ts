@@ -45,6 +45,8 @@ export class UdpFlow implements Handler, Session {
   readonly protocol = 'UDP'
   readonly client: string
   lastActive: number
+  /** When conntrack last said that the client sends to this destination: milliseconds since the epoch. */
+  confirmed: number
   bytesIn = 0
   bytesOut = 0
   readonly #parts: FlowParts
@@ -61,6 +63,7 @@ export class UdpFlow implements Handler, Session {
     this.#selection = selection
     this.client = hostKey(selection.request.client)
     this.lastActive = parts.loop.now
+    this.confirmed = selection.request.now
     ends.state.sessions.add(this)
     ends.state.began()
     parts.loop.watch(ends.server, this)
