@@ -64,6 +64,7 @@ async function enforce(rules: readonly string[]): Promise<void> {
         .replaceAll('$toOwn', `${ip} daddr ${own.ips[family]}`)
         .replaceAll('$fromOwn', `${ip} saddr ${own.ips[family]}`)
         .replaceAll('$fromPeer', `${ip} saddr ${peer.ips[family]}`)
+        .replaceAll('$toPeer', `${ip} daddr ${peer.ips[family]}`)
     }),
   )
   const hook = 'chain forward { type filter hook forward priority 0;'
@@ -122,11 +123,31 @@ describe('wrong rules are called wrong, each with the connections that they get 
       rules: ['$fromPeer $toOwn accept', '$fromOwn $toOwn accept', '$toOwn drop'],
       wrong: 10 * CONNECTIONS,
     },
-  ])('$fault', async ({ rules, wrong }) => {
+    {
+      // No client tells this from a right enforcement.
+      fault: 'only replies to the others are held up',
+      rules: ['ct direction original accept', ITSELF, '$fromOwn $toPeer accept', '$fromOwn drop'],
+      wrong: 10 * CONNECTIONS,
+      found: 'arrived',
+    },
+    {
+      // By address alone: a reset to a bridged client of a Service keeps the Pod's address, so the client ignores it.
+      fault: 'connections are reset instead of dropped',
+      rules: [
+        ...right,
+        '$toOwn ct status dnat drop',
+        '$toOwn meta l4proto tcp reject with tcp reset',
+        '$toOwn drop',
+      ],
+      wrong: (10 * CONNECTIONS) / 3 / 2,
+      found: 'refused',
+    },
+  ])('$fault', async ({ rules, wrong, found = '' }) => {
     await enforce(rules)
     const { count, text } = await policies.probe(SET, WAYS)
     expect(text).toContain('connections are wrong')
     expect(text).toContain('podSelector')
+    expect(text).toContain(`: ${found}`)
     expect(count).toBe(wrong)
   })
 })

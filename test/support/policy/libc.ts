@@ -3,8 +3,16 @@ import { closeSync, openSync } from 'node:fs'
 import { parseIpBytes } from '../../../src/lib/ip.ts'
 
 const AF = { v4: 2, v6: 10 } as const
-const TYPES = { TCP: 1, UDP: 2, SCTP: 3 } as const
-const SCTP = 132
+const TCP = 6
+const RAW = 3
+const KINDS = {
+  TCP: { type: 1, protocol: 0 },
+  UDP: { type: 2, protocol: 0 },
+  /** Packets, with their IP header over IPv4: a copy of each that is received. */
+  'TCP packets': { type: RAW, protocol: TCP },
+  'SCTP packets': { type: RAW, protocol: 132 },
+} as const
+const TCP_MAXSEG = 2
 const NONBLOCK = 0o4000
 const CLONE_NEWNET = 0x40000000
 const SOL_SOCKET = 1
@@ -65,19 +73,28 @@ export function socketAddress(ip: string, port: number): Buffer {
   return address
 }
 
-/** Opens a socket in the thread's namespace, bound to `local`; it never blocks. Throws if it cannot be bound. */
-export function openSocket(protocol: keyof typeof TYPES, ip: string, port: number): number {
+/**
+ * Opens a socket in the thread's namespace, bound to `ip`, which never blocks; kinds of packets have no port. Throws if it
+ * cannot be bound.
+ */
+export function openSocket(kind: keyof typeof KINDS, ip: string, port: number): number {
   const isV6 = ip.includes(':')
-  const type = TYPES[protocol] | NONBLOCK
-  const fd = libc.socket(isV6 ? AF.v6 : AF.v4, type, protocol === 'SCTP' ? SCTP : 0)
-  if (fd < 0) throw new Error(`no socket for ${protocol}`)
-  if (protocol === 'TCP') setOption(fd, SOL_SOCKET, SO.linger, [1, 0])
-  if (protocol === 'TCP') setOption(fd, SOL_SOCKET, SO.reuseAddress, [1])
-  else setOption(fd, SOL_SOCKET, SO.receiveBuffer, [4_194_304])
-  if (isV6 && protocol !== 'SCTP') setOption(fd, IPPROTO_IPV6, IPV6_V6ONLY, [1])
-  const address = socketAddress(ip, protocol === 'SCTP' ? 0 : port)
+  const { type, protocol } = KINDS[kind]
+  const fd = libc.socket(isV6 ? AF.v6 : AF.v4, type | NONBLOCK, protocol)
+  if (fd < 0) throw new Error(`no socket for ${kind}`)
+  if (kind === 'TCP') {
+    setOption(fd, SOL_SOCKET, SO.linger, [1, 0])
+    setOption(fd, SOL_SOCKET, SO.reuseAddress, [1])
+  } else setOption(fd, SOL_SOCKET, SO.receiveBuffer, [4_194_304])
+  if (isV6 && type !== RAW) setOption(fd, IPPROTO_IPV6, IPV6_V6ONLY, [1])
+  const address = socketAddress(ip, type === RAW ? 0 : port)
   if (libc.bind(fd, address, address.length) !== 0) throw new Error(`cannot bind ${ip} ${port}`)
   return fd
+}
+
+/** The maximum segment size in the SYN of a connection that is not open yet; paths must have a larger one. */
+export function announceSegment(fd: number, bytes: number): void {
+  setOption(fd, TCP, TCP_MAXSEG, [bytes])
 }
 
 function setOption(fd: number, level: number, name: number, values: readonly number[]): void {

@@ -18,6 +18,7 @@ import {
   type PolicyFamily,
   type Probe,
   type TestPod,
+  WAYS,
 } from './universe.ts'
 
 /** Probes that are started before answers are looked at. */
@@ -28,7 +29,11 @@ const QUIET_MS = 20
 const AGAIN_MS = 200
 /** Milliseconds without any expected answer after which those that have not come are lost. */
 const LOST_MS = 10_000
-/** Source ports, used in turn, so that none is used again while connection tracking remembers it. */
+/**
+ * Source ports, used in turn, so that none is used again while conntrack or IPVS remembers it: where a client reached a
+ * Pod through its Service, IPVS translates what the Pod answers to the same port of the client, also when that one
+ * addresses the Pod itself.
+ */
 const SOURCE_PORTS = { first: 10_000, count: 50_000 } as const
 /** Milliseconds in which packets to the node must arrive. */
 const CONTROL_MS = 10_000
@@ -63,7 +68,11 @@ class ProbeThread {
   #expected: Uint8Array = new Uint8Array()
   #clients = new Map<number, Handler>()
   #accepted: number[] = []
+  /** The sockets of clients over UDP. */
   #datagrams = new Map<string, number>()
+  #ports = new Map<string, number>()
+  /** The probes over TCP, by what is in their SYN whatever translated its addresses. */
+  #connecting = new Map<string, number>()
 
   constructor(settings: ProbeSettings) {
     this.#settings = settings
@@ -94,6 +103,7 @@ class ProbeThread {
     this.#enter(pod)
     const sctp: Partial<Record<PolicyFamily, number>> = {}
     for (const family of FAMILIES) {
+      this.#watchSyns(pod, family)
       for (const port of PORTS) {
         this.#serveTcp(pod, pod.ips[family], port)
         this.#serveUdp(pod, pod.ips[family], port)
@@ -122,6 +132,18 @@ class ProbeThread {
     })
   }
 
+  /** A connection that was not accepted may have begun all the same: without the reply to its SYN. */
+  #watchSyns(pod: TestPod, family: PolicyFamily): void {
+    const fd = libc.openSocket('TCP packets', pod.ips[family], 0)
+    const ready = (): void =>
+      this.#packets(fd, (packet) => {
+        const syn = readSyn(packet, family)
+        const id = syn && this.#connecting.get(synKey(pod, family, syn))
+        if (id !== undefined) this.#arrived(id)
+      })
+    this.#servers.push({ fd, ready })
+  }
+
   /** Answers with what it was sent, which is the number of the probe, and its name. */
   #serveUdp(pod: TestPod, ip: string, port: number): void {
     const fd = libc.openSocket('UDP', ip, port)
@@ -139,7 +161,7 @@ class ProbeThread {
   }
 
   #serveSctp(pod: TestPod, ip: string, family: PolicyFamily): number {
-    const fd = libc.openSocket('SCTP', ip, 0)
+    const fd = libc.openSocket('SCTP packets', ip, 0)
     const ready = (): void =>
       this.#packets(fd, (packet) => {
         const payload = family === 6 ? packet : packet.subarray(((packet[0] ?? 0) & 15) * 4)
@@ -180,7 +202,7 @@ class ProbeThread {
     this.#addresses[id] = address
     if (raw) {
       const fd = this.#sockets.get(probe.source.key)!.sctp[probe.family]
-      libc.sendTo(fd, encodeInit(this.#sctpPort(probe), port, id + 1), address)
+      libc.sendTo(fd, encodeInit(this.#sourcePort(probe), port, id + 1), address)
     } else {
       const bytes = Buffer.alloc(4)
       bytes.writeUInt32BE(id)
@@ -191,15 +213,19 @@ class ProbeThread {
   #startTcp(id: number, probe: Probe): void {
     const { ip, port } = addressed(probe)
     this.#enter(probe.source)
-    const fd = libc.openSocket('TCP', probe.source.ips[probe.family], 0)
+    const fd = libc.openSocket('TCP', probe.source.ips[probe.family], this.#sourcePort(probe))
+    const segment = segmentOf(probe)
+    libc.announceSegment(fd, segment)
+    this.#connecting.set(synKey(probe.target, probe.family, { port: probe.port, segment }), id)
     const end = (outcome: ProbeAnswer): void => {
       this.#settle(id, outcome)
       this.#clients.delete(fd)
       libc.close(fd)
     }
     const ready = (): void => {
+      if (libc.isRefused(fd)) return end(OUTCOME.refused)
       const said = libc.receive(fd, this.#buffer)
-      if (said === undefined) end(libc.isRefused(fd) ? OUTCOME.refused : OUTCOME.failed)
+      if (said === undefined) end(OUTCOME.failed)
       else if (said.length === 0) end(OUTCOME.mute)
       else
         end(said.toString() === nameOf(probe.target, probe.port) ? OUTCOME.answered : OUTCOME.other)
@@ -210,11 +236,11 @@ class ProbeThread {
 
   /** The socket of a source for all its datagrams of one way, with a port that was not used for long. */
   #udpClient(probe: Probe): number {
-    const key = `UDP ${probe.source.key} ${probe.family} ${probe.way}`
+    const key = `${probe.source.key} ${probe.family} ${probe.way}`
     const known = this.#datagrams.get(key)
     if (known !== undefined) return known
     this.#enter(probe.source)
-    const fd = libc.openSocket('UDP', probe.source.ips[probe.family], this.#nextPort())
+    const fd = libc.openSocket('UDP', probe.source.ips[probe.family], this.#sourcePort(probe))
     this.#datagrams.set(key, fd)
     const ready = (): void =>
       this.#packets(fd, (packet) => {
@@ -226,10 +252,11 @@ class ProbeThread {
     return fd
   }
 
-  #sctpPort({ source, family, way }: Probe): number {
-    const key = `SCTP ${source.key} ${family} ${way}`
-    const port = this.#datagrams.get(key) ?? this.#nextPort()
-    this.#datagrams.set(key, port)
+  /** The port of a source for all its probes of one protocol and way. */
+  #sourcePort({ source, family, protocol, way }: Probe): number {
+    const key = `${protocol} ${source.key} ${family} ${way}`
+    const port = this.#ports.get(key) ?? this.#nextPort()
+    this.#ports.set(key, port)
     return port
   }
 
@@ -330,12 +357,40 @@ class ProbeThread {
     for (const fd of this.#accepted) libc.close(fd)
     this.#clients.clear()
     this.#datagrams.clear()
+    this.#ports.clear()
+    this.#connecting.clear()
     this.#accepted = []
   }
 }
 
 function nameOf(pod: TestPod, port: number): string {
   return `${pod.key} ${port}`
+}
+
+/** What a SYN says of its probe. */
+interface Syn {
+  /** The port of the Pod. */
+  readonly port: number
+  /** The maximum segment size, which no translation of addresses changes. */
+  readonly segment: number
+}
+
+/** The smallest maximum segment size that is announced; another one for each source and way. */
+const SMALLEST_SEGMENT = 600
+
+function segmentOf({ source, way }: Probe): number {
+  return SMALLEST_SEGMENT + 2 * PODS.indexOf(source) + WAYS.indexOf(way)
+}
+
+function synKey(target: TestPod, family: PolicyFamily, { port, segment }: Syn): string {
+  return `${target.key} ${family} ${port} ${segment}`
+}
+
+/** Reads a TCP segment if it opens a connection; over IPv4 it has its IP header in front. The kernel's SYNs begin with that option. */
+function readSyn(packet: Buffer, family: PolicyFamily): Syn | undefined {
+  const tcp = family === 6 ? packet : packet.subarray(((packet[0] ?? 0) & 15) * 4)
+  if (tcp.length < 24 || ((tcp[13] ?? 0) & 0x12) !== 2 || tcp.readUInt16BE(20) !== 0x0204) return
+  return { port: tcp.readUInt16BE(2), segment: tcp.readUInt16BE(22) }
 }
 
 function isServed(port: number): boolean {
