@@ -1,8 +1,8 @@
-import { spawnSync } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
 import { defineConfig, type TestProjectInlineConfiguration } from 'vitest/config'
 import { umlPool } from './test/kernel/uml/pool/uml-pool.ts'
 import { RESULTS_FILE, ResultsReporter } from './test/repeat/results-reporter.ts'
+import { hasIpvs } from './test/support/on-demand/has-ipvs.ts'
 import { ProgressReporter } from './test/support/progress/progress-reporter.ts'
 import { readSelection, selectFiles } from './test/support/selection/selection.ts'
 import { SpreadSequencer } from './test/support/selection/spread-sequencer.ts'
@@ -347,9 +347,4 @@ function selected(projects: readonly TestProjectInlineConfiguration[]) {
     const [included, excluded] = [[...files.include], [...files.exclude]]
     return [{ ...project, test: { ...project.test, include: included, exclude: excluded } }]
   })
-}
-
-/** Whether this kernel has IP virtual servers, be it after loading them. */
-function hasIpvs(): boolean {
-  return spawnSync('modprobe', ['-q', 'ip_vs']).status === 0
 }
