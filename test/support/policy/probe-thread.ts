@@ -99,6 +99,11 @@ class ProbeThread {
     return { outcomes: this.#outcomes, heard: this.#heard }
   }
 
+  /** Closes the sockets of all Pods. */
+  close(): void {
+    for (const { fd } of this.#servers) libc.close(fd)
+  }
+
   #serve(pod: TestPod): void {
     this.#enter(pod)
     const sctp: Partial<Record<PolicyFamily, number>> = {}
@@ -398,7 +403,12 @@ function isServed(port: number): boolean {
 }
 
 const prober = new ProbeThread(workerData as ProbeSettings)
-parentPort?.on('message', (request: RoundRequest) => {
+parentPort?.on('message', (request: RoundRequest | 'end') => {
+  if (request === 'end') {
+    prober.close()
+    parentPort?.close()
+    return
+  }
   let reply: RoundReply
   try {
     reply = prober.run(request)

@@ -1,3 +1,4 @@
+import { once } from 'node:events'
 import { Worker } from 'node:worker_threads'
 import type { ProbeRoute } from './universe.ts'
 
@@ -58,6 +59,7 @@ export type RoundReply = Round | { readonly error: string }
 export interface Prober {
   /** Throws if the lab itself does not work. */
   run(request: RoundRequest): Promise<Round>
+  /** Closes every socket: Node does not know them, and they would keep the namespaces. */
   close(): Promise<void>
 }
 
@@ -90,7 +92,9 @@ export async function startProber(settings: ProbeSettings): Promise<Prober> {
       return reply
     },
     async close() {
-      await worker.terminate()
+      const ended = once(worker, 'exit')
+      worker.postMessage('end')
+      await ended
     },
   }
 }
