@@ -204,7 +204,7 @@ function seenBy(policies: readonly AnyPolicy[], peer: TestEnd): readonly AnyPoli
   }
   return policies.map((one) => {
     const rules = Object.entries(one.rules).map(([key, list]) => [key, list.map(narrowed)])
-    return { ...one, rules: Object.fromEntries(rules) } as AnyPolicy
+    return { ...one, rules: Object.fromEntries(rules) }
   })
 }
 

@@ -31,7 +31,7 @@ test.each<[Raw, readonly string[]]>([
   ],
   [{ ingress: [{}] }, ['spec.ingress[0].action (absent)', 'spec.ingress[0].from (absent)']],
   [
-    { egress: Array(26).fill({ action: 'Deny', to: [PEER] }) },
+    { egress: Array.from({ length: 26 }, () => ({ action: 'Deny', to: [PEER] })) },
     [expect.stringMatching(/^spec.egress /)],
   ],
 ])('of a policy with %j these fields are refused: %j', (spec, expected) => {

@@ -1,6 +1,5 @@
 import type { ApiClient } from '../../client/http/api-client.ts'
 import type { RequestReporter } from '../../client/http/api-failures.ts'
-import type { ApiFailure } from '../../client/http/failure.ts'
 import type { ClusterEvent } from '../../cluster/cluster-store.ts'
 import type { Clock } from '../../lib/clock.ts'
 import { messageOf } from '../../lib/error.ts'
@@ -27,10 +26,8 @@ import type { NodeProxyConfiguration } from '../config/fields/configuration.ts'
 import type { Kernel } from '../kernel/kernel.ts'
 import { type PolicySockets, removePolicyTables } from '../kernel/policy-tables.ts'
 import { describeEnforcers } from './foreign-enforcers.ts'
-import { FAILING, observePolicies } from './observe-policies.ts'
+import { FAILING, observePolicies, PAGE, reportForbidden } from './observe-policies.ts'
 import { countPolicies, type PolicyCounts, PolicyGauges } from './policy-gauges.ts'
-
-const PAGE = 'docs/operate/network-policy.md'
 
 /** Between two searches for other enforcers, each of about thirty requests to the kernel. */
 const EVERY_MS = 10_000
@@ -265,17 +262,7 @@ export class NetworkPolicies {
   }
 
   #startWith(sockets: PolicySockets): Running {
-    const {
-      clock,
-      random,
-      client,
-      reporter,
-      kernel,
-      families,
-      nodeName,
-      nodeAddresses,
-      onProblem,
-    } = this.#parts
+    const { clock, kernel, families, nodeName, nodeAddresses } = this.#parts
     const model = new PolicyModel({ nodeName })
     const enforcer = new PolicyEnforcer<PolicyEvent>({
       ...sockets,
@@ -288,11 +275,7 @@ export class NetworkPolicies {
       observer: observePolicies({ ...this.#parts, onApplied: () => this.#applied(running) }),
     })
     const watcher = createPolicyWatcher({
-      client,
-      clock,
-      random,
-      reporter,
-      onProblem,
+      ...this.#parts,
       onEvents: (events) => enforcer.enqueue(events),
       onSynced: () => {
         running.isListed = true
@@ -303,7 +286,9 @@ export class NetworkPolicies {
         running.refusals = 0
         this.#parts.conditions.clear(NOT_ENFORCED)
       },
-      onClusterPoliciesForbidden: (failure) => this.#clusterPoliciesForbidden(running, failure),
+      onClusterPoliciesForbidden: (failure) => {
+        running.withoutClusterPolicies = reportForbidden(failure, this.#parts.log)
+      },
     })
     const stop = new AbortController()
     const watching = watcher.run(stop.signal)
@@ -350,17 +335,6 @@ export class NetworkPolicies {
       this.#unable(this.#refusal)
       this.#logOff(this.#refusal)
     }
-  }
-
-  /** Everything else is enforced, and so is what was read of them before. */
-  #clusterPoliciesForbidden(running: Running, failure: ApiFailure | undefined): void {
-    const { log } = this.#parts
-    const resources = ['clusternetworkpolicies'] as const
-    const why = failure && describeRefusal({ resources, failure })
-    running.withoutClusterPolicies = why
-    if (why === undefined) return log.info('ClusterNetworkPolicies are read again')
-    const message = `ClusterNetworkPolicies are not read, NetworkPolicies are enforced: ${why}; see ${PAGE}`
-    log.warn({ why }, message)
   }
 
   async #turnOff(why: string): Promise<void> {

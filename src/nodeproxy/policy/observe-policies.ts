@@ -1,3 +1,4 @@
+import type { ApiFailure } from '../../client/http/failure.ts'
 import type { Clock } from '../../lib/clock.ts'
 import { messageOf, NodeProxyError } from '../../lib/error.ts'
 import type { EnforcerObserver } from '../../policy/nftables/enforcer.ts'
@@ -5,6 +6,10 @@ import { FailureLog } from '../../telemetry/failure-log.ts'
 import type { Conditions } from '../../telemetry/health/conditions.ts'
 import type { Logger } from '../../telemetry/logger.ts'
 import type { Metrics } from '../../telemetry/metrics/metrics.ts'
+import { describeRefusal } from '../../watch/policy-watcher.ts'
+
+/** The page about all of this. */
+export const PAGE = 'docs/operate/network-policy.md'
 
 /** The reason of the condition while the kernel refuses rules of policies. */
 export const FAILING = 'network-policy-failing'
@@ -83,4 +88,22 @@ export function observePolicies(parts: ObserverParts): EnforcerObserver {
     const message = `${what}; what is not in force admits less, not more; it is tried again`
     conditions.raise(FAILING, { message, blocksReadiness: false })
   }
+}
+
+/**
+ * Logs that the API forbids ClusterNetworkPolicies that it has, or (undefined) no longer does; returns why they are not
+ * read. Everything else is enforced, and so is what was read of them before.
+ */
+export function reportForbidden(
+  failure: ApiFailure | undefined,
+  log: Pick<Logger, 'info' | 'warn'>,
+): string | undefined {
+  if (failure === undefined) {
+    log.info('ClusterNetworkPolicies are read again')
+    return undefined
+  }
+  const why = describeRefusal({ resources: ['clusternetworkpolicies'], failure })
+  const message = `ClusterNetworkPolicies are not read, NetworkPolicies are enforced: ${why}; see ${PAGE}`
+  log.warn({ why }, message)
+  return why
 }
