@@ -75,10 +75,8 @@ describe.each(MODES.filter((mode) => mode !== 'userspace'))('in %s mode', (mode)
   })
 
   test('a Pod that may ask for names alone reaches nothing else', async () => {
-    const dns = {
-      to: [{ namespaceSelector: {} }],
-      ports: [53].map((port) => ({ port, protocol: 'UDP' })),
-    }
+    // The port of the Pods of cluster-dns, which is not the 53 of their Service.
+    const dns = { to: [{ namespaceSelector: {} }], ports: [{ port: 'dns', protocol: 'UDP' }] }
     const podSelector = { matchLabels: { app: 'client' } }
     await kubectl().apply(policy('names', { podSelector, policyTypes: ['Egress'], egress: [dns] }))
     await becomes('the policy is in force', async () => !(await isReached(own)))
