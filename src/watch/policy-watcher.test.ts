@@ -171,7 +171,7 @@ test('cluster policies are followed where the server has them, and synced with t
   await eventually(() => !known.has('clusterPolicy fence'))
 })
 
-test('a server without cluster policies is asked for nothing but discovery, and again after a while', async () => {
+test('a server without cluster policies gets no request but discovery, and again after a while', async () => {
   const cluster = someCluster()
   cluster.policyVersions = ['v1alpha1']
   cluster.clusterPolicies.put('fence', SPEC)
@@ -180,11 +180,11 @@ test('a server without cluster policies is asked for nothing but discovery, and 
   await advanceUntil(clock, () => calls.length === 2)
   expect(calls).toEqual(['permitted', 'synced 3'])
   expect(watcher.state()).toHaveLength(3)
-  const asked = () => server.arrivals.map(({ url }) => url.pathname)
-  expect(asked()).not.toContain(CLUSTER_POLICIES.objects)
+  const requested = () => server.arrivals.map(({ url }) => url.pathname)
+  expect(requested()).not.toContain(CLUSTER_POLICIES.objects)
   const since = clock.now()
   await advanceUntil(clock, () => clock.now() > since + 20 * 60_000)
-  const looked = asked().filter((path) => path === CLUSTER_POLICIES.group).length
+  const looked = requested().filter((path) => path === CLUSTER_POLICIES.group).length
   expect(looked).toBeGreaterThan(3)
   expect(looked).toBeLessThan(8)
   cluster.policyVersions = ['v1alpha2']
