@@ -230,7 +230,8 @@ describe.runIf(installedKubectls().length > 0)('by way of orch-server', () => {
       { ip: '10.180.0.1', direction: 'ingress', policies: ['ns/closed', 'ns/open'] },
     ])
     await removePolicies()
-    const open = async () => JSON.parse((await raw('reader', below(`explain?${query}`))).stdout!)
+    const open = async () =>
+      JSON.parse((await raw('reader', below(`explain?${query}`))).stdout ?? '')
     await expect.poll(open).toMatchObject({ isWell: true, port: 80 })
   })
 
