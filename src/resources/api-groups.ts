@@ -10,6 +10,7 @@ const CANONICAL: ReadonlyMap<string, string> = new Map(
     'events',
     'networking',
     'node',
+    'policy.networking',
     'rbac.authorization',
     'storage',
   ].map((group) => [`${group}.orch.io`, `${group}.k8s.io`]),
