@@ -1,0 +1,259 @@
+import { constants } from 'node:os'
+import { setImmediate } from 'node:timers/promises'
+import { beforeEach, expect, test } from 'vitest'
+import type { FlowEnds } from '../../kernel/conntrack/conntrack.ts'
+import { FakeConntrack } from '../../kernel/conntrack/testing/fake-conntrack.ts'
+import { FakeNamespace } from '../../kernel/nftables/testing/fake-namespace.ts'
+import { FakeNftables } from '../../kernel/nftables/testing/fake-nftables.ts'
+import { FakeObjectMonitor } from '../../kernel/nftables/testing/fake-object-monitor.ts'
+import type { IpAddress } from '../../lib/ip.ts'
+import { FakeClock } from '../../lib/testing/fake-clock.ts'
+import type {
+  ChainName,
+  PolicyChanges,
+  PolicyContent,
+  PolicySet,
+  SetName,
+} from '../policy-content.ts'
+import { PolicyEnforcer } from './enforcer.ts'
+import { TABLE, tableOf } from './render.ts'
+import { EMPTY, ScriptedSource } from './testing/scripted-source.ts'
+
+const HOUR_MS = 3_600_000
+const { EBUSY, EOPNOTSUPP } = constants.errno
+const POD = '10.1.0.1' as IpAddress
+const NODE = '192.168.0.2' as IpAddress
+const [POLICY, CHAIN] = ['policy' as ChainName, 'pod-chain' as ChainName]
+
+const podSet = (...members: readonly string[]): PolicySet => ({
+  kind: 'pods',
+  members: new Set(members as readonly IpAddress[]),
+  comment: '',
+})
+
+/** A Pod that a policy isolates; `peers`: whom it admits. */
+function isolated(...peers: readonly string[]): PolicyContent {
+  const rules = [{ peers: 'peers' as SetName, ports: 'any' as const }]
+  return {
+    ...EMPTY,
+    sets: new Map([['peers' as SetName, podSet(...peers)]]),
+    policyChains: new Map([[POLICY, { direction: 'ingress', policy: 'shop/x', rules }]]),
+    podChains: new Map([
+      [CHAIN, { direction: 'ingress', admin: undefined, policies: [POLICY], baseline: undefined }],
+    ]),
+    pods: { ingress: new Map([[POD, CHAIN]]), egress: new Map([[POD, 'accept']]) },
+  }
+}
+
+/** A model of which a test says whether its changes withdraw anything. */
+class Source extends ScriptedSource {
+  isNarrower = true
+
+  override takeChanges(): PolicyChanges {
+    return { ...super.takeChanges(), isNarrower: this.isNarrower }
+  }
+}
+
+let clock: FakeClock
+let namespace: FakeNamespace
+let nftables: FakeNftables
+let conntrack: FakeConntrack
+let model: Source
+let enforcer: PolicyEnforcer<PolicyContent>
+let reported: string[]
+let onApplied: () => void
+let isMonitored: boolean
+/** Whether changes by others are not reported. */
+let isDeaf: boolean
+
+beforeEach(async () => {
+  clock = new FakeClock()
+  namespace = new FakeNamespace(clock)
+  nftables = new FakeNftables(namespace)
+  conntrack = new FakeConntrack()
+  model = new Source(EMPTY, () => false)
+  reported = []
+  onApplied = () => undefined
+  isMonitored = false
+  isDeaf = false
+  // Tables without an owner, which others may change.
+  nftables.refuse(EOPNOTSUPP, (one) => one.do === 'addTable' && one.spec?.isPersistent === true)
+  const monitor = new FakeObjectMonitor(namespace, { table: TABLE, exceptPort: nftables.port })
+  enforcer = new PolicyEnforcer({
+    model,
+    nftables,
+    monitor: {
+      start(onChange) {
+        const stop = monitor.start((change) => {
+          if (!isDeaf) onChange(change)
+        })
+        isMonitored = true
+        return () => {
+          isMonitored = false
+          stop()
+        }
+      },
+      hold: (options) => monitor.hold(options),
+    },
+    conntrack,
+    clock,
+    families: [4],
+    settings: { unknownPods: 'allow', establishedConnections: 'cut' },
+    observer: {
+      applied: ({ refused }) => {
+        reported.push(refused.size === 0 ? 'applied' : 'refused')
+        onApplied()
+      },
+      drifted: () => reported.push('drifted'),
+      failed: () => reported.push('failed'),
+      flowsCut: (count) => reported.push(`cut ${count}`),
+      flowsFailed: () => reported.push('not cut'),
+    },
+    isNodeAddress: (ip) => ip === NODE,
+  })
+  enforcer.setSynced()
+  await write(isolated('10.1.0.2'))
+})
+
+/** Lets everything happen that is due within so many milliseconds. */
+async function settle(ms = 5_000): Promise<void> {
+  const end = clock.now() + ms
+  for (;;) {
+    await setImmediate()
+    const [next] = clock.pending()
+    if (next === undefined || clock.now() + next > end) break
+    await clock.advance(next)
+  }
+  clock.elapse(end - clock.now())
+}
+
+async function write(content: PolicyContent): Promise<void> {
+  enforcer.enqueue([content])
+  await settle()
+  reported = []
+}
+
+async function members(): Promise<readonly string[]> {
+  const found: string[] = []
+  await nftables.elements(tableOf(4), 'peers', ({ key }) => found.push(Buffer.from(key).join('.')))
+  return found.toSorted()
+}
+
+function flow(source: string, destination: string): FlowEnds {
+  const ends = { source: source as IpAddress, destination: destination as IpAddress }
+  return { ...ends, protocol: 'TCP', port: 80 }
+}
+
+test('what comes while a run writes is written by the next one', async () => {
+  onApplied = () => {
+    onApplied = () => undefined
+    enforcer.enqueue([isolated('10.1.0.4')])
+  }
+  enforcer.enqueue([isolated('10.1.0.3')])
+  await settle()
+  expect(await members()).toEqual(['10.1.0.4'])
+})
+
+test('a callback is called when its own events are in the kernel, not those before it', async () => {
+  const seen: (readonly string[])[] = []
+  const look = () => void members().then((all) => seen.push(all))
+  onApplied = () => {
+    onApplied = () => undefined
+    enforcer.enqueue([isolated('10.1.0.4')], look)
+  }
+  enforcer.enqueue([isolated('10.1.0.3')], look)
+  await settle()
+  expect(seen).toEqual([['10.1.0.3'], ['10.1.0.4']])
+})
+
+test('stopped, it watches no more, and changes nothing', async () => {
+  expect(isMonitored).toBe(true)
+  await enforcer.stop()
+  expect(isMonitored).toBe(false)
+  enforcer.enqueue([isolated('10.1.0.3')])
+  await settle()
+  expect(await members()).toEqual(['10.1.0.2'])
+})
+
+test('what no notification reported is found by the hourly reading', async () => {
+  const elements = [{ key: Buffer.from([10, 1, 0, 9]) }]
+  isDeaf = true
+  namespace.alter({ do: 'addElements', table: tableOf(4), set: 'peers', elements })
+  isDeaf = false
+  await settle(HOUR_MS / 2)
+  expect(await members()).toContain('10.1.0.9')
+  await settle(HOUR_MS)
+  expect(await members()).toEqual(['10.1.0.2'])
+  expect(reported).toContain('drifted')
+})
+
+test('only changes that withdraw something cut connections, and none of the node', async () => {
+  const ofPod = flow('10.1.0.7', POD)
+  conntrack.ends = [ofPod, flow(NODE, POD), flow(POD, NODE)]
+  model.isNarrower = false
+  enforcer.enqueue([isolated('10.1.0.2', '10.1.0.3')])
+  await settle()
+  expect(conntrack.ends).toContain(ofPod)
+  model.isNarrower = true
+  enforcer.enqueue([isolated('10.1.0.3')])
+  await settle()
+  expect(conntrack.ends).toEqual([flow(NODE, POD), flow(POD, NODE)])
+  expect(reported).toContain('cut 1')
+})
+
+test('with keep nothing is cut; changed to cut, what is not admitted ends', async () => {
+  enforcer.configure({ unknownPods: 'allow', establishedConnections: 'keep' })
+  await settle()
+  conntrack.ends = [flow('10.1.0.7', POD)]
+  enforcer.enqueue([isolated()])
+  await settle()
+  expect(conntrack.ends).toHaveLength(1)
+  enforcer.configure({ unknownPods: 'allow', establishedConnections: 'cut' })
+  await settle()
+  expect(conntrack.ends).toEqual([])
+})
+
+test('connections that could not be cut are cut later', async () => {
+  conntrack.ends = [flow('10.1.0.7', POD)]
+  conntrack.failure = new Error('no answer')
+  enforcer.enqueue([isolated('10.1.0.3')])
+  await settle(500)
+  expect(reported).toContain('not cut')
+  conntrack.failure = undefined
+  await settle()
+  expect(conntrack.ends).toEqual([])
+})
+
+test('what is refused is tried again ever less often', async () => {
+  const accept = nftables.refuse(EBUSY, (one) => 'set' in one && one.set === 'peers-2')
+  const content = isolated('10.1.0.2')
+  const sets = new Map([...content.sets, ['peers-2' as SetName, podSet('10.1.0.5')] as const])
+  enforcer.enqueue([{ ...content, sets }])
+  await settle(20_000)
+  const soon = reported.filter((one) => one === 'refused').length
+  reported = []
+  await settle(20_000)
+  const later = reported.filter((one) => one === 'refused').length
+  expect(soon).toBeGreaterThan(later)
+  expect(later).toBeLessThan(4)
+  accept()
+  await settle(600_000)
+  expect(reported.at(-1)).toBe('applied')
+})
+
+test('a change by others is repaired within a second, and named', async () => {
+  const elements = [{ key: Buffer.from([10, 1, 0, 9]) }]
+  namespace.alter({ do: 'addElements', table: tableOf(4), set: 'peers', elements })
+  await settle(1_000)
+  expect(await members()).toEqual(['10.1.0.2'])
+  expect(reported).toContain('drifted')
+})
+
+test('what was applied although its answer was lost is no drift', async () => {
+  nftables.failNext({ kind: 'lost', applied: true })
+  enforcer.enqueue([isolated('10.1.0.3')])
+  await settle()
+  expect(await members()).toEqual(['10.1.0.3'])
+  expect(reported).toContain('failed')
+  expect(reported).not.toContain('drifted')
+})
