@@ -16,11 +16,11 @@ import type {
   SetName,
 } from '../policy-content.ts'
 import { PolicyEnforcer } from './enforcer.ts'
-import { TABLE, tableOf } from './render.ts'
+import { SET, TABLE, tableOf } from './render.ts'
 import { EMPTY, ScriptedSource } from './testing/scripted-source.ts'
 
 const HOUR_MS = 3_600_000
-const { EBUSY, EOPNOTSUPP } = constants.errno
+const { EBUSY, EEXIST, ENOMEM, EOPNOTSUPP } = constants.errno
 const POD = '10.1.0.1' as IpAddress
 const NODE = '192.168.0.2' as IpAddress
 const [POLICY, CHAIN] = ['policy' as ChainName, 'pod-chain' as ChainName]
@@ -222,6 +222,31 @@ test('connections that could not be cut are cut later', async () => {
   conntrack.failure = undefined
   await settle()
   expect(conntrack.ends).toEqual([])
+})
+
+test('without an object that every table has, nothing counts as in force', async () => {
+  nftables.refuse(EBUSY, (one) => one.do === 'addSet' && one.set === SET.ingress)
+  namespace.alter({ do: 'deleteTable', table: tableOf(4) })
+  await settle()
+  expect(new Set(reported)).toEqual(new Set(['failed']))
+})
+
+test('an error that has nothing to do with the object is no refusal of it', async () => {
+  const accept = nftables.refuse(ENOMEM, (one) => 'set' in one && one.set === 'peers')
+  enforcer.enqueue([isolated('10.1.0.3')])
+  await settle()
+  expect(new Set(reported)).toEqual(new Set(['failed']))
+  accept()
+  await settle()
+  expect(await members()).toEqual(['10.1.0.3'])
+})
+
+test('an object that is refused once is tried again before it is left out', async () => {
+  nftables.failNext({ kind: 'refused', errno: EEXIST, command: 0 }, 2)
+  enforcer.enqueue([isolated('10.1.0.3')])
+  await settle()
+  expect(reported).not.toContain('refused')
+  expect(await members()).toEqual(['10.1.0.3'])
 })
 
 test('what is refused is tried again ever less often', async () => {
