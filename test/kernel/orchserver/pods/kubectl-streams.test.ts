@@ -90,7 +90,9 @@ describe.each(installedKubectls())('kubectl $version', ({ path, minor }) => {
   })
 
   test('exec -t has a terminal of the size of the user’s', async () => {
-    const typed = `stty rows 40 cols 99; exec ${path} -n shop exec -it web -- sh -c 'stty size; tty; read x; echo got $x; exit 4'`
+    // kubectl sends the size beside the start of the command, which may be the first of the two.
+    const sized = 'until [ "$(stty size)" = "40 99" ]; do sleep 0.05; done; stty size'
+    const typed = `stty rows 40 cols 99; exec ${path} -n shop exec -it web -- sh -c '${sized}; tty; read x; echo got $x; exit 4'`
     const shell = startKubectl(cluster, 'script', ['-qefc', typed, '/dev/null'])
     await shell.line(/^40 99\r?$/)
     await shell.line(/^\/dev\/pts\/\d+\r?$/)
