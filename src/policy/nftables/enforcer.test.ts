@@ -8,13 +8,7 @@ import { FakeNftables } from '../../kernel/nftables/testing/fake-nftables.ts'
 import { FakeObjectMonitor } from '../../kernel/nftables/testing/fake-object-monitor.ts'
 import type { IpAddress } from '../../lib/ip.ts'
 import { FakeClock } from '../../lib/testing/fake-clock.ts'
-import type {
-  ChainName,
-  PolicyChanges,
-  PolicyContent,
-  PolicySet,
-  SetName,
-} from '../policy-content.ts'
+import type { ChainName, PolicyContent, PolicySet, SetName } from '../policy-content.ts'
 import { PolicyEnforcer } from './enforcer.ts'
 import { SET, TABLE, tableOf } from './render.ts'
 import { EMPTY, ScriptedSource } from './testing/scripted-source.ts'
@@ -45,37 +39,28 @@ function isolated(...peers: readonly string[]): PolicyContent {
   }
 }
 
-/** A model of which a test says whether its changes withdraw anything. */
-class Source extends ScriptedSource {
-  isNarrower = true
-
-  override takeChanges(): PolicyChanges {
-    return { ...super.takeChanges(), isNarrower: this.isNarrower }
-  }
-}
-
 let clock: FakeClock
 let namespace: FakeNamespace
 let nftables: FakeNftables
 let conntrack: FakeConntrack
-let model: Source
+let model: ScriptedSource
 let enforcer: PolicyEnforcer<PolicyContent>
 let reported: string[]
 let onApplied: () => void
 let isMonitored: boolean
-/** Whether changes by others are not reported. */
-let isDeaf: boolean
+/** Whether changes by others are reported. */
+let isReporting: boolean
 
 beforeEach(async () => {
   clock = new FakeClock()
   namespace = new FakeNamespace(clock)
   nftables = new FakeNftables(namespace)
   conntrack = new FakeConntrack()
-  model = new Source(EMPTY, () => false)
+  model = new ScriptedSource(EMPTY, () => false)
   reported = []
   onApplied = () => undefined
   isMonitored = false
-  isDeaf = false
+  isReporting = true
   // Tables without an owner, which others may change.
   nftables.refuse(EOPNOTSUPP, (one) => one.do === 'addTable' && one.spec?.isPersistent === true)
   const monitor = new FakeObjectMonitor(namespace, { table: TABLE, exceptPort: nftables.port })
@@ -85,7 +70,7 @@ beforeEach(async () => {
     monitor: {
       start(onChange) {
         const stop = monitor.start((change) => {
-          if (!isDeaf) onChange(change)
+          if (isReporting) onChange(change)
         })
         isMonitored = true
         return () => {
@@ -177,9 +162,9 @@ test('stopped, it watches no more, and changes nothing', async () => {
 
 test('what no notification reported is found by the hourly reading', async () => {
   const elements = [{ key: Buffer.from([10, 1, 0, 9]) }]
-  isDeaf = true
+  isReporting = false
   namespace.alter({ do: 'addElements', table: tableOf(4), set: 'peers', elements })
-  isDeaf = false
+  isReporting = true
   await settle(HOUR_MS / 2)
   expect(await members()).toContain('10.1.0.9')
   await settle(HOUR_MS)

@@ -22,6 +22,8 @@ export const EMPTY: PolicyContent = {
 /** A model whose events are whole contents; it finds the changes by comparing them. */
 export class ScriptedSource implements PolicySource<PolicyContent> {
   content: PolicyContent
+  /** What `takeChanges` says of the next changes. */
+  isNarrower = true
   #taken: PolicyContent
   readonly #admits: (content: PolicyContent, flow: FlowEnds) => boolean
 
@@ -55,7 +57,7 @@ export class ScriptedSource implements PolicySource<PolicyContent> {
         egress: new Set(changedKeys(before.pods.egress, after.pods.egress)),
       },
       hasLocalRanges: before.localRanges.join() !== after.localRanges.join(),
-      isNarrower: true,
+      isNarrower: this.isNarrower,
     }
   }
 
