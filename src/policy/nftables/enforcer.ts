@@ -143,7 +143,6 @@ export class PolicyEnforcer<Event> {
   }
 
   configure(settings: EnforcerSettings): void {
-    if (settings.establishedConnections === 'cut') this.#hasStaleFlows = true
     this.#settings = settings
     this.#suspectedBy ??= CONFIGURED
     this.#wake()
@@ -258,7 +257,6 @@ export class PolicyEnforcer<Event> {
         for (const [name, why] of written.refused) refused.set(name, why)
       }
     } catch (error) {
-      for (const writer of this.#writers) writer.forget()
       this.#hasChanges ||= hasChanges
       this.#suspectedBy ??= by
       throw error
