@@ -5,7 +5,7 @@ import { systemClock } from '../../lib/clock.ts'
 import type { Json } from '../../lib/json.ts'
 import { addWarning } from '../http/handle-request.ts'
 import { services } from '../kinds/service/resource.ts'
-import type { ApiRequest } from '../request/api-request.ts'
+import { type ApiRequest, waitWithoutSlot } from '../request/api-request.ts'
 import { RequestDeadline } from '../request/request-deadline.ts'
 import { servedVersionsOf } from '../resource/resource.ts'
 import { checkFields, examineFields, type SentFields } from './check-fields.ts'
@@ -26,6 +26,7 @@ function check(directive: string | undefined, sent: SentFields) {
     userAgent: '',
     body: Buffer.alloc(0),
     deadline: new RequestDeadline({ clock: systemClock, timeoutMs: 1000, response }),
+    waitForOthers: waitWithoutSlot,
     warn: (text) => addWarning(response, text),
   }
   const refusal = checkFields(request, sent)

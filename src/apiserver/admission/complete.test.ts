@@ -89,11 +89,13 @@ test('a Secret that the account does not permit is 403', async () => {
   ])
 })
 
-test('a Pod of a new namespace waits for the default account', async () => {
-  const api = await startIdentityApi()
+test('a Pod of a new namespace waits for the default account, without the slot of who makes it', async () => {
+  const api = await startIdentityApi([], { limits: { mutatingRequestsInFlight: 1 } })
   await api.make('/api/v1/namespaces', { metadata: { name: 'shop' } })
   const inShop = '/api/v1/namespaces/shop'
   const waiting = api.as('root', 'POST', `${inShop}/pods`, { body: pod('a') })
+  const waits = 'apiserver_current_inqueue_requests{request_kind="mutating"} 1\n'
+  await expect.poll(async () => (await api.as('root', 'GET', '/metrics')).text).toContain(waits)
   await api.make(`${inShop}/serviceaccounts`, { metadata: { name: 'other' } })
   await api.make(`${inShop}/serviceaccounts`, DEFAULT)
   const made = await waiting

@@ -49,7 +49,11 @@ export async function completeObject(
   let next = complete(input, defaulted)
   if (next instanceof CreationRefusal && next.missing !== undefined) {
     await context.feed.until(await context.store.revision(), CACHE_LAG_MS)
-    if (next.missing.isExpected) await untilPresent(context, request, next.missing)
+    if (next.missing.isExpected) {
+      const { missing } = next
+      const refused = await request.waitForOthers(() => untilPresent(context, request, missing))
+      if (refused !== undefined) return refused
+    }
     next = complete(input, defaulted)
   }
   if (!(next instanceof CreationRefusal)) return next

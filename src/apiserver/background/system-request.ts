@@ -3,7 +3,7 @@ import type { JsonObject } from '../../lib/json.ts'
 import type { ServerContext } from '../context/server-context.ts'
 import type { Written } from '../encoding/codec.ts'
 import type { ServiceAllocator } from '../kinds/service/service-allocator.ts'
-import type { ApiRequest } from '../request/api-request.ts'
+import { type ApiRequest, waitWithoutSlot } from '../request/api-request.ts'
 import { RequestDeadline } from '../request/request-deadline.ts'
 import { type Resource, servedVersionsOf } from '../resource/resource.ts'
 import type { StatusError } from '../status/status.ts'
@@ -41,6 +41,7 @@ export function systemRequest(
     userAgent: 'orch-server/system',
     body: Buffer.alloc(0),
     deadline: new RequestDeadline({ clock, timeoutMs: TIMEOUT_MS }),
+    waitForOthers: waitWithoutSlot,
     warn: () => undefined,
   }
 }

@@ -7,8 +7,17 @@ export interface Waiting {
   readonly reject: () => void
 }
 
-/** Frees the slot for the next request; calling it again does nothing. */
-export type Release = () => void
+/** The concurrency slot of one request. */
+export interface Slot {
+  /** Frees the slot for the next request; calling it again does nothing. */
+  release(): void
+  /**
+   * Frees the slot until `work` has ended, for work that waits for what other requests do: if all slots waited for
+   * them, they would never run. Resolves to the reason if the request got no slot again, or if `work` was not
+   * done because too many requests wait.
+   */
+  lend(work: () => Promise<void>): Promise<RejectionReason | undefined>
+}
 
 export const REQUEST_KINDS = ['readOnly', 'mutating'] as const
 export type RequestKind = (typeof REQUEST_KINDS)[number]
@@ -47,7 +56,7 @@ export class InFlightLimits {
   acquire(
     kind: RequestKind,
     { client, isSystem }: Requester,
-  ): Release | Promise<Release | RejectionReason> {
+  ): Slot | Promise<Slot | RejectionReason> {
     const { system, workload } = this.#levels[kind]
     return (isSystem ? system : workload).acquire(client)
   }
@@ -70,7 +79,7 @@ function levelsOf({ clock, waitMs }: InFlightOptions, inFlight: number): Levels 
 }
 
 /** Why a request is rejected, as Kubernetes labels it in metrics. */
-type RejectionReason = 'queue-full' | 'time-out'
+export type RejectionReason = 'queue-full' | 'time-out'
 
 interface ConcurrencyLimitOptions {
   readonly clock: Clock
@@ -87,6 +96,8 @@ class ConcurrencyLimit {
   readonly #options: ConcurrencyLimitOptions
   readonly #queue: FairQueue
   #running = 0
+  /** Requests that wait without a slot for what others do. */
+  #lent = 0
 
   constructor(options: ConcurrencyLimitOptions) {
     this.#options = options
@@ -98,12 +109,12 @@ class ConcurrencyLimit {
   }
 
   get waiting(): number {
-    return this.#queue.size
+    return this.#queue.size + this.#lent
   }
 
   /** Takes a slot for a request of `client`, synchronously when one is free. */
-  acquire(client: string): Release | Promise<Release | RejectionReason> {
-    if (this.#running < this.#options.slots) return this.#occupy()
+  acquire(client: string): Slot | Promise<Slot | RejectionReason> {
+    if (this.#running < this.#options.slots) return this.#slotOf(client)
     const { clock, waitMs } = this.#options
     return new Promise((resolve) => {
       const cancel = clock.after(waitMs, () => {
@@ -113,7 +124,7 @@ class ConcurrencyLimit {
       const waiting: Waiting = {
         start: () => {
           cancel()
-          resolve(this.#occupy())
+          resolve(this.#slotOf(client))
         },
         reject: () => {
           cancel()
@@ -124,7 +135,24 @@ class ConcurrencyLimit {
     })
   }
 
-  #occupy(): Release {
+  #slotOf(client: string): Slot {
+    let free = this.#occupy()
+    return {
+      release: () => free(),
+      lend: async (work) => {
+        if (this.#lent >= this.#options.queueLength) return 'queue-full'
+        free()
+        this.#lent++
+        await work().finally(() => this.#lent--)
+        const again = await this.acquire(client)
+        if (typeof again === 'string') return again
+        free = again.release
+        return undefined
+      },
+    }
+  }
+
+  #occupy(): () => void {
     this.#running++
     let isHeld = true
     return () => {

@@ -17,6 +17,8 @@ import {
   STREAMING,
   type StreamRequest,
   type Upgrade,
+  type WaitForOthers,
+  waitWithoutSlot,
 } from '../request/api-request.ts'
 import { parseFlag } from '../request/list-options.ts'
 import { pathAction, resourceAction } from '../request/request-action.ts'
@@ -154,10 +156,12 @@ async function resultOf(options: HandlerOptions, begun: BegunRequest): Promise<H
   const body = hasBody ? await bodies.receive(exchange) : NO_BODY
   if (body instanceof StatusError) return body
   record.received(body, request.headers['content-type'] ?? '')
-  const serve = async (): Promise<HandlerResult> =>
-    serveRoute(options, found, { ...exchange, user, body })
+  const serve = async (waitForOthers: WaitForOthers): Promise<HandlerResult> =>
+    serveRoute(options, found, { ...exchange, user, body, waitForOthers })
   const isExempt = found.route.kind === 'health' || found.route.kind === 'metrics'
-  return isExempt ? serve() : limitInFlight(context.inFlight, metrics, { ...exchange, user }, serve)
+  return isExempt
+    ? serve(waitWithoutSlot)
+    : limitInFlight(context.inFlight, metrics, { ...exchange, user }, serve)
 }
 
 /** Whether the request has a handler that may read its body. */
@@ -216,6 +220,7 @@ interface ParsedExchange extends Exchange, Pick<RequestTarget, 'query' | 'search
 interface ReceivedExchange extends ParsedExchange {
   readonly user: User
   readonly body: Buffer
+  readonly waitForOthers: WaitForOthers
 }
 
 interface ResourceExchange extends ReceivedExchange {
@@ -225,7 +230,7 @@ interface ResourceExchange extends ReceivedExchange {
 function apiRequest(
   { clock, limits }: HttpContext,
   found: FoundRoute,
-  { request, response, upgrade, query, search, user, body, route }: ResourceExchange,
+  { request, response, upgrade, query, search, user, body, route, waitForOthers }: ResourceExchange,
 ): StreamRequest {
   return {
     method: request.method ?? 'GET',
@@ -241,6 +246,7 @@ function apiRequest(
     userAgent: request.headers['user-agent'] ?? '',
     body,
     deadline: new RequestDeadline({ clock, timeoutMs: limits.requestTimeout, response }),
+    waitForOthers,
     warn: (text) => addWarning(response, text),
     response,
     upgrade,

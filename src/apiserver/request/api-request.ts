@@ -29,6 +29,18 @@ export interface Upgrade {
   readonly head: Buffer
 }
 
+/**
+ * Does work that waits for what other requests do, without keeping the concurrency slot of this request from them.
+ * Resolves to 429 if the request may not go on.
+ */
+export type WaitForOthers = (work: () => Promise<void>) => Promise<StatusError | undefined>
+
+/** For a request that has no concurrency slot. */
+export const waitWithoutSlot: WaitForOthers = async (work) => {
+  await work()
+  return undefined
+}
+
 /** One request for a resource, as parsed by the router. */
 export interface ApiRequest {
   readonly method: string
@@ -52,6 +64,7 @@ export interface ApiRequest {
   readonly body: Buffer
   /** The deadline until which a write waits and is retried. */
   readonly deadline: RequestDeadline
+  readonly waitForOthers: WaitForOthers
   /** Adds a warning to the answer, which clients show to their users. */
   warn(text: string): void
 }

@@ -13,7 +13,8 @@ const NAMESPACES = Array.from({ length: 50 }, (_, index) => `n${index}`)
 let server: OrchServerProcess
 
 beforeAll(async () => {
-  server = await startOrchServer()
+  // Fewer slots for components than Pods that wait: the controllers need one to create the accounts.
+  server = await startOrchServer({ flags: ['--max-mutating-requests-inflight=40'] })
 })
 
 afterAll(() => server?.[Symbol.asyncDispose]())
