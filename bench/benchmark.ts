@@ -33,7 +33,7 @@ export async function runBenchmark(options: Options, folder: string): Promise<vo
       })
       measured.push(cell)
       const cells = merge(earlier, measured)
-      saveResults(options.into, { startedAt, machine, quick: options.quick, cells })
+      saveResults(options.into, 'iptables', { startedAt, machine, quick: options.quick, cells })
     }
     await cluster.stop()
   }
@@ -52,7 +52,7 @@ async function warmUp(folder: string, serial: number): Promise<void> {
 
 /** Cells of existing results; the figures of a cell and its raw figures are from the same run. */
 function earlierCells(into: string): readonly Cell[] {
-  return readResults(into)?.cells ?? []
+  return readResults(into, 'iptables')?.cells ?? []
 }
 
 function merge(earlier: readonly Cell[], measured: readonly Cell[]): readonly Cell[] {

@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { busyPercent } from '../measure/busy-percent.ts'
 import type { Options } from '../options.ts'
 import type { ApiserverCell, Driver } from '../report/apiserver/results.ts'
-import { saveApiserverResults } from '../report/files.ts'
+import { saveResults } from '../report/files.ts'
 import { measureCell } from './cell.ts'
 import { startLoad } from './load/load.ts'
 import { describeMachine } from './machine.ts'
@@ -21,7 +21,7 @@ export async function runApiserver(options: Options, folder: string): Promise<vo
   const cells: ApiserverCell[] = []
   for (const driver of drivers) {
     cells.push(await measureDriver(driver, options, folder))
-    saveApiserverResults(options.into, { ...head, cells })
+    saveResults(options.into, 'apiserver', { ...head, cells })
   }
 }
 

@@ -2,7 +2,7 @@ import { busyPercent } from '../measure/busy-percent.ts'
 import { machineFacts } from '../measure/machine.ts'
 import type { Options } from '../options.ts'
 import type { AuthMeasured } from '../report/auth/results.ts'
-import { saveAuthResults } from '../report/files.ts'
+import { saveResults } from '../report/files.ts'
 import { measureDecisions } from './decisions/decisions.ts'
 import { measureFlood } from './flood/flood.ts'
 import { FULL, QUICK, type Repeats } from './repeats.ts'
@@ -29,10 +29,10 @@ export async function runAuth({ quick, into }: Options, folder: string): Promise
     } catch (error) {
       const problem = `${name}: ${error instanceof Error ? error.message.trim() : String(error)}`
       log(`stopped: ${problem}`)
-      saveAuthResults(into, { ...head, unfinished: problem.slice(0, 300), measured })
+      saveResults(into, 'auth', { ...head, unfinished: problem.slice(0, 300), measured })
       return
     }
-    saveAuthResults(into, { ...head, measured })
+    saveResults(into, 'auth', { ...head, measured })
   }
 }
 

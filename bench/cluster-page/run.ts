@@ -5,7 +5,7 @@ import { machineFacts } from '../measure/machine.ts'
 import type { Options } from '../options.ts'
 import type { DaemonCost } from '../report/browser/results.ts'
 import type { ClusterPageResults } from '../report/cluster-page/results.ts'
-import { saveClusterPageResults } from '../report/files.ts'
+import { saveResults } from '../report/files.ts'
 import { NODE_NET } from './node-address.ts'
 import { measureOpen, measureServer, type OpenedRound, type ServerCost } from './round.ts'
 import { startServedCluster } from './served-cluster.ts'
@@ -45,7 +45,7 @@ export async function runClusterPage({ quick, repeats, into }: Options): Promise
     const without = await measureServer(cluster, () => delay(seconds * 1_000))
     const opened = await measureOpen(cluster, times)
     results = withRound(results, without, opened)
-    saveClusterPageResults(into, results)
+    saveResults(into, 'clusterPage', results)
   }
 }
 

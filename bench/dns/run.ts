@@ -7,7 +7,7 @@ import { busyPercent } from '../measure/busy-percent.ts'
 import { machineFacts } from '../measure/machine.ts'
 import type { Options } from '../options.ts'
 import type { DnsMachine, DnsMeasured } from '../report/dns/results.ts'
-import { saveDnsResults } from '../report/files.ts'
+import { saveResults } from '../report/files.ts'
 import { seededCluster } from '../seeded-cluster.ts'
 import { measureBurst } from './burst.ts'
 import { measureChanges } from './changes.ts'
@@ -28,7 +28,7 @@ export async function runDns({ quick, into }: Options, folder: string): Promise<
   let measured: Partial<DnsMeasured> = {}
   const save = (more: Partial<DnsMeasured>): void => {
     measured = { ...measured, ...more }
-    saveDnsResults(into, { ...head, services: repeats.services, measured })
+    saveResults(into, 'dns', { ...head, services: repeats.services, measured })
   }
   const echo = await startEcho()
   const dns = await startDns(cluster.url, folder)

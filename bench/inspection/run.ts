@@ -1,6 +1,6 @@
 import { type InspectedNode, onInspectedNode } from '../inspected-node.ts'
 import type { Options } from '../options.ts'
-import { saveInspectionResults } from '../report/files.ts'
+import { saveResults } from '../report/files.ts'
 import type {
   CommandName,
   CommandTimes,
@@ -39,7 +39,7 @@ async function measure(options: Options, folder: string, node: InspectedNode): P
       name,
       ms: [...ms, timeCommand(commandNode(node, folder), name)],
     }))
-    saveInspectionResults(into, { ...node.head, readings, commands })
+    saveResults(into, 'inspection', { ...node.head, readings, commands })
   }
 }
 

@@ -5,7 +5,7 @@ import { NodeProxyError } from '../../src/lib/error.ts'
 import { findInstallation } from '../../src/uml/installation.ts'
 import { bootKernel } from '../../src/uml/start-kernel.ts'
 import type { Options } from '../options.ts'
-import { readIpvsResults } from '../report/files.ts'
+import { readResults } from '../report/files.ts'
 import type { IpvsCell, IpvsMachine } from '../report/ipvs/results.ts'
 import { OthersLoad } from './others-load.ts'
 import type { IpvsStore } from './store.ts'
@@ -37,7 +37,7 @@ export async function measureInUml(
     mkdirSync(out)
     const others = new OthersLoad()
     const failure = await bootFor(size, options, out)
-    const found = readIpvsResults(out)
+    const found = readResults(out, 'ipvs')
     const cell = found?.cells.find(({ services }) => services === size)
     const machine = found?.machine ?? UNKNOWN
     store.put(machine, withFacts(cell ?? { services: size, measured: {} }, others, failure))

@@ -1,5 +1,5 @@
 import type { Options } from '../options.ts'
-import { readIpvsResults, saveIpvsResults } from '../report/files.ts'
+import { readResults, saveResults } from '../report/files.ts'
 import type { IpvsCell, IpvsMachine } from '../report/ipvs/results.ts'
 
 /** The results of the ipvs mode, which are saved after every figure. */
@@ -10,7 +10,7 @@ export class IpvsStore {
 
   constructor(options: Pick<Options, 'into' | 'quick' | 'keep'>) {
     this.#options = options
-    this.#cells = options.keep ? (readIpvsResults(options.into)?.cells ?? []) : []
+    this.#cells = options.keep ? (readResults(options.into, 'ipvs')?.cells ?? []) : []
   }
 
   /** Replaces the cell of the same size. */
@@ -18,6 +18,6 @@ export class IpvsStore {
     const { into, quick } = this.#options
     const others = this.#cells.filter(({ services }) => services !== cell.services)
     this.#cells = [...others, cell].toSorted((a, b) => a.services - b.services)
-    saveIpvsResults(into, { startedAt: this.#startedAt, machine, quick, cells: this.#cells })
+    saveResults(into, 'ipvs', { startedAt: this.#startedAt, machine, quick, cells: this.#cells })
   }
 }

@@ -1,6 +1,6 @@
 import { hasIpvs } from '../ipvs/here.ts'
 import { busyPercent } from '../measure/busy-percent.ts'
-import { readMasqueradeResults, saveMasqueradeResults } from '../report/files.ts'
+import { readResults, saveResults } from '../report/files.ts'
 import type { MasqueradeCell, MasqueradeResults } from '../report/masquerade/results.ts'
 import type { CellOrder } from './cell-order.ts'
 import { describeMachine } from './machine.ts'
@@ -32,11 +32,11 @@ async function run({ plan, limits, keep, into }: Options): Promise<void> {
     startedAt: new Date().toISOString().slice(0, 10),
     machine: describeMachine(),
     busyPercent: await busyPercent(),
-    cells: (keep && readMasqueradeResults(into)?.cells) || [],
+    cells: (keep && readResults(into, 'masquerade')?.cells) || [],
   }
   const onCell = (cell: MasqueradeCell) => {
     results = { ...results, cells: [...results.cells.filter((old) => !isSame(old, cell)), cell] }
-    saveMasqueradeResults(into, results)
+    saveResults(into, 'masquerade', results)
     log(`${nameOf(cell)}: ${cell.repeatedSyns} SYNs repeated`)
   }
   let turn = 0

@@ -4,7 +4,7 @@ import { buildTopology } from '../lab/topology.ts'
 import { counter } from '../measure/counter.ts'
 import { machineFacts } from '../measure/machine.ts'
 import type { Options } from '../options.ts'
-import { readNftablesResults, saveNftablesResults } from '../report/files.ts'
+import { readResults, saveResults } from '../report/files.ts'
 import type { NftablesCell } from '../report/nftables/results.ts'
 import { seededCluster } from '../seeded-cluster.ts'
 import { measureNftablesCell } from './cell.ts'
@@ -15,10 +15,10 @@ export async function runNftables(options: Options, folder: string): Promise<voi
   const startedAt = new Date().toISOString().slice(0, 10)
   const freshSerial = counter()
   const address = counter()
-  let cells = options.keep ? (readNftablesResults(into)?.cells ?? []) : []
+  let cells = options.keep ? (readResults(into, 'nftables')?.cells ?? []) : []
   const save = (cell: NftablesCell) => {
     cells = placed(cells, cell)
-    saveNftablesResults(into, { startedAt, machine: machineFacts(), quick, cells })
+    saveResults(into, 'nftables', { startedAt, machine: machineFacts(), quick, cells })
   }
   await warmUp(folder, freshSerial())
   for (const { services, endpoints } of options.shapes) {

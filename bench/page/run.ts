@@ -1,7 +1,7 @@
 import { type InspectedNode, onInspectedNode } from '../inspected-node.ts'
 import type { Options } from '../options.ts'
 import type { BrowserResults, DaemonCost } from '../report/browser/results.ts'
-import { saveBrowserResults } from '../report/files.ts'
+import { saveResults } from '../report/files.ts'
 import { type Cost, measureCost, measureOpen } from './round.ts'
 
 const NO_COST: DaemonCost = { cpuPercent: [], residentKib: [] }
@@ -21,7 +21,7 @@ async function measurePage({ repeats, into }: Options, { running, head }: Inspec
     const without = await measureCost(running, repeats.idleSeconds)
     const opened = await measureOpen(running, repeats.idleSeconds)
     results = withRound(results, without, opened)
-    saveBrowserResults(into, results)
+    saveResults(into, 'browser', results)
   }
 }
 

@@ -1,10 +1,18 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import type { PolicyEvent } from '../../src/policy/policy-content.ts'
-import { clusterEvents, podAdded, podRelabelled, policyChanged } from './events.ts'
+import {
+  clusterEvents,
+  isolatingPolicies,
+  podAdded,
+  podRelabelled,
+  policyChanged,
+} from './events.ts'
 import { openEnforcer } from './open-enforcer.ts'
 
 /** Milliseconds between two changes, so that each is a run of its own. */
 const REST_MS = 30
+/** After the full sync, whose length delays the next run, and before each kind of change. */
+const LONG_REST_MS = 1_000
 
 /** What one run measured; milliseconds, and bytes. */
 export interface Measured {
@@ -13,6 +21,8 @@ export interface Measured {
   readonly podAddedMs: readonly number[]
   readonly podRelabelledMs: readonly number[]
   readonly policyChangedMs: readonly number[]
+  /** Of each change, in the order above. */
+  readonly changeTransactions: readonly number[]
   /** What the resident memory and the heap grew by. */
   readonly residentBytes: number
   readonly heapBytes: number
@@ -27,8 +37,12 @@ const [policies, localPods, peers, changes] = process.argv.slice(2).map(Number) 
 ]
 // Neither sockets nor timers of the enforcer keep a process alive.
 setInterval(() => undefined, 1_000)
-const enforcer = openEnforcer({ unknownPods: 'deny' })
-const events = clusterEvents({ policies, localPods, peers })
+let transactions = 0
+const enforcer = openEnforcer({ unknownPods: 'deny' }, (count) => void (transactions += count))
+const size = { policies, localPods, peers }
+const events = clusterEvents(size)
+const isolating = isolatingPolicies(size)
+const changeTransactions: number[] = []
 globalThis.gc?.()
 const before = process.memoryUsage()
 const cpuBefore = process.cpuUsage()
@@ -44,7 +58,8 @@ const measured: Measured = {
   heapBytes: after.heapUsed + after.external - before.heapUsed - before.external,
   podAddedMs: await timeEach((n) => podAdded(n)),
   podRelabelledMs: await timeEach((n) => podRelabelled(n)),
-  policyChangedMs: await timeEach((n) => policyChanged(n % policies, n)),
+  policyChangedMs: await timeEach((n) => policyChanged(isolating[n % isolating.length]!, n)),
+  changeTransactions,
 }
 await enforcer.stop()
 process.stdout.write(`${JSON.stringify(measured)}\n`)
@@ -59,9 +74,13 @@ function written(some: readonly PolicyEvent[], then: () => void = () => {}): Pro
 
 async function timeEach(event: (n: number) => PolicyEvent): Promise<readonly number[]> {
   const ms: number[] = []
+  await delay(LONG_REST_MS)
   for (let n = 0; n < changes; n++) {
     await delay(REST_MS)
+    const before = transactions
     ms.push(await time(() => written([event(n)])))
+    if (transactions === before) throw new Error(`change ${n} wrote nothing`)
+    changeTransactions.push(transactions - before)
   }
   return ms
 }

@@ -47,6 +47,12 @@ export function podRelabelled(n: number): PolicyEvent {
   return podEvent(`later-${n}`, { ip: LATER + n, n, node: 'node-2x', role: 'client' })
 }
 
+/** The policies of `clusterEvents` that isolate Pods of the node: a change of others writes nothing. */
+export function isolatingPolicies({ policies, localPods }: Size): readonly number[] {
+  const groups = Math.ceil(localPods / REPLICAS)
+  return Array.from({ length: policies }, (_, n) => n).filter((n) => n % NAMESPACES < groups)
+}
+
 /** A policy admits another port. */
 export function policyChanged(policy: number, n: number): PolicyEvent {
   return policyEvent(policy, 9000 + n)

@@ -3,17 +3,21 @@ import { readFileSync } from 'node:fs'
 import { parseArgs } from 'node:util'
 import { enterLab } from '../lab/enter-lab.ts'
 import { addNamespace, namespaceName, removeNamespace } from '../lab/namespace.ts'
+import { machineFacts } from '../measure/machine.ts'
 import { Recording } from '../nftables/raw/recording.ts'
 import { ReplayPlace } from '../nftables/raw/replay.ts'
-import { quantile, spread } from '../report/statistics.ts'
+import { readResults, saveResults } from '../report/files.ts'
+import type { Spread, SyncFigure } from '../report/policy/results.ts'
+import { policySection } from '../report/policy/section.ts'
+import { median, quantile } from '../report/statistics.ts'
 import type { Measured } from './enforcer-process.ts'
 
 /**
  * Measures the enforcement of NetworkPolicies: a full sync from an empty kernel, changes until they are in force, memory;
- * beside them the same netlink messages sent again to an empty kernel, which is the least that the kernel takes. Prints
- * a table.
+ * beside them the same netlink messages sent again to an empty kernel, which is the least that the kernel takes. Prints a
+ * table, and saves it.
  *
- *     scripts/node bench/policy/main.ts [--policies=100] [--local=200] [--peers=5000,50000] [--changes=51] [--rounds=3]
+ *     scripts/node bench/policy/main.ts [--policies=100] [--local=200] [--peers=5000,50000] [--changes=51] [--rounds=3] [--into=bench]
  */
 const { values } = parseArgs({
   options: {
@@ -22,6 +26,7 @@ const { values } = parseArgs({
     peers: { type: 'string', default: '5000,50000' },
     changes: { type: 'string', default: '51' },
     rounds: { type: 'string', default: '3' },
+    into: { type: 'string', default: 'bench' },
   },
 })
 const PROCESS = new URL('enforcer-process.ts', import.meta.url).pathname
@@ -34,18 +39,22 @@ interface Round extends Measured {
 }
 
 const folder = enterLab()
-const print = (line: string) => process.stdout.write(`${line}\n`)
-print(
-  `${values.policies} policies, ${values.local} Pods of the node, ${values.rounds} rounds: median (least–most)`,
-)
-print('')
-print('| Pods elsewhere | figure | node-proxy | raw | factor |')
-print('| ---: | --- | ---: | ---: | ---: |')
+const figures: SyncFigure[] = []
 for (const peers of values.peers.split(',')) {
   const rounds: Round[] = []
   for (let n = 0; n < Number(values.rounds); n++) rounds.push(await measure(peers, n))
-  show(peers, rounds)
+  figures.push(...figuresOf(Number(peers), rounds))
 }
+const sync = {
+  startedAt: new Date().toISOString().slice(0, 10),
+  machine: machineFacts(),
+  policies: Number(values.policies),
+  local: Number(values.local),
+  rounds: Number(values.rounds),
+  figures,
+}
+saveResults(values.into, 'policy', { ...readResults(values.into, 'policy'), sync })
+process.stdout.write(policySection({ sync }))
 
 async function measure(peers: string, serial: number): Promise<Round> {
   const name = namespaceName(`policy${serial}`)
@@ -61,12 +70,13 @@ async function measure(peers: string, serial: number): Promise<Round> {
     })
     const slabBytes = slab() - slabBefore
     const sent = recording.take()
-    const changes = 3 * Number(values.changes)
+    const measured = JSON.parse(text) as Measured
+    const changes = lastGroups(sent, measured.changeTransactions)
     const place = new ReplayPlace(serial)
     try {
-      const rawMs = place.send(sent.slice(0, -changes)).ms
-      const rawChangeMs = await place.sendEach(sent.slice(-changes).map((one) => [one]))
-      return { ...(JSON.parse(text) as Measured), rawMs, rawChangeMs, slabBytes }
+      const rawMs = place.send(sent.slice(0, sent.length - changes.flat().length)).ms
+      const rawChangeMs = await place.sendEach(changes)
+      return { ...measured, rawMs, rawChangeMs, slabBytes }
     } finally {
       await place.remove()
     }
@@ -75,53 +85,57 @@ async function measure(peers: string, serial: number): Promise<Round> {
   }
 }
 
+/** The last of all items, in groups of these sizes. */
+function lastGroups<T>(all: readonly T[], sizes: readonly number[]): readonly (readonly T[])[] {
+  let at = all.length - sizes.reduce((sum, size) => sum + size, 0)
+  return sizes.map((size) => all.slice(at, (at += size)))
+}
+
 /** Bytes of the kernel that cannot be reclaimed. */
 function slab(): number {
   const text = readFileSync('/proc/meminfo', 'utf8')
   return Number(/^SUnreclaim:\s+(\d+) kB$/m.exec(text)?.[1] ?? 0) * 1_024
 }
 
-function show(peers: string, rounds: readonly Round[]): void {
-  const row = (figure: string, ours: string, raw = '–', factor = '–') =>
-    print(`| ${peers} | ${figure} | ${ours} | ${raw} | ${factor} |`)
-  const of = (pick: (round: Round) => number, digits = 1) => spread(rounds.map(pick), digits)
-  row(
-    'full sync, ms',
-    of(({ fullSyncMs }) => fullSyncMs, 0),
-    of(({ rawMs }) => rawMs, 0),
-    of(({ fullSyncMs, rawMs }) => fullSyncMs / rawMs),
-  )
-  row(
-    'its processor time, ms',
-    of(({ cpuMs }) => cpuMs, 0),
-  )
+function figuresOf(peers: number, rounds: readonly Round[]): readonly SyncFigure[] {
+  type Pick = (round: Round) => number
+  const figure = (name: string, ours: Pick, raw?: Pick): SyncFigure => ({
+    peers,
+    name,
+    ours: spreadOf(rounds.map(ours)),
+    ...(raw !== undefined && {
+      raw: spreadOf(rounds.map(raw)),
+      factor: spreadOf(rounds.map((round) => ours(round) / raw(round))),
+    }),
+  })
   const changes = [
     ['a Pod added elsewhere', ({ podAddedMs }: Round) => podAddedMs],
     ['a label of a Pod changed', ({ podRelabelledMs }: Round) => podRelabelledMs],
     ['a policy changed', ({ policyChangedMs }: Round) => policyChangedMs],
   ] as const
-  for (const [index, [what, pick]] of changes.entries()) {
-    const count = Number(values.changes)
-    const raw = (round: Round) => round.rawChangeMs.slice(index * count, (index + 1) * count)
-    for (const q of [0.5, 0.99]) {
-      row(
-        `${what}, in force, p${q * 100}, ms`,
-        of((round) => quantile(pick(round), q), 2),
-        of((round) => quantile(raw(round), q), 2),
-        of((round) => quantile(pick(round), q) / quantile(raw(round), q)),
-      )
-    }
-  }
-  row(
-    'resident memory more, MiB',
-    of(({ residentBytes }) => residentBytes / 2 ** 20),
-  )
-  row(
-    'heap and buffers more, MiB',
-    of(({ heapBytes }) => heapBytes / 2 ** 20),
-  )
-  row(
-    'memory of the kernel more, MiB',
-    of(({ slabBytes }) => slabBytes / 2 ** 20),
-  )
+  const count = Number(values.changes)
+  return [
+    figure(
+      'full sync, ms',
+      ({ fullSyncMs }) => fullSyncMs,
+      ({ rawMs }) => rawMs,
+    ),
+    figure('its processor time, ms', ({ cpuMs }) => cpuMs),
+    ...changes.flatMap(([what, pick], index) =>
+      [0.5, 0.99].map((q) =>
+        figure(
+          `${what}, in force, p${q * 100}, ms`,
+          (round) => quantile(pick(round), q),
+          ({ rawChangeMs }) => quantile(rawChangeMs.slice(index * count, (index + 1) * count), q),
+        ),
+      ),
+    ),
+    figure('resident memory more, MiB', ({ residentBytes }) => residentBytes / 2 ** 20),
+    figure('heap and buffers more, MiB', ({ heapBytes }) => heapBytes / 2 ** 20),
+    figure('memory of the kernel more, MiB', ({ slabBytes }) => slabBytes / 2 ** 20),
+  ]
+}
+
+function spreadOf(all: readonly number[]): Spread {
+  return { median: median(all), least: Math.min(...all), most: Math.max(...all) }
 }

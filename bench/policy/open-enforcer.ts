@@ -9,8 +9,14 @@ import type { PolicyEvent } from '../../src/policy/policy-content.ts'
 import { PolicyModel } from '../../src/policy/policy-model.ts'
 import { NODE } from './events.ts'
 
-/** An enforcer of this network namespace, with an empty model; whatever fails ends the process. */
-export function openEnforcer({ unknownPods }: RenderSettings): PolicyEnforcer<PolicyEvent> {
+/**
+ * An enforcer of this network namespace, with an empty model; whatever fails ends the process. `onWritten` gets the number
+ * of transactions of a run.
+ */
+export function openEnforcer(
+  { unknownPods }: RenderSettings,
+  onWritten: (transactions: number) => void = () => undefined,
+): PolicyEnforcer<PolicyEvent> {
   const transport = rawTransport(NETLINK_NETFILTER)
   const rethrow = (error: unknown) => {
     throw error
@@ -23,8 +29,9 @@ export function openEnforcer({ unknownPods }: RenderSettings): PolicyEnforcer<Po
     families: [4, 6],
     settings: { unknownPods, establishedConnections: 'cut' },
     observer: {
-      applied: ({ refused }) => {
+      applied: ({ refused, transactions }) => {
         if (refused.size > 0) throw new Error(`refused: ${[...refused.keys()].join(', ')}`)
+        onWritten(transactions)
       },
       drifted: (names) => rethrow(new Error(`others changed ${names.join(', ')}`)),
       failed: rethrow,

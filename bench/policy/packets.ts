@@ -6,23 +6,28 @@ import { startDaemon } from '../daemon/daemon.ts'
 import { enterLab } from '../lab/enter-lab.ts'
 import { BACKENDS, TARGET_PORT, toNumber } from '../lab/plan.ts'
 import { buildTopology, type Topology } from '../lab/topology.ts'
+import { machineFacts } from '../measure/machine.ts'
 import { PingPong } from '../nftables/counting/ping-pong.ts'
 import { connectTimes } from '../probe/connect.ts'
+import { readResults, saveResults } from '../report/files.ts'
+import type { PacketCase, PacketFigure, Quartiles } from '../report/policy/results.ts'
+import { policySection } from '../report/policy/section.ts'
 import { median, quantile, ratios } from '../report/statistics.ts'
 import { seededCluster } from '../seeded-cluster.ts'
 
 /**
  * Measures what policies cost packets between two Pods of a node, by their addresses, beside the rules of nftables mode:
  * without the tables of policies, with tables but no policy on the two, and with policies of which the last one admits
- * the packet. The cases take turns. Prints a table.
+ * the packet. The cases take turns. Prints a table, and saves it.
  *
- *     scripts/node bench/policy/packets.ts [--policies=0,1,100] [--rounds=30] [--services=200]
+ *     scripts/node bench/policy/packets.ts [--policies=0,1,100] [--rounds=30] [--services=200] [--into=bench]
  */
 const { values } = parseArgs({
   options: {
     policies: { type: 'string', default: '0,1,100' },
     rounds: { type: 'string', default: '30' },
     services: { type: 'string', default: '200' },
+    into: { type: 'string', default: 'bench' },
   },
 })
 const PROCESS = new URL('pair-process.ts', import.meta.url).pathname
@@ -49,7 +54,6 @@ interface Sample {
   readonly gbits: number
 }
 
-const print = (line: string) => process.stdout.write(`${line}\n`)
 const folder = enterLab()
 const topology = buildTopology(0)
 await writeServiceRules(topology)
@@ -68,7 +72,16 @@ for (let round = 0; round < Number(values.rounds); round++) {
   }
 }
 topology.remove()
-show()
+const packets = {
+  startedAt: new Date().toISOString().slice(0, 10),
+  machine: machineFacts(),
+  rounds: Number(values.rounds),
+  services: Number(values.services),
+  repeated: failures,
+  cases: cases.map(caseOf),
+}
+saveResults(values.into, 'policy', { ...readResults(values.into, 'policy'), packets })
+process.stdout.write(policySection({ packets }))
 process.exit(0)
 
 /** Writes what a daemon of nftables mode has in the kernel, and leaves it there. */
@@ -124,34 +137,20 @@ function sample(given: Topology): Sample {
   }
 }
 
-function show(): void {
-  const { rounds, services } = values
-  print(
-    `${rounds} rounds, beside the rules of ${services} Services: median (quartiles), and the ratio`,
-  )
-  print(`to the same round without the tables; ${failures} samples repeated`)
-  print('')
-  print(
-    '| policies on each Pod | new connection, µs | ratio | byte there and back, µs | ratio | one stream, Gbit/s | ratio |',
-  )
-  print(`| ---${' | ---:'.repeat(6)} |`)
-  const baseline = samples.get(undefined) ?? []
-  for (const [policies, all] of samples) {
-    const cells = (pick: (one: Sample) => number, digits: number) => {
-      const ours = all.map(pick)
-      return [quartiles(ours, digits), quartiles(ratios(ours, baseline.map(pick)), 3)]
-    }
-    const row = [
-      policies ?? 'no tables',
-      ...cells(({ connectUs }) => connectUs, 2),
-      ...cells(({ roundTripUs }) => roundTripUs, 2),
-      ...cells(({ gbits }) => gbits, 1),
-    ]
-    print(`| ${row.join(' | ')} |`)
+function caseOf(policies: string | undefined): PacketCase {
+  const [baseline = [], ours = []] = [undefined, policies].map((one) => samples.get(one))
+  const figure = (pick: (one: Sample) => number): PacketFigure => ({
+    value: quartilesOf(ours.map(pick)),
+    ratio: quartilesOf(ratios(ours.map(pick), baseline.map(pick))),
+  })
+  return {
+    ...(policies !== undefined && { policies: Number(policies) }),
+    connect: figure(({ connectUs }) => connectUs),
+    roundTrip: figure(({ roundTripUs }) => roundTripUs),
+    stream: figure(({ gbits }) => gbits),
   }
 }
 
-function quartiles(all: readonly number[], digits: number): string {
-  const [first, third] = [0.25, 0.75].map((q) => quantile(all, q).toFixed(digits))
-  return `${median(all).toFixed(digits)} (${first}–${third})`
+function quartilesOf(all: readonly number[]): Quartiles {
+  return { median: median(all), first: quantile(all, 0.25), third: quantile(all, 0.75) }
 }

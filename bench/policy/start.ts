@@ -6,13 +6,18 @@ import {
   type StartedPod,
   StartRace,
 } from '../../test/support/policy/start-race/start-race.ts'
+import { machineFacts } from '../measure/machine.ts'
+import { readResults, saveResults } from '../report/files.ts'
+import type { ForbiddenPackets, SettingTimes, Times } from '../report/policy/results.ts'
+import { policySection } from '../report/policy/section.ts'
 import { quantile } from '../report/statistics.ts'
 
 /**
  * Measures what enforcement costs a Pod that starts: the time from its network until a connection works that policies
- * allow, and for how long connections pass that they do not. Rounds of each setting take turns. Prints a table.
+ * allow, and for how long connections pass that they do not. Rounds of each setting take turns. Prints a table, and
+ * saves it.
  *
- *     scripts/node bench/policy/start.ts [--pods=50] [--rounds=4] [--parallel=4] [--report-after=300]
+ *     scripts/node bench/policy/start.ts [--pods=50] [--rounds=4] [--parallel=4] [--report-after=300] [--into=bench]
  */
 const { values } = parseArgs({
   options: {
@@ -20,6 +25,7 @@ const { values } = parseArgs({
     rounds: { type: 'string', default: '4' },
     parallel: { type: 'string', default: '4' },
     'report-after': { type: 'string', default: '300' },
+    into: { type: 'string', default: 'bench' },
   },
 })
 /** Until the second try of TCP and the cutting of tracked connections, each a second at most. */
@@ -46,7 +52,6 @@ const SETTINGS: readonly Setting[] = [
   { name: 'deny, Pods without policies', networkPolicy: DENY, namespace: OPEN },
 ]
 
-const print = (line: string) => process.stdout.write(`${line}\n`)
 const started = new Map<Setting, StartedPod[]>(SETTINGS.map((one) => [one, []]))
 const lab = await createLab({ api: 'real' })
 try {
@@ -59,7 +64,17 @@ try {
 } finally {
   await lab.close()
 }
-show()
+const start = {
+  startedAt: new Date().toISOString().slice(0, 10),
+  machine: machineFacts(),
+  pods: Number(values.pods),
+  rounds: Number(values.rounds),
+  parallel: Number(values.parallel),
+  reportAfter: Number(values['report-after']),
+  settings: [...started].map(([setting, pods]) => timesOf(setting, pods)),
+}
+saveResults(values.into, 'policy', { ...readResults(values.into, 'policy'), start })
+process.stdout.write(policySection({ start }))
 process.exit(0)
 
 async function measure(race: StartRace, setting: Setting): Promise<readonly StartedPod[]> {
@@ -87,42 +102,30 @@ async function begin({ daemon }: Lab, { networkPolicy }: Setting): Promise<void>
   )
 }
 
-function show(): void {
-  const { pods, rounds, parallel } = values
-  print(`${pods} Pods in each of ${rounds} rounds, ${parallel} at a time; the API server gets the`)
-  print(
-    `address of a Pod ${values['report-after']} ms after its network is up. p50, p99 (most); ms`,
-  )
-  print('')
-  const columns = [
-    'setting',
-    'network up → allowed connection',
-    'address sent to the API server → allowed connection',
-    'network up → the first connection, which TCP tries again',
-    'network up → last packet that no policy allows',
-    'Pods with such packets',
-  ]
-  print(`| ${columns.join(' | ')} |`)
-  print(`| ---${' | ---:'.repeat(columns.length - 1)} |`)
-  for (const [{ name, networkPolicy, namespace }, all] of started) {
-    const isIsolated = networkPolicy.enforce && namespace === CLOSED
-    const of = (pick: (pod: StartedPod) => number) => quantiles(all.map(pick))
-    const isOpen = ({ outward, inward }: StartedPod) => outward > 0 || inward > 0
-    const open = isIsolated ? all.filter(isOpen) : []
-    const cells = [
-      name,
-      of(({ worksAt, upAt }) => worksAt[4] - upAt[4]),
-      of(({ worksAt, reportedAt }) => worksAt[4] - reportedAt),
-      of(({ firstAt, upAt }) => firstAt - upAt[4]),
-      quantiles(open.map(({ lastArrivedAt, upAt }) => lastArrivedAt - upAt[4])),
-      isIsolated ? `${open.length} of ${all.length}` : '–',
-    ]
-    print(`| ${cells.join(' | ')} |`)
+function timesOf(
+  { name, networkPolicy, namespace }: Setting,
+  pods: readonly StartedPod[],
+): SettingTimes {
+  const of = (pick: (pod: StartedPod) => number) => quantiles(pods.map(pick))
+  const isIsolated = networkPolicy.enforce && namespace === CLOSED
+  return {
+    name,
+    allowed: of(({ worksAt, upAt }) => worksAt[4] - upAt[4]),
+    allowedAfterReport: of(({ worksAt, reportedAt }) => worksAt[4] - reportedAt),
+    firstConnection: of(({ firstAt, upAt }) => firstAt - upAt[4]),
+    ...(isIsolated && { forbidden: forbiddenPackets(pods) }),
   }
 }
 
-function quantiles(ms: readonly number[]): string {
-  if (ms.length === 0) return '–'
-  const [middle, late] = [0.5, 0.99].map((q) => quantile(ms, q).toFixed(1))
-  return `${middle}, ${late} (${Math.max(...ms).toFixed(1)})`
+function forbiddenPackets(pods: readonly StartedPod[]): ForbiddenPackets {
+  const open = pods.filter(({ outward, inward }) => outward > 0 || inward > 0)
+  const last = quantiles(open.map(({ lastArrivedAt, upAt }) => lastArrivedAt - upAt[4]))
+  return { pods: open.length, of: pods.length, ...(open.length > 0 && { last }) }
+}
+
+/** Without a time that never came: JSON has no infinity. */
+function quantiles(ms: readonly number[]): Times {
+  const [p50, p99, most] = [0.5, 0.99, 1].map((q) => quantile(ms, q))
+  const times = Object.entries({ p50, p99, most }).filter(([, one]) => Number.isFinite(one))
+  return Object.fromEntries(times)
 }

@@ -16,6 +16,8 @@ import type { MasqueradeResults } from './masquerade/results.ts'
 import { masqueradeSection } from './masquerade/section.ts'
 import type { NftablesResults } from './nftables/results.ts'
 import { nftablesSection } from './nftables/section.ts'
+import type { PolicyResults } from './policy/results.ts'
+import { policySection } from './policy/section.ts'
 import type { Results } from './results.ts'
 import { count } from './show.ts'
 import {
@@ -44,6 +46,7 @@ export interface AllResults {
   readonly browser: BrowserResults | undefined
   readonly clusterPage: ClusterPageResults | undefined
   readonly masquerade: MasqueradeResults | undefined
+  readonly policy: PolicyResults | undefined
 }
 
 /** The results as a Markdown page, without the modes that were never measured. */
@@ -60,6 +63,7 @@ export function resultsPage(all: AllResults): string {
     all.browser && browserSection(all.browser),
     all.clusterPage && clusterPageSection(all.clusterPage),
     all.masquerade && masqueradeSection(all.masquerade),
+    all.policy && policySection(all.policy),
   ]
   const body = sections.filter((section) => section !== undefined).join('\n')
   return `# Results

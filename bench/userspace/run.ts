@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { busyPercent } from '../measure/busy-percent.ts'
 import type { Options } from '../options.ts'
-import { saveUserspaceResults } from '../report/files.ts'
+import { saveResults } from '../report/files.ts'
 import type { UserspaceResults } from '../report/userspace/results.ts'
 import { startBackend } from './backend/start-backend.ts'
 import { Contestant } from './contest.ts'
@@ -91,7 +91,7 @@ class Contest {
   #save(): void {
     const cells = this.#all.map(({ cell }) => cell)
     const results = { ...this.#results, busyPercent: this.#busyPercent, cells }
-    saveUserspaceResults(this.#options.into, results)
+    saveResults(this.#options.into, 'userspace', results)
   }
 }
 
