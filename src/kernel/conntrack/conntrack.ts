@@ -52,8 +52,8 @@ export interface Conntrack {
     which?: FlowChoice,
   ): Promise<void>
   /**
-   * Deletes the flows that begin or end at one of these addresses and are refused; returns how many. Throws as `cut`
-   * does.
+   * Deletes the flows that begin or end at one of these addresses and are refused; returns how many. A flow that only
+   * has another port is not forwarded, but ends at this node: it stays. Throws as `cut` does.
    */
   cutRefused(
     addresses: ReadonlySet<IpAddress>,

@@ -170,6 +170,14 @@ export function isRewritten({ original, reply }: Flow): boolean {
   return original.destinationPort !== reply.sourcePort || !original.destination.equals(reply.source)
 }
 
+/**
+ * Whether only the destination port was replaced: the flow ends at a socket of this node that accepts connections to
+ * addresses of Services, as in userspace mode.
+ */
+export function isRedirected({ original, reply }: Flow): boolean {
+  return original.destinationPort !== reply.sourcePort && original.destination.equals(reply.source)
+}
+
 /** Whether the client's address or port was replaced on the way. */
 export function isMasqueraded({ original, reply }: Flow): boolean {
   return original.sourcePort !== reply.destinationPort || !original.source.equals(reply.destination)

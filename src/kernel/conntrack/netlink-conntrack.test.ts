@@ -1,7 +1,7 @@
 import * as fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { systemClock } from '../../lib/clock.ts'
-import { type IpAddress, parseIp } from '../../lib/ip.ts'
+import { type IpAddress, ipBytes, parseIp } from '../../lib/ip.ts'
 import { decodeMessages, encodeMessage, NLM_F_DUMP_INTR, NLMSG_DONE } from '../netlink/message.ts'
 import { errorMessage, FakeTransport, incoming } from '../netlink/testing/fake-transport.ts'
 import type { FlowFilter } from './conntrack.ts'
@@ -180,4 +180,17 @@ test('counting finds what a cut would delete, and deletes nothing', async () => 
   expect(await conntrack.count([filter({ keep: new Set(['10.1.0.4:5353']) })])).toBe(0)
   expect(deleted).toEqual([])
   expect(await conntrack.cut([filter()])).toEqual({ deleted: 1 })
+})
+
+test('a refused flow is deleted, but not one that a socket of this node has accepted for a Service', async () => {
+  const isolated = new Set([ip('10.0.0.1')])
+  const refused = setUp()
+  expect(await refused.conntrack.cutRefused(isolated, () => true)).toEqual({ deleted: 1 })
+  const backend = ipBytes(ip('10.1.0.4'))
+  const redirected = Buffer.from(captured)
+  redirected.set(ipBytes(ip('10.96.0.10')), captured.indexOf(backend))
+  expect(backendOf(decodeOne(redirected))).toBe('10.96.0.10:5353')
+  const kept = setUp(redirected)
+  expect(await kept.conntrack.cutRefused(isolated, () => true)).toEqual({ deleted: 0 })
+  expect(kept.deleted).toEqual([])
 })

@@ -17,6 +17,7 @@ import {
   encodeFlowDump,
   type Flow,
   isMasqueraded,
+  isRedirected,
   isRewritten,
   isSentTo,
   PROTOCOLS,
@@ -81,6 +82,7 @@ export class NetlinkConntrack implements Conntrack {
           const flow = decodeFlow(message)
           // Kernels before 5.8 list all protocols.
           if (flow?.original.protocol !== PROTOCOLS[protocol]) return undefined
+          if (isRedirected(flow)) return undefined
           const { original, reply } = flow
           if (!ends.has(latin1(original.source)) && !ends.has(latin1(reply.source)))
             return undefined
