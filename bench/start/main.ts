@@ -39,7 +39,8 @@ interface Start {
 }
 
 const BOUND_MS = 120_000
-const SETTLED_MS = 3_000
+/** Until the daemon has given back what only its start needed. */
+const SETTLED_MS = 12_000
 const KIB_PER_MIB = 1_024
 const DIGITS = { served: 0, ready: 0, cpu: 0, resident: 1, anonymous: 1, peak: 1 }
 

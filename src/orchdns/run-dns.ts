@@ -9,6 +9,7 @@ import { noObserver } from '../client/http/client-observer.ts'
 import { CredentialRenewal } from '../client/http/credential-renewal.ts'
 import { type ClusterDns, openClusterDns } from '../dns/cluster-dns.ts'
 import { createDnsMetrics, type DnsMetrics } from '../dns/metrics/dns-metrics.ts'
+import { releaseMemoryOf } from '../kernel/process-memory.ts'
 import { systemClock as clock, sleep } from '../lib/clock.ts'
 import { hostPort } from '../lib/ip.ts'
 import { systemRandom as random } from '../lib/random.ts'
@@ -73,6 +74,7 @@ export async function runDns(
     state.isReady = true
     logReady(dns, log)
   })
+  held.defer(releaseMemoryOf({ isOver: () => state.isReady }, clock))
   const signal = await stop
   state.isStopping = true
   log.info({ signal, delayMs: config.shutdownDelay }, 'orch-dns stops')

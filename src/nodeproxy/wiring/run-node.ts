@@ -3,6 +3,7 @@ import { ApiFailures } from '../../client/http/api-failures.ts'
 import { type ApiFailure, causeOf } from '../../client/http/failure.ts'
 import type { ReflectorState } from '../../client/reflector/reflector-state.ts'
 import type { IptablesVariant } from '../../kernel/iptables/iptables.ts'
+import { releaseMemoryOf } from '../../kernel/process-memory.ts'
 import { systemClock as clock } from '../../lib/clock.ts'
 import type { NodeProxyError } from '../../lib/error.ts'
 import { systemRandom as random } from '../../lib/random.ts'
@@ -138,12 +139,14 @@ async function follow(
   const stop = new AbortController()
   const watching = watcher.run(stop.signal)
   const stopSampling = sampleEventLoopDelay(metrics.eventLoopDelay)
+  const keepMemory = releaseMemoryOf({ isOver: () => proxy.isApplied }, clock)
   followConfiguration({ proxy, policies }, configuration, launch)
   return {
     reread: () => configuration.reread(),
     async close() {
       stop.abort()
       stopSampling()
+      keepMemory()
       stopLooking()
       configuration.close()
       const ends = [watching, servers.close(), inspection.close(), policies.stop(), proxy.stop()]

@@ -9,4 +9,4 @@ beforeAll(loadNfTables)
 // Registered first, so it runs last; namespaces take a moment to go.
 afterAll(() => vi.waitFor(unloadNfTables, { timeout: 60_000 }))
 
-truthTables('some policy sets', [...SOME, ...fewRandomSets(14)], 'ipvs')
+truthTables('policy sets', [...SOME, ...fewRandomSets(14)], 'ipvs')

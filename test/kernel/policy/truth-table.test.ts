@@ -4,4 +4,4 @@ import { UPSTREAM_SETS } from '../../support/policy/upstream-sets.ts'
 
 const SOME = UPSTREAM_SETS.filter((_, index) => index % 12 === 0)
 
-truthTables('some policy sets', [...SOME, ...randomSets(1, 6)], 'nftables')
+truthTables('policy sets', [...SOME, ...randomSets(1, 6)], 'nftables')

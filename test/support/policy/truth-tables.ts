@@ -51,7 +51,7 @@ export function truthTables(
   })
 
   test(
-    `${mode}: ${title}`,
+    `${mode}: ${sets.length} ${title}`,
     async () => {
       const faults: string[] = []
       for (const set of sets) {
