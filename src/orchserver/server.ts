@@ -9,6 +9,7 @@ import { createRunnerMetrics } from '../controllers/runner/observer.ts'
 import { type Clock, systemClock } from '../lib/clock.ts'
 import { familyOf, type IpAddress, parseIp } from '../lib/ip.ts'
 import { openFilesLimit } from '../lib/process.ts'
+import { releaseMemoryOf } from '../lib/process-memory.ts'
 import type { NodeStreams } from '../streams/node-streams.ts'
 import { notifyServiceManager } from '../telemetry/health/sd-notify.ts'
 import type { Logger } from '../telemetry/logger.ts'
@@ -109,6 +110,7 @@ export async function runServer(
   )
   texts.push(() => background.metricsText())
   reportReady({ url: front.url, kubeconfig }, log)
+  held.defer(releaseMemoryOf({ isOver: () => true }, clock))
   const end = await Promise.race([stop, broken])
   server.drain()
   reportStop(end, log)

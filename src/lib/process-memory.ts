@@ -1,8 +1,8 @@
 import { readFileSync } from 'node:fs'
 import { getHeapStatistics, setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
-import type { Clock } from '../lib/clock.ts'
-import { regularly } from '../lib/regularly.ts'
+import type { Clock } from './clock.ts'
+import { regularly } from './regularly.ts'
 
 /** For larger heaps, bytes, collecting all garbage takes more than some 200 ms, for what is a small part of them. */
 const MAX_HEAP_BYTES = 128 << 20
