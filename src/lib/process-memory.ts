@@ -4,8 +4,8 @@ import { runInNewContext } from 'node:vm'
 import type { Clock } from './clock.ts'
 import { regularly } from './regularly.ts'
 
-/** For larger heaps, bytes, collecting all garbage takes more than some 200 ms, for what is a small part of them. */
-const MAX_HEAP_BYTES = 128 << 20
+/** For larger heaps, bytes, collecting all garbage takes longer than a tenth of a second, for what is a small part of them. */
+const MAX_HEAP_BYTES = 64 << 20
 /** Milliseconds between two looks at whether the start is over. */
 const LOOK_MS = 5_000
 /** bits/mman-linux.h. */
@@ -43,7 +43,7 @@ export function releaseMemoryOf(
 
 /**
  * Gives back memory that only the start needed: garbage, free memory of the allocator, and pages of program files, which
- * come back when they are used. Blocks for one collection of all garbage, some 50 ms for a heap of 20 MiB. Does nothing
+ * come back when they are used. Blocks while all garbage is collected, up to a tenth of a second. Does nothing
  * where Node cannot call the C library.
  */
 export function releaseMemory(): void {
