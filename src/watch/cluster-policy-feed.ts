@@ -9,15 +9,19 @@ import { readClusterPolicy } from '../networkpolicy/read-cluster-policy.ts'
 import type { PolicyEvent } from '../policy/policy-content.ts'
 import type { Decoded } from '../resources/problem.ts'
 import type { WatchedResource } from './cluster-watcher.ts'
-import { createFeed, endingAtRefusal, type FeedContext, isRefusal, probeList } from './feed.ts'
+import {
+  createFeed,
+  endingAtRefusal,
+  type FeedContext,
+  isRefusal,
+  probeList,
+  RECHECK_MS,
+} from './feed.ts'
 
 const RESOURCE = 'clusternetworkpolicies'
 const GROUP = 'policy.networking.k8s.io'
 const VERSION = `${GROUP}/v1alpha2`
 const PATH = `/apis/${VERSION}/${RESOURCE}`
-
-/** How soon the feed looks again after the first refusal in succession, and after a further one. */
-const RECHECK_MS = { first: 30_000, further: 5 * 60_000 } as const
 
 /** What the feed works with, and the callbacks that it calls. */
 export interface ClusterPolicyFeedOptions {
@@ -99,33 +103,25 @@ export class ClusterPolicyFeed {
   /** Follows the policies until `signal` is aborted or the server refuses them. */
   async #follow(signal: AbortSignal): Promise<void> {
     const { context, onEvents, onSettled } = this.#options
-    const unseen = new Set(this.#leftover)
     const ended = new AbortController()
     const end = (): void => ended.abort()
-    signal.addEventListener('abort', end, { once: true })
     const reflector = createFeed<ClusterNetworkPolicy | undefined>(
       { ...context, reporter: endingAtRefusal(context.reporter, end) },
       {
         name: RESOURCE,
         resource: { path: PATH, query: {} },
         decode: decodeClusterPolicy,
-        onChanges(changes) {
-          for (const { key } of changes) unseen.delete(key)
-          onEvents(changes.map(({ key, value }) => ({ kind: 'clusterPolicy', key, value })))
-        },
-        onListed() {
-          if (unseen.size > 0) onEvents([...unseen].map(gone))
-          unseen.clear()
-          onSettled()
-        },
+        earlier: this.#leftover,
+        onChanges: (changes) =>
+          onEvents(changes.map(({ key, value }) => ({ kind: 'clusterPolicy', key, value }))),
+        onListed: onSettled,
       },
     )
     this.#reflector = reflector
     try {
-      await reflector.run(ended.signal)
+      await reflector.run(AbortSignal.any([signal, ended.signal]))
     } finally {
-      signal.removeEventListener('abort', end)
-      this.#leftover = [...new Set([...unseen, ...reflector.keys()])]
+      this.#leftover = [...reflector.keys()]
       this.#reflector = undefined
     }
   }
@@ -133,7 +129,8 @@ export class ClusterPolicyFeed {
   #withdraw(): void {
     const names = this.#leftover
     this.#leftover = []
-    if (names.length > 0) this.#options.onEvents(names.map(gone))
+    const gone = names.map((key): PolicyEvent => ({ kind: 'clusterPolicy', key, value: undefined }))
+    if (gone.length > 0) this.#options.onEvents(gone)
   }
 
   #setForbidden(failure: ApiFailure | undefined): void {
@@ -141,10 +138,6 @@ export class ClusterPolicyFeed {
     this.#isForbidden = failure !== undefined
     this.#options.onForbidden(failure)
   }
-}
-
-function gone(key: string): PolicyEvent {
-  return { kind: 'clusterPolicy', key, value: undefined }
 }
 
 function decodeClusterPolicy(raw: unknown): Decoded<ClusterNetworkPolicy | undefined> {

@@ -29,7 +29,6 @@ const PATH = '/apis/networking.k8s.io/v1/servicecidrs'
 const RESOURCE = 'servicecidrs'
 /** How often the feed checks for an API that the server did not have or did not permit. */
 const CHECK_MS = 5 * 60_000
-const DELETED = { kind: 'serviceCIDR', value: undefined } as const
 
 const NODE_TIMEOUT_MS = 30_000
 
@@ -144,16 +143,10 @@ interface Running {
 /** Runs all parts until `signal` is aborted; if one fails because of a bug, the others end, and it rejects. */
 async function runAll(parts: Running, signal: AbortSignal): Promise<void> {
   const stop = new AbortController()
-  const end = (): void => stop.abort()
-  if (signal.aborted) end()
-  signal.addEventListener('abort', end, { once: true })
-  try {
-    const { services, node, endpoints, ranges, probe } = parts
-    const all = [services, node, endpoints, ranges, probe]
-    await Promise.all(all.map((part) => part.run(stop.signal).finally(end)))
-  } finally {
-    signal.removeEventListener('abort', end)
-  }
+  const either = AbortSignal.any([signal, stop.signal])
+  const { services, node, endpoints, ranges, probe } = parts
+  const all = [services, node, endpoints, ranges, probe]
+  await Promise.all(all.map((part) => part.run(either).finally(() => stop.abort())))
 }
 
 /**
@@ -250,26 +243,18 @@ async function followServiceCidrs(
   }
 }
 
-/** `leftover`: names of objects of an earlier feed; they count as deleted unless they are listed again. */
 function feedOf(
   { context, onEvents, onSettled }: ServiceCidrFeedOptions,
-  leftover: Iterable<string>,
+  earlier: Iterable<string>,
 ): Reflector {
-  const unseen = new Set(leftover)
   return createFeed<readonly Cidr[]>(context, {
     name: RESOURCE,
     resource: { path: PATH, query: {}, endWhenMissing: true },
     decode: decodeServiceCIDR,
-    onChanges(changes) {
-      for (const { key } of changes) unseen.delete(key)
-      onEvents(changes.map(({ key, value }) => ({ kind: 'serviceCIDR', name: key, value })))
-    },
-    onListed() {
-      const gone = [...unseen].map((name) => ({ ...DELETED, name }))
-      unseen.clear()
-      if (gone.length > 0) onEvents(gone)
-      onSettled()
-    },
+    earlier,
+    onChanges: (changes) =>
+      onEvents(changes.map(({ key, value }) => ({ kind: 'serviceCIDR', name: key, value }))),
+    onListed: onSettled,
   })
 }
 

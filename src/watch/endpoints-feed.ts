@@ -103,18 +103,14 @@ class DiscoveredEndpointsFeed implements EndpointsFeed {
   async #follow(api: EndpointsApi, signal: AbortSignal): Promise<boolean> {
     const ended = new AbortController()
     const end = (): void => ended.abort()
-    signal.addEventListener('abort', end, { once: true })
+    const either = AbortSignal.any([signal, ended.signal])
     const reflector = this.#start(api)
     this.#api = api
     this.#reflector = reflector
-    try {
-      await Promise.all([
-        reflector.run(ended.signal).finally(end),
-        this.#awaitUpgrade(api, ended.signal).finally(end),
-      ])
-    } finally {
-      signal.removeEventListener('abort', end)
-    }
+    await Promise.all([
+      reflector.run(either).finally(end),
+      this.#awaitUpgrade(api, either).finally(end),
+    ])
     if (this.#leftover.length === 0) this.#leftover = [...reflector.keys()]
     return reflector.state().lists > 0
   }

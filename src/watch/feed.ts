@@ -62,7 +62,12 @@ export interface FeedOptions<T> {
   readonly onChanges: (changes: readonly Change<T>[]) => void
   /** Called after each complete list. */
   readonly onListed: () => void
+  /** Keys of objects that an earlier feed reported; they count as deleted unless they are listed again. */
+  readonly earlier?: Iterable<string>
 }
+
+/** How soon a feed looks again after the first refusal in succession, and after a further one; milliseconds. */
+export const RECHECK_MS = { first: 30_000, further: 5 * 60_000 } as const
 
 /**
  * Creates a reflector for one resource that decodes its objects. Objects that cannot be decoded, or only in part, are
@@ -70,6 +75,7 @@ export interface FeedOptions<T> {
  */
 export function createFeed<T>(context: FeedContext, options: FeedOptions<T>): Reflector {
   const { name, resource, decode, onChanges, onListed } = options
+  const unseen = new Set(options.earlier)
 
   function project(raw: unknown): Projection<T, Problem> {
     const decoded = decode(raw)
@@ -81,21 +87,30 @@ export function createFeed<T>(context: FeedContext, options: FeedOptions<T>): Re
     return decoded
   }
 
-  return createReflector<T, Problem>({
+  const reflector = createReflector<T, Problem>({
     client: context.client,
     clock: context.clock,
     random: context.random,
     timing: context.timing,
     resource,
     decode: project,
-    onChanges,
-    onListed,
+    onChanges(changes) {
+      for (const { key } of changes) unseen.delete(key)
+      onChanges(changes)
+    },
+    onListed() {
+      const gone = [...unseen].map((key) => ({ key, value: undefined }))
+      unseen.clear()
+      if (gone.length > 0) onChanges(gone)
+      onListed()
+    },
     onInvalid: (key, problems) =>
       context.onProblem({ resource: name, key, kind: 'invalid', problems }),
     onLost: (reason) => context.onProblem(lossProblem(name, reason)),
     onFailure: (failure, verb) => context.reporter.failed({ verb, resource: name }, failure),
     onConnected: () => context.reporter.succeeded(name),
   })
+  return { ...reflector, keys: () => new Set([...unseen, ...reflector.keys()]) }
 }
 
 /** Why the objects of a collection cannot be listed; undefined if they can. */

@@ -2,7 +2,6 @@ import type { ApiClient } from '../client/http/api-client.ts'
 import type { RequestReporter } from '../client/http/api-failures.ts'
 import { createBackoff } from '../client/http/backoff.ts'
 import { type ApiFailure, causeOf } from '../client/http/failure.ts'
-import type { Change } from '../client/reflector/object-tracker.ts'
 import type { Reflector } from '../client/reflector/reflector.ts'
 import { DEFAULT_TIMING, type ReflectorTiming } from '../client/reflector/reflector-context.ts'
 import { type Clock, sleep } from '../lib/clock.ts'
@@ -20,11 +19,9 @@ import {
   type FeedContext,
   isRefusal,
   probeList,
+  RECHECK_MS,
   type WatchProblem,
 } from './feed.ts'
-
-/** How soon the watcher checks again after the first refusal in succession, and after a further one. */
-const RECHECK_MS = { first: 30_000, further: 5 * 60_000 } as const
 
 /** What policies depend on, in the order in which missing permissions are named. */
 const POLICY_RESOURCES = ['networkpolicies', 'pods', 'namespaces'] as const
@@ -110,15 +107,9 @@ export function createPolicyWatcher(options: PolicyWatcherOptions): PolicyWatche
   return {
     async run(signal) {
       const stop = new AbortController()
-      const end = (): void => stop.abort()
-      if (signal.aborted) end()
-      signal.addEventListener('abort', end, { once: true })
-      try {
-        const all = [feeds, clusterPolicies]
-        await Promise.all(all.map((one) => one.run(stop.signal).finally(end)))
-      } finally {
-        signal.removeEventListener('abort', end)
-      }
+      const either = AbortSignal.any([signal, stop.signal])
+      const all = [feeds, clusterPolicies]
+      await Promise.all(all.map((one) => one.run(either).finally(() => stop.abort())))
     },
     state: () => [...feeds.state(), ...clusterPolicies.state()],
   }
@@ -132,8 +123,6 @@ class PolicyFeeds {
   readonly #options: PolicyWatcherOptions
   readonly #onListed: (name: PolicyResource) => void
   #reflectors = new Map<PolicyResource, Reflector>()
-  /** Keys of objects of earlier feeds; they count as deleted unless they are listed again. */
-  readonly #unseen = new Map<PolicyResource, Set<string>>()
 
   constructor(options: PolicyWatcherOptions, onListed: (name: PolicyResource) => void) {
     this.#options = options
@@ -185,29 +174,18 @@ class PolicyFeeds {
   async #follow(signal: AbortSignal): Promise<void> {
     const ended = new AbortController()
     const end = (): void => ended.abort()
-    signal.addEventListener('abort', end, { once: true })
-    for (const [resource, reflector] of this.#reflectors) {
-      this.#unseen.set(resource, new Set([...this.#unseenOf(resource), ...reflector.keys()]))
-    }
+    const either = AbortSignal.any([signal, ended.signal])
     const reporter = endingAtRefusal(this.#options.reporter, end)
     const context: FeedContext = { ...this.#context, reporter }
     this.#reflectors = new Map(
       POLICY_RESOURCES.map((resource) => [resource, this.#feed(context, resource)]),
     )
-    try {
-      const all = [...this.#reflectors.values()]
-      await Promise.all(all.map((reflector) => reflector.run(ended.signal).finally(end)))
-    } finally {
-      signal.removeEventListener('abort', end)
-    }
+    const all = [...this.#reflectors.values()]
+    await Promise.all(all.map((reflector) => reflector.run(either).finally(end)))
   }
 
   get #context(): FeedContext {
     return contextOf(this.#options)
-  }
-
-  #unseenOf(resource: PolicyResource): Set<string> {
-    return this.#unseen.get(resource) ?? new Set()
   }
 
   #feed(context: FeedContext, resource: PolicyResource): Reflector {
@@ -233,21 +211,13 @@ class PolicyFeeds {
     eventOf: (key: string, value: T | undefined) => PolicyEvent,
   ): Reflector {
     const { onEvents } = this.#options
-    const unseen = this.#unseenOf(name)
     return createFeed<T>(context, {
       name,
       resource: { path: PATHS[name], query: {} },
       decode,
-      onChanges(changes: readonly Change<T>[]) {
-        for (const { key } of changes) unseen.delete(key)
-        onEvents(changes.map(({ key, value }) => eventOf(key, value)))
-      },
-      onListed: () => {
-        const gone = [...unseen].map((key) => eventOf(key, undefined))
-        unseen.clear()
-        if (gone.length > 0) onEvents(gone)
-        this.#onListed(name)
-      },
+      earlier: this.#reflectors.get(name)?.keys() ?? [],
+      onChanges: (changes) => onEvents(changes.map(({ key, value }) => eventOf(key, value))),
+      onListed: () => this.#onListed(name),
     })
   }
 }
