@@ -22,7 +22,8 @@ const FILES: Readonly<Record<keyof AllResults, string>> = {
 /** The saved results of one kind; undefined: never measured. */
 export function readResults<K extends keyof AllResults>(into: string, kind: K): AllResults[K] {
   const file = join(into, FILES[kind])
-  return existsSync(file) ? JSON.parse(readFileSync(file, 'utf8')) : undefined
+  if (!existsSync(file)) return undefined as AllResults[K]
+  return JSON.parse(readFileSync(file, 'utf8')) as AllResults[K]
 }
 
 /** Saves results of one kind, and makes the page from all files. */

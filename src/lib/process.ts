@@ -1,4 +1,20 @@
 import { readFileSync } from 'node:fs'
+import { getHeapStatistics, setFlagsFromString } from 'node:v8'
+import { runInNewContext } from 'node:vm'
+import type { Clock } from './clock.ts'
+import { regularly } from './regularly.ts'
+
+/** For larger heaps, bytes, collecting all garbage takes longer than a tenth of a second, for what is a small part of them. */
+const MAX_HEAP_BYTES = 64 << 20
+/** Milliseconds between two looks at whether the start is over. */
+const LOOK_MS = 5_000
+/** bits/mman-linux.h. */
+const MADV_DONTNEED = 4
+
+const SIGNATURES = {
+  malloc_trim: { arguments: ['u64'], return: 'i32' },
+  madvise: { arguments: ['u64', 'u64', 'i32'], return: 'i32' },
+} as const
 
 /** The version in `package.json`. */
 export function packageVersion(): string {
@@ -16,4 +32,80 @@ export function openFilesLimit(otherwise: number, file = '/proc/self/limits'): n
   } catch {
     return otherwise
   }
+}
+
+/** A mapping of a process: /proc/PID/smaps. */
+export interface Mapping {
+  readonly start: bigint
+  readonly end: bigint
+  readonly isWritable: boolean
+  readonly isFile: boolean
+  readonly residentKib: number
+  /** Of pages that are not those of the file. */
+  readonly changedKib: number
+}
+
+/** Calls `releaseMemory` once, some seconds after the start is over. The returned function cancels that. */
+export function releaseMemoryOf(
+  start: { readonly isOver: () => boolean },
+  clock: Pick<Clock, 'after'>,
+): () => void {
+  const round = async (): Promise<void> => {
+    if (!start.isOver()) return
+    cancel()
+    releaseMemory()
+  }
+  const cancel = regularly({ clock, everyMs: LOOK_MS, round, onError: () => undefined })
+  return cancel
+}
+
+/**
+ * Gives back memory that only the start needed: garbage, free memory of the allocator, and pages of program files, which
+ * come back when they are used. Blocks while all garbage is collected, up to a tenth of a second. Does nothing
+ * where Node cannot call the C library.
+ */
+export function releaseMemory(): void {
+  if (getHeapStatistics().used_heap_size <= MAX_HEAP_BYTES) collectGarbage()
+  try {
+    const ffi = process.getBuiltinModule('node:ffi')
+    const { functions: libc } = ffi.dlopen('libc.so.6', SIGNATURES)
+    libc.malloc_trim(0n)
+    const mappings = readMappings(readFileSync('/proc/self/smaps', 'utf8'))
+    for (const one of mappings.filter(isUnchangedFile)) {
+      libc.madvise(one.start, one.end - one.start, MADV_DONTNEED)
+    }
+  } catch {
+    // Another C library, no node:ffi or no /proc: memory stays as it is.
+  }
+}
+
+function collectGarbage(): void {
+  setFlagsFromString('--expose-gc')
+  const gc = runInNewContext('gc') as NonNullable<typeof globalThis.gc>
+  gc({ type: 'major', execution: 'sync', flavor: 'last-resort' })
+}
+
+/** Whether every page can be read from the file again. */
+export function isUnchangedFile({ isFile, isWritable, residentKib, changedKib }: Mapping): boolean {
+  return isFile && !isWritable && residentKib > 0 && changedKib === 0
+}
+
+/** The mappings in the text of /proc/PID/smaps. */
+export function readMappings(smaps: string): readonly Mapping[] {
+  const head = /^([\da-f]+)-([\da-f]+) .(.).. [\da-f]+ [\da-f]+:[\da-f]+ (\d+)/gm
+  const heads = [...smaps.matchAll(head)]
+  return heads.map((found, index) => {
+    const [, start, end, write, inode] = found
+    const body = smaps.slice(found.index, heads[index + 1]?.index)
+    const kib = (field: string): number =>
+      Number(new RegExp(`^${field}:\\s+(\\d+) kB`, 'm').exec(body)?.[1] ?? 0)
+    return {
+      start: BigInt(`0x${start}`),
+      end: BigInt(`0x${end}`),
+      isWritable: write === 'w',
+      isFile: inode !== '0',
+      residentKib: kib('Rss'),
+      changedKib: kib('Anonymous') + kib('Swap'),
+    }
+  })
 }

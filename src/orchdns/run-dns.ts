@@ -11,7 +11,7 @@ import { type ClusterDns, openClusterDns } from '../dns/cluster-dns.ts'
 import { createDnsMetrics, type DnsMetrics } from '../dns/metrics/dns-metrics.ts'
 import { systemClock as clock, sleep } from '../lib/clock.ts'
 import { hostPort } from '../lib/ip.ts'
-import { releaseMemoryOf } from '../lib/process-memory.ts'
+import { releaseMemoryOf } from '../lib/process.ts'
 import { systemRandom as random } from '../lib/random.ts'
 import type { SocketAddress } from '../settings/network-types.ts'
 import type { Logger } from '../telemetry/logger.ts'
@@ -25,9 +25,8 @@ export async function runDns(
   version: string,
 ): Promise<void> {
   const stop = stopSignal()
-  const { kubeconfig } = config
   const connection = await loadConnection({
-    kubeconfig,
+    kubeconfig: config.kubeconfig,
     master: undefined,
     env: process.env,
     clock,

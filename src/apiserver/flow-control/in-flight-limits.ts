@@ -146,7 +146,7 @@ class ConcurrencyLimit {
         await work().finally(() => this.#lent--)
         const again = await this.acquire(client)
         if (typeof again === 'string') return again
-        free = again.release
+        free = () => again.release()
         return undefined
       },
     }
