@@ -2,9 +2,11 @@ import { addressConflict } from './checks/address-conflict.ts'
 import { apiToken } from './checks/api-token.ts'
 import { brokenBinding } from './checks/broken-binding.ts'
 import { clusterDns, podDns } from './checks/cluster-dns.ts'
+import { clusterNetworkPolicy, unreadableClusterPolicy } from './checks/cluster-network-policy.ts'
 import { endpointsMissing, targetPort } from './checks/endpoints-missing.ts'
 import { externalName } from './checks/external-name.ts'
 import { imagePull } from './checks/image-pull.ts'
+import { policiesNotEnforced, policySelectsNothing } from './checks/ineffective-policy.ts'
 import { loadBalancerPending, sourceRanges } from './checks/load-balancer-pending.ts'
 import { localPolicy } from './checks/local-policy.ts'
 import { missingAccount, tokenSecret } from './checks/missing-account.ts'
@@ -56,11 +58,15 @@ export const CHECKS: readonly Check[] = [
   targetPort,
   endpointsMissing,
   externalName,
+  unreadableClusterPolicy,
+  clusterNetworkPolicy,
   networkPolicy,
   addressConflict,
   loadBalancerPending,
   sourceRanges,
   localPolicy,
+  policiesNotEnforced,
+  policySelectsNothing,
   tokenSecret,
   apiToken,
   brokenBinding,

@@ -19,6 +19,7 @@ import type { ClusterEvidence } from '../evidence/cluster-evidence.ts'
 import type { Check, Finding } from '../evidence/finding.ts'
 import { type InspectedObject, isInspected } from '../evidence/inspected-object.ts'
 import { keyOf, nameOf, namespaceOf, targetNumber } from '../evidence/objects.ts'
+import { ClientJudge } from '../judge-clients.ts'
 
 /**
  * NetworkPolicies that select all Pods of a Service and admit no client to one of its ports. Policies that admit Pods
@@ -29,10 +30,11 @@ export const networkPolicy: Check = {
   find: (evidence, inspected) => {
     if (!evidence.has('services', 'pods', 'networkpolicies')) return []
     const policies = evidence.all('networkpolicies').map(readPolicy)
+    const judge = ClientJudge.isUseful(evidence) ? new ClientJudge(evidence) : undefined
     const byNamespace = Map.groupBy(policies, ({ namespace }) => namespace)
     const found = evidence.all('services').flatMap((service) => {
       const own = byNamespace.get(namespaceOf(service)) ?? []
-      return own.length === 0 ? [] : findingOf(service, own, evidence, inspected)
+      return own.length === 0 ? [] : findingOf(service, own, { evidence, inspected, judge })
     })
     return [...Map.groupBy(found, ({ object }) => object).values()].map(asOne)
   },
@@ -54,18 +56,27 @@ function asOne(findings: readonly Finding[]): Finding {
 
 const SHOWN = 3
 
+interface Examined {
+  readonly evidence: ClusterEvidence
+  readonly inspected: InspectedObject | undefined
+  /** Undefined: there are no ClusterNetworkPolicies, which may accept what no NetworkPolicy admits. */
+  readonly judge: ClientJudge | undefined
+}
+
 function findingOf(
   service: JsonObject,
   policies: readonly NetworkPolicy[],
-  evidence: ClusterEvidence,
-  inspected: InspectedObject | undefined,
+  { evidence, inspected, judge }: Examined,
 ): readonly Finding[] {
   const pods = evidence.podsOf(service)
   const isolated = pods.flatMap((pod) => isolatedBy(policies, pod) ?? [])
   const [first] = isolated
   if (first === undefined || isolated.length < pods.length) return []
   const isExternal = ['NodePort', 'LoadBalancer'].includes(stringAt(service, 'spec', 'type'))
+  const isAccepted = (port: Json) =>
+    judge?.attempts(service, port).some(({ decision }) => decision?.action === 'Accept')
   const isDenied = (port: Json, admits: (rule: PolicyRule) => boolean) =>
+    !isAccepted(port) &&
     isolated.every((one) =>
       one.selecting.every(({ rules }) =>
         rules.ingress?.every((rule) => !(admits(rule) && hasPort(rule, port, one))),

@@ -27,11 +27,20 @@ export type EvidenceKind =
   | 'clusterrolebindings'
   | 'nodes'
   | 'networkpolicies'
+  | 'clusternetworkpolicies'
+  | 'namespaces'
   | 'deployments'
   | 'statefulsets'
 
 /** What was read of a cluster: the objects of each kind, or why they could not be read. */
 export type EvidenceObjects = Readonly<Partial<Record<EvidenceKind, readonly JsonObject[]>>>
+
+/** Whether a node enforces policies. */
+export interface EnforcementState {
+  readonly node: string
+  /** In the words of its node-proxy. */
+  readonly state: string
+}
 
 /** What is known beside the objects. */
 export interface FurtherEvidence {
@@ -39,6 +48,8 @@ export interface FurtherEvidence {
   readonly server?: ServerFacts
   /** Traffic by node; empty: no node could be queried. */
   readonly traffic?: readonly TrafficFacts[]
+  /** Empty: no node could be queried. */
+  readonly enforcement?: readonly EnforcementState[]
   /** The domain of Services, `cluster.local` unless given. */
   readonly clusterDomain?: string
   /** The only namespace that was read; absent: all were. */
@@ -57,17 +68,26 @@ export class ClusterEvidence {
   readonly server: ServerFacts | undefined
   /** What nodes have counted. */
   readonly traffic: readonly TrafficFacts[]
+  /** Whether nodes enforce policies. */
+  readonly enforcement: readonly EnforcementState[]
   /** The domain of Services. */
   readonly clusterDomain: string
   /** The only namespace that was read; undefined: all were. */
   readonly namespace: string | undefined
 
   constructor(objects: EvidenceObjects, more: FurtherEvidence = {}) {
-    const { server, traffic = [], clusterDomain = 'cluster.local', namespace } = more
+    const {
+      server,
+      traffic = [],
+      enforcement = [],
+      clusterDomain = 'cluster.local',
+      namespace,
+    } = more
     this.namespace = namespace
     this.#objects = objects
     this.server = server
     this.traffic = traffic
+    this.enforcement = enforcement
     this.clusterDomain = clusterDomain
     this.#pods = Map.groupBy(this.all('pods'), namespaceOf)
     this.#slices = Map.groupBy(
@@ -82,9 +102,10 @@ export class ClusterEvidence {
 
   /** The same objects, with what became known later. */
   with(more: FurtherEvidence): ClusterEvidence {
-    const { server, traffic, clusterDomain, namespace } = this
+    const { server, traffic, enforcement, clusterDomain, namespace } = this
     const known = {
       traffic,
+      enforcement,
       clusterDomain,
       ...(server && { server }),
       ...(namespace && { namespace }),

@@ -21,6 +21,7 @@ export type Symptom =
   | 'Rules too many, slow'
   | 'Changes do not arrive'
   | 'Services on 127.0.0.1 are exposed'
+  | 'NetworkPolicies have no effect'
 
 /** A cause that was found, with what shows it and what removes it. */
 export interface Finding {

@@ -114,6 +114,8 @@ const DAEMON = object({
   /** The code of each reason, in their order; none: of a daemon that sends no codes. */
   reasonCodes: list(text, 20),
   warnings: list(text, 50),
+  /** Whether NetworkPolicies are enforced, in words; empty: a daemon that does not know them. */
+  policies: text,
   services: number,
   entries: number,
   backends: number,

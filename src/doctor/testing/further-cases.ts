@@ -17,6 +17,8 @@ export interface DoctorCase {
   }
   /** A part of its evidence. */
   readonly seen?: string
+  /** Absent: any. */
+  readonly remedy?: string | RegExp
 }
 
 const web: InspectedObject = { kind: 'service', key: 'shop/web' }
@@ -31,6 +33,16 @@ function webIs(spec: JsonObject, rest: JsonObject = {}) {
 function policy(spec: JsonObject): JsonObject {
   return { kind: 'NetworkPolicy', metadata: { namespace: 'shop', name: 'closed' }, spec }
 }
+
+/** A ClusterNetworkPolicy with a rule of ingress for each of these. */
+function fence(...ingress: readonly JsonObject[]): JsonObject {
+  const spec = { tier: 'Admin', priority: 7, subject: { namespaces: {} }, ingress: [...ingress] }
+  return { kind: 'ClusterNetworkPolicy', metadata: { name: 'fence' }, spec }
+}
+
+const DENY = { name: 'keep-out', action: 'Deny', from: [{ namespaces: {} }] }
+const OWN = { namespaces: { matchLabels: { 'kubernetes.io/metadata.name': 'shop' } } }
+const OPEN = { podSelector: {}, ingress: [{}] }
 
 function firstPod(spec: JsonObject) {
   return (cluster: Objects): void => {
@@ -129,6 +141,165 @@ export const FURTHER_CASES: readonly DoctorCase[] = [
     },
     inspected: web,
     finding: finding('network-policy', 'networkpolicy/shop/closed', /Pods alone/),
+  },
+  {
+    what: 'a ClusterNetworkPolicy that denies, before a NetworkPolicy that admits',
+    spoil: (cluster) => {
+      cluster.clusternetworkpolicies.push(fence(DENY))
+      cluster.networkpolicies.push(policy(OPEN))
+    },
+    finding: finding(
+      'cluster-network-policy',
+      'clusternetworkpolicy/fence',
+      'the ClusterNetworkPolicy fence (tier Admin, priority 7) denies every Pod the port 80 of service/web, by its rule ingress[0] "keep-out"',
+    ),
+    seen: 'networkpolicy/shop/closed admits such a connection, and is judged later',
+  },
+  {
+    what: 'a ClusterNetworkPolicy that denies before it accepts',
+    spoil: (cluster) => {
+      cluster.clusternetworkpolicies.push(fence(DENY, { action: 'Accept', from: [OWN] }))
+    },
+    finding: finding('cluster-network-policy', 'clusternetworkpolicy/fence', /denies every Pod/),
+    seen: 'the rule ingress[1] accepts such a connection, and comes later',
+    remedy: 'move its rule ingress[1] before ingress[0] "keep-out"',
+  },
+  {
+    what: 'a ClusterNetworkPolicy that comes before another one that accepts',
+    spoil: (cluster) => {
+      const other = fence({ action: 'Accept', from: [OWN] })
+      const spec = { ...(other['spec'] as JsonObject), priority: 8 }
+      cluster.clusternetworkpolicies.push(fence(DENY), {
+        ...other,
+        metadata: { name: 'open' },
+        spec,
+      })
+    },
+    finding: finding('cluster-network-policy', 'clusternetworkpolicy/fence', /denies every Pod/),
+    seen: 'the rule ingress[0] of clusternetworkpolicy/open accepts such a connection',
+    remedy: 'give clusternetworkpolicy/open a lower priority than 7, so that it is judged first',
+  },
+  {
+    what: 'a ClusterNetworkPolicy of tier Baseline for the port of the Pods',
+    spoil: (cluster) => {
+      const protocols = [{ tcp: { destinationPort: { number: 8080 } } }]
+      const closed = fence({ ...DENY, protocols })
+      const spec = { ...(closed['spec'] as JsonObject), tier: 'Baseline' }
+      cluster.clusternetworkpolicies.push({ ...closed, spec })
+    },
+    finding: finding('cluster-network-policy', 'clusternetworkpolicy/fence', /\(tier Baseline/),
+    seen: 'the port leads to port 8080 of the Pod',
+    remedy: /a NetworkPolicy that admits the clients, which decides in place of the tier Baseline/,
+  },
+  {
+    what: 'a ClusterNetworkPolicy for the egress of all clients',
+    spoil: (cluster) => {
+      const egress = [{ action: 'Deny', to: [OWN] }]
+      const spec = { tier: 'Admin', priority: 1, subject: { namespaces: {} }, egress }
+      cluster.clusternetworkpolicies.push({ metadata: { name: 'fence' }, spec })
+    },
+    finding: finding('cluster-network-policy', 'clusternetworkpolicy/fence', /rule egress\[0\]/),
+    seen: 'is a subject of it, for egress',
+    remedy: /^add a rule of Accept for the clients and port 8080 of the Pod before egress\[0\]/,
+  },
+  {
+    what: 'a ClusterNetworkPolicy that denies some Pods, of the inspected Service',
+    spoil: (cluster) => {
+      const from = [{ pods: { podSelector: { matchLabels: { app: 'cart' } } } }]
+      cluster.clusternetworkpolicies.push(fence({ ...DENY, from }))
+      cluster.pods.push(pod('cart-1', { app: 'cart' }))
+    },
+    inspected: web,
+    finding: finding(
+      'cluster-network-policy',
+      'clusternetworkpolicy/fence',
+      /denies 1 of 3 Pods the port 80/,
+    ),
+    seen: 'of 3 Pods that were judged, the rule denies 1: pod/shop/cart-1',
+  },
+  {
+    what: 'a ClusterNetworkPolicy with a rule that cannot be read, so that it denies',
+    spoil: (cluster) => {
+      cluster.clusternetworkpolicies.push(fence({ ...DENY, from: [{ nodes: {} }] }))
+    },
+    finding: finding(
+      'unreadable-cluster-policy',
+      'clusternetworkpolicy/fence',
+      /spec.ingress\[0\].from\[0\] is \{"nodes":\{\}\}: it must have exactly one of/,
+    ),
+    seen: 'its rule ingress[0] "keep-out" denies connections to service/shop/web',
+  },
+  {
+    what: 'a ClusterNetworkPolicy with a subject that cannot be read',
+    spoil: (cluster) => {
+      const spec = { ...(fence(DENY)['spec'] as JsonObject), subject: { everything: true } }
+      cluster.clusternetworkpolicies.push({ metadata: { name: 'fence' }, spec })
+    },
+    finding: finding(
+      'unreadable-cluster-policy',
+      'clusternetworkpolicy/fence',
+      /until then the policy applies to no Pod/,
+    ),
+  },
+  {
+    what: 'a ClusterNetworkPolicy for a namespace with a slip',
+    spoil: (cluster) => {
+      const subject = { namespaces: { matchLabels: { 'kubernetes.io/metadata.name': 'shpo' } } }
+      const spec = { ...(fence(DENY)['spec'] as JsonObject), subject }
+      cluster.clusternetworkpolicies.push({ metadata: { name: 'fence' }, spec })
+    },
+    finding: finding(
+      'policy-selects-nothing',
+      'clusternetworkpolicy/fence',
+      'its subject selects namespaces by kubernetes.io/metadata.name=shpo, and there is none',
+    ),
+    seen: 'namespace/shop has kubernetes.io/metadata.name="shop" instead of "shpo"',
+  },
+  {
+    what: 'a NetworkPolicy for clients of a namespace with a slip',
+    spoil: (cluster) => {
+      const from = [
+        { namespaceSelector: { matchLabels: { 'kubernetes.io/metadata.name': 'kube-systen' } } },
+      ]
+      cluster.networkpolicies.push(policy({ podSelector: {}, ingress: [{ from }] }))
+    },
+    finding: finding(
+      'policy-selects-nothing',
+      'networkpolicy/shop/closed',
+      /its rule ingress\[0\] selects namespaces by .*=kube-systen/,
+    ),
+  },
+  {
+    what: 'a NetworkPolicy that a node does not enforce',
+    spoil: (cluster) => void cluster.networkpolicies.push(policy(OPEN)),
+    more: {
+      enforcement: [
+        { node: 'node-a', state: 'not enforced: namespaces is forbidden' },
+        { node: 'node-b', state: '1 policies isolate 2 addresses of pods' },
+        { node: 'node-c', state: 'not enforced: namespaces is forbidden' },
+      ],
+    },
+    finding: finding('policies-not-enforced', 'node/node-a', /it: namespaces is forbidden$/),
+    seen: 'the same on 1 more node',
+  },
+  {
+    what: 'ClusterNetworkPolicies that a node does not read',
+    spoil: (cluster) =>
+      void cluster.clusternetworkpolicies.push(fence({ ...DENY, action: 'Accept' })),
+    more: {
+      enforcement: [
+        {
+          node: 'node-a',
+          state:
+            '1 policies isolate 2 addresses of pods; ClusterNetworkPolicies are not read: it is forbidden',
+        },
+      ],
+    },
+    finding: finding(
+      'policies-not-enforced',
+      'node/node-a',
+      'nothing enforces 1 ClusterNetworkPolicies of the cluster on it: it is forbidden',
+    ),
   },
   {
     what: 'an external address of two Services',

@@ -101,9 +101,17 @@ export function healthyCluster(): Objects {
     ],
     nodes: [node('node-a')],
     networkpolicies: [],
+    clusternetworkpolicies: [],
+    namespaces: ['shop', 'kube-system'].map(namespace),
     deployments: [],
     statefulsets: [],
   }
+}
+
+/** A Namespace with the label that it always has. */
+export function namespace(name: string): JsonObject {
+  const labels = { 'kubernetes.io/metadata.name': name }
+  return { apiVersion: 'v1', kind: 'Namespace', metadata: { name, labels } }
 }
 
 /** A Node that is ready. */

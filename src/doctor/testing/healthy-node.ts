@@ -122,6 +122,7 @@ export function healthyDaemon(
     reasons: [],
     reasonCodes: [],
     warnings: [],
+    policies: '0 policies isolate 0 addresses of pods',
     changes: { count: 0, p50: 0, p99: 0 },
     services: 2,
     entries: 2,

@@ -26,6 +26,11 @@ function addService(cluster: Objects, name: string, spec: JsonObject, status: Js
   cluster.endpointslices.push({ ...cluster.endpointslices[0], metadata })
 }
 
+function clusterPolicy(cluster: Objects, rest: JsonObject): void {
+  const spec = { tier: 'Admin', priority: 1, subject: { namespaces: {} }, ...rest }
+  cluster.clusternetworkpolicies.push({ metadata: { name: 'fence' }, spec })
+}
+
 /** A less careful check would report each of them. */
 export const LOOK_ALIKES: readonly LookAlike[] = [
   {
@@ -111,5 +116,64 @@ export const LOOK_ALIKES: readonly LookAlike[] = [
     what: 'a load balancer that is reached by externalIPs',
     change: (cluster) =>
       addService(cluster, 'lb', { type: 'LoadBalancer', externalIPs: ['192.0.2.9'] }, {}),
+  },
+  {
+    what: 'a ClusterNetworkPolicy with Pods that could be started and are accepted',
+    change: (cluster) => {
+      const peer = { namespaceSelector: {}, podSelector: { matchLabels: { app: 'probe' } } }
+      const ingress = [
+        { action: 'Accept', from: [{ pods: peer }] },
+        { action: 'Deny', from: [{ namespaces: {} }] },
+      ]
+      clusterPolicy(cluster, { ingress })
+    },
+  },
+  {
+    what: 'a ClusterNetworkPolicy that leaves the own namespace to a NetworkPolicy',
+    change: (cluster) => {
+      const own = { namespaces: { matchLabels: { 'kubernetes.io/metadata.name': 'shop' } } }
+      const ingress = [
+        { action: 'Pass', from: [own] },
+        { action: 'Deny', from: [{ namespaces: {} }] },
+      ]
+      clusterPolicy(cluster, { ingress, subject: own })
+      const spec = { podSelector: {}, ingress: [{ from: [{ podSelector: {} }] }] }
+      cluster.networkpolicies.push({ metadata: { namespace: 'shop', name: 'own' }, spec })
+    },
+  },
+  {
+    what: 'a NetworkPolicy without rules, before which the tier Admin accepts',
+    change: (cluster) => {
+      clusterPolicy(cluster, { ingress: [{ action: 'Accept', from: [{ namespaces: {} }] }] })
+      const metadata = { namespace: 'shop', name: 'closed' }
+      cluster.networkpolicies.push({ metadata, spec: { podSelector: {} } })
+    },
+  },
+  {
+    what: 'a ClusterNetworkPolicy for a namespace that may come later',
+    change: (cluster) => {
+      const subject = { namespaces: { matchLabels: { 'kubernetes.io/metadata.name': 'later' } } }
+      clusterPolicy(cluster, {
+        subject,
+        ingress: [{ action: 'Deny', from: [{ namespaces: {} }] }],
+      })
+    },
+  },
+  {
+    what: 'policies that another program enforces, or that nothing is to enforce',
+    change: (cluster) =>
+      clusterPolicy(cluster, { ingress: [{ action: 'Accept', from: [{ namespaces: {} }] }] }),
+    more: {
+      enforcement: [
+        {
+          node: 'node-a',
+          state:
+            'not enforced: another program on this node enforces them: Calico (chain cali-FORWARD)',
+        },
+        { node: 'node-b', state: 'not enforced: networkPolicy.enforce is false' },
+        { node: 'node-c', state: 'not enforced yet: the API is being listed' },
+        { node: 'node-d', state: '' },
+      ],
+    },
   },
 ]

@@ -86,6 +86,7 @@ function factsOf(status: StatusResponse): Omit<DaemonFacts, 'credentials'> {
     reasons: status.reasons,
     reasonCodes: status.reasonCodes,
     warnings: status.warnings,
+    policies: status.networkPolicies,
     refusals: status.refusals.map(({ object, code, message }) => ({ object, code, message })),
     problems: status.problems.map(({ entry, code, message }) => ({ entry, code, message })),
   }

@@ -149,8 +149,12 @@ async function allFindings(
   const ofAccess = can === undefined ? [] : await accessFindings(can, inspected, evidence, context)
   const isOnNodes = flags.nodes === true
   const counted = isOnNodes ? await withTraffic(evidence, inspected, context, flags) : evidence
-  const onNodes = isOnNodes ? await diagnoseClusterNodes(context, flags) : []
-  const ofObjects = diagnose(counted, inspected)
+  const facts = isOnNodes ? await readFacts(context, flags) : new Map<string, NodeFacts>()
+  const onNodes = diagnoseNodes(facts)
+  const enforcement = [...facts].flatMap(([node, { daemon }]) =>
+    daemon === undefined ? [] : [{ node, state: daemon.policies }],
+  )
+  const ofObjects = diagnose(counted.with({ enforcement }), inspected)
   // A broken binding comes before the refused access that it explains.
   return [
     ...ofToken,
@@ -287,13 +291,13 @@ function connectionsOf(backend: Json): readonly BackendConnections[] {
 }
 
 /**
- * What is wrong on the nodes of the cluster, from the facts that their node-proxies read. A notice names each node that
- * cannot be read. @throws what the server refuses
+ * The facts that the node-proxies of the cluster read, by the name of the node. A notice names each node that cannot be
+ * read. @throws what the server refuses
  */
-async function diagnoseClusterNodes(
+async function readFacts(
   context: CommandContext,
   flags: NodeFlags,
-): Promise<readonly Finding[]> {
+): Promise<ReadonlyMap<string, NodeFacts>> {
   const { api } = await context.session()
   const nodes = await listObjects(api, { path: '/api/v1/nodes' })
   const options = {
@@ -310,7 +314,7 @@ async function diagnoseClusterNodes(
       : [`${result.error.message}; ${result.error.hint ?? ''}`]
     for (const why of notices) context.notice(`not checked: node ${node}: ${why}`)
   }
-  return diagnoseNodes(known)
+  return known
 }
 
 function unreadOf(facts: NodeFacts | undefined): readonly string[] {

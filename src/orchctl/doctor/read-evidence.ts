@@ -32,12 +32,14 @@ const KINDS: Readonly<Record<EvidenceKind, string>> = {
   clusterrolebindings: 'clusterrolebindings.rbac.authorization.k8s.io',
   nodes: 'nodes',
   networkpolicies: 'networkpolicies.networking.k8s.io',
+  clusternetworkpolicies: 'clusternetworkpolicies.v1alpha2.policy.networking.k8s.io',
+  namespaces: 'namespaces',
   deployments: 'deployments.apps',
   statefulsets: 'statefulsets.apps',
 }
 
-/** Kinds that orch-server does not have, so their absence is not reported. */
-const OPTIONAL: ReadonlySet<EvidenceKind> = new Set(['statefulsets'])
+/** Kinds that a server need not have, so their absence is not reported. */
+const OPTIONAL: ReadonlySet<EvidenceKind> = new Set(['statefulsets', 'clusternetworkpolicies'])
 
 /** The objects that the user may read, and the kinds that could not be read. */
 export interface ReadEvidence {

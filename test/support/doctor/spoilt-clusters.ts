@@ -17,6 +17,7 @@ export interface SpoiltCluster {
 
 const DEPLOYMENTS = '/apis/apps/v1'
 const POLICIES = '/apis/networking.k8s.io/v1'
+const CLUSTER_POLICIES = '/apis/policy.networking.k8s.io/v1alpha2/clusternetworkpolicies'
 
 /** One real cluster for each cause. */
 export const SPOILT_CLUSTERS: readonly SpoiltCluster[] = [
@@ -99,6 +100,28 @@ export const SPOILT_CLUSTERS: readonly SpoiltCluster[] = [
     check: 'network-policy',
     object: 'networkpolicy/closed',
     cause: /admit no client/,
+  },
+  {
+    what: 'a ClusterNetworkPolicy that denies before it accepts',
+    spoil: async ({ cluster, namespace }) => {
+      const peer = { namespaces: { matchLabels: { 'kubernetes.io/metadata.name': namespace } } }
+      await cluster.make(CLUSTER_POLICIES, {
+        metadata: { name: 'fence' },
+        spec: {
+          tier: 'Admin',
+          priority: 7,
+          subject: peer,
+          ingress: [
+            { name: 'keep-out', action: 'Deny', from: [{ namespaces: {} }] },
+            { action: 'Accept', from: [peer] },
+          ],
+        },
+      })
+    },
+    check: 'cluster-network-policy',
+    object: 'clusternetworkpolicy/fence',
+    cause:
+      /fence \(tier Admin, priority 7\) denies every Pod the port 80 of service\/web, by its rule ingress\[0\] "keep-out"/,
   },
   {
     what: 'session affinity of the inspected Service',
