@@ -322,6 +322,51 @@ describe('diagnose', () => {
     )
   })
 
+  test('one ClusterNetworkPolicy is one finding, also where a part of it cannot be read', () => {
+    const policyWith = (from: JsonObject): JsonObject => {
+      const ingress = [{ action: 'Deny', from: [from] }]
+      const spec = { tier: 'Admin', priority: 0, subject: { namespaces: {} }, ingress }
+      return { metadata: { name: 'fence' }, spec }
+    }
+    for (const [from, check] of [
+      [{ namespaces: {} }, 'cluster-network-policy'],
+      [{ nodes: {} }, 'unreadable-cluster-policy'],
+    ] as const) {
+      const cluster = healthyCluster()
+      cluster.clusternetworkpolicies.push(policyWith(from))
+      const findings = diagnose(evidenceOf(cluster))
+      expect(findings).toMatchObject([{ check, object: 'clusternetworkpolicy/fence' }])
+      expect(findings[0]?.affects).toEqual(
+        expect.arrayContaining(['service/shop/web', 'service/kube-system/cluster-dns']),
+      )
+      expect(findings[0]?.evidence.at(-1)).toBe(
+        'the same of 2 Services: service/shop/web, service/kube-system/cluster-dns',
+      )
+      expect(diagnose(evidenceOf(cluster), { kind: 'service', key: 'shop/web' })).toHaveLength(1)
+      const { clusternetworkpolicies: _, ...others } = cluster
+      expect(diagnose(evidenceOf(others))).toEqual([])
+      const { namespaces: __, ...unnamed } = cluster
+      expect(diagnose(evidenceOf(unnamed)).map((one) => one.check)).toEqual(
+        check === 'unreadable-cluster-policy' ? [check] : [],
+      )
+    }
+  })
+
+  test('Pods that claim one address are clients of each other', () => {
+    const cluster = healthyCluster()
+    const own = { namespaces: { matchLabels: { 'kubernetes.io/metadata.name': 'shop' } } }
+    const ingress = [{ action: 'Deny', from: [{ namespaces: {} }] }]
+    const spec = { tier: 'Admin', priority: 0, subject: own, ingress }
+    cluster.clusternetworkpolicies.push({ metadata: { name: 'fence' }, spec })
+    cluster.pods = cluster.pods.map((one) => ({
+      ...one,
+      status: { ...(one['status'] as JsonObject), podIP: '10.0.0.1' },
+    }))
+    expect(diagnose(evidenceOf(cluster))[0]?.evidence[1]).toBe(
+      'of 2 Pods that were judged, the rule denies 2: pod/shop/web-1, pod/kube-system/dns-1',
+    )
+  })
+
   test('of one object, only what it needs', () => {
     const cluster = healthyCluster()
     cluster.services.push(service('broken', { app: 'nothing' }))

@@ -143,6 +143,25 @@ export const FURTHER_CASES: readonly DoctorCase[] = [
     finding: finding('network-policy', 'networkpolicy/shop/closed', /Pods alone/),
   },
   {
+    what: 'a NetworkPolicy without rules, beside a ClusterNetworkPolicy that denies some Pods',
+    spoil: (cluster) => {
+      const from = [{ pods: { podSelector: { matchLabels: { app: 'cart' } } } }]
+      cluster.clusternetworkpolicies.push(fence({ ...DENY, from }))
+      cluster.networkpolicies.push(policy({ podSelector: {} }))
+    },
+    finding: finding('network-policy', 'networkpolicy/shop/closed', /admit no client/),
+  },
+  {
+    what: 'a ClusterNetworkPolicy that admits the only Pod of a Service to itself',
+    spoil: (cluster) => {
+      cluster.pods.splice(1, 1)
+      const matchExpressions = [{ key: 'app', operator: 'NotIn', values: ['web'] }]
+      const from = [{ pods: { podSelector: { matchExpressions } } }]
+      cluster.clusternetworkpolicies.push(fence({ ...DENY, from }))
+    },
+    finding: finding('cluster-network-policy', 'clusternetworkpolicy/fence', /denies every Pod/),
+  },
+  {
     what: 'a ClusterNetworkPolicy that denies, before a NetworkPolicy that admits',
     spoil: (cluster) => {
       cluster.clusternetworkpolicies.push(fence(DENY))

@@ -26,6 +26,12 @@ function addService(cluster: Objects, name: string, spec: JsonObject, status: Js
   cluster.endpointslices.push({ ...cluster.endpointslices[0], metadata })
 }
 
+const SHOP = { namespaces: { matchLabels: { 'kubernetes.io/metadata.name': 'shop' } } }
+
+function at(podIP: string, one: JsonObject): JsonObject {
+  return { ...one, status: { ...(one['status'] as JsonObject), podIP } }
+}
+
 function clusterPolicy(cluster: Objects, rest: JsonObject): void {
   const spec = { tier: 'Admin', priority: 1, subject: { namespaces: {} }, ...rest }
   cluster.clusternetworkpolicies.push({ metadata: { name: 'fence' }, spec })
@@ -147,6 +153,67 @@ export const LOOK_ALIKES: readonly LookAlike[] = [
       clusterPolicy(cluster, { ingress: [{ action: 'Accept', from: [{ namespaces: {} }] }] })
       const metadata = { namespace: 'shop', name: 'closed' }
       cluster.networkpolicies.push({ metadata, spec: { podSelector: {} } })
+    },
+  },
+  {
+    what: 'a ClusterNetworkPolicy whose Pods are on the network of their node',
+    change: (cluster) => {
+      cluster.pods = cluster.pods.map((one, at) =>
+        at < 2 ? pod(`web-${at + 1}`, { app: 'web' }, { hostNetwork: at === 0 }) : one,
+      )
+      const own = { namespaces: { matchLabels: { 'kubernetes.io/metadata.name': 'shop' } } }
+      clusterPolicy(cluster, {
+        subject: own,
+        ingress: [{ action: 'Deny', from: [{ namespaces: {} }] }],
+      })
+    },
+  },
+  {
+    what: 'a ClusterNetworkPolicy that leaves a client to a NetworkPolicy, which admits its address',
+    change: (cluster) => {
+      cluster.pods.push(at('10.1.0.1', pod('client-1', { app: 'client' })))
+      cluster.pods.push(at('10.2.0.1', pod('client-2', { app: 'client' })))
+      const matchExpressions = [{ key: 'app', operator: 'NotIn', values: ['client'] }]
+      const from = [{ pods: { podSelector: { matchExpressions } } }]
+      clusterPolicy(cluster, { subject: SHOP, ingress: [{ action: 'Deny', from }] })
+      const peers = [
+        { ipBlock: { cidr: '10.2.0.0/16' } },
+        { podSelector: { matchLabels: { app: 'web' } } },
+      ]
+      const metadata = { namespace: 'shop', name: 'some' }
+      cluster.networkpolicies.push({
+        metadata,
+        spec: { podSelector: {}, ingress: [{ from: peers }] },
+      })
+    },
+  },
+  {
+    what: 'a ClusterNetworkPolicy that denies the address of one of two Pods',
+    change: (cluster) => {
+      cluster.pods = cluster.pods.map((one, index) => at(`10.0.0.${index + 1}`, one))
+      const egress = [{ action: 'Deny', to: [{ networks: ['10.0.0.2/32'] }] }]
+      clusterPolicy(cluster, { egress })
+    },
+  },
+  {
+    what: 'a ClusterNetworkPolicy for a namespace that has neither of its labels',
+    change: (cluster) => {
+      const matchLabels = { 'kubernetes.io/metadata.name': 'shpo', team: 'shop' }
+      const subject = { namespaces: { matchLabels } }
+      clusterPolicy(cluster, { subject, ingress: [] })
+    },
+  },
+  {
+    what: 'nodes that do not enforce policies, of which there are none',
+    change: () => {},
+    more: {
+      enforcement: [
+        { node: 'node-a', state: 'not enforced: the kernel has no nf_tables' },
+        {
+          node: 'node-b',
+          state: '0 policies isolate 0 addresses of pods; ClusterNetworkPolicies are not read: no',
+        },
+      ],
     },
   },
   {

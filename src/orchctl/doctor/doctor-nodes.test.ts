@@ -9,10 +9,11 @@ import { startRemoteNode } from '../../../test/support/inspection/remote-node.ts
 import type { IdentityApi } from '../../apiserver/testing/identity-api.ts'
 import { certificates } from '../../client/testing/test-certificates.ts'
 import type { Finding } from '../../doctor/evidence/finding.ts'
-import { healthyNode, outcome, walk } from '../../doctor/testing/healthy-node.ts'
+import { healthyDaemon, healthyNode, outcome, walk } from '../../doctor/testing/healthy-node.ts'
 import { ServiceTrafficSchema } from '../../inspection/generated/inspection_pb.ts'
 import { fakeSource } from '../../inspection/http/testing/source.ts'
 import type { InspectionSource } from '../../inspection/inspection-source.ts'
+import type { JsonObject } from '../../lib/json.ts'
 import { runOrchctl } from '../program.ts'
 
 const FIREWALLED = healthyNode({
@@ -109,6 +110,28 @@ test('a node that sends something else is not checked', async () => {
   expect(err).toContain('node n1: its node-proxy sends facts of another version')
 })
 
+test('policies that a node does not enforce; what may not be read is named', async () => {
+  const daemon = healthyDaemon({ policies: 'not enforced: the kernel has no nf_tables' })
+  const { doctor, cluster } = await start(healthyNode({ daemon }))
+  await cluster.api.make('/apis/networking.k8s.io/v1/namespaces/default/networkpolicies', {
+    metadata: { name: 'closed' },
+    spec: { podSelector: {} },
+  })
+  expect((await doctor('--nodes')).err).toMatch(/not checked: clusternetworkpolicies: .*forbidden/)
+  const apiGroups = ['networking.k8s.io']
+  await mayList(cluster.api, [{ apiGroups, resources: ['networkpolicies'], verbs: ['list'] }])
+  expect((await doctor()).out).toBe('nothing was found\n')
+  const { out } = await doctor('--nodes', '-o', 'json')
+  expect(JSON.parse(out)).toMatchObject([
+    {
+      check: 'policies-not-enforced',
+      object: 'node/n1',
+      cause:
+        'nothing enforces 1 NetworkPolicies and 0 ClusterNetworkPolicies of the cluster on it: the kernel has no nf_tables',
+    },
+  ])
+})
+
 const ENTRY = 'shop/web:web/TCP/4'
 
 /** A load of 120 connections at the first of two backends, in the last second and before. */
@@ -144,11 +167,14 @@ async function makeStickyService({ api }: Awaited<ReturnType<typeof startCluster
 }
 
 async function mayListServices(api: IdentityApi): Promise<void> {
-  const roles = '/apis/rbac.authorization.k8s.io/v1'
-  const rules = [
+  await mayList(api, [
     { apiGroups: [''], resources: ['services'], verbs: ['get', 'list'] },
     { apiGroups: ['discovery.k8s.io'], resources: ['endpointslices'], verbs: ['list'] },
-  ]
+  ])
+}
+
+async function mayList(api: IdentityApi, rules: JsonObject[]): Promise<void> {
+  const roles = '/apis/rbac.authorization.k8s.io/v1'
   await api.make(`${roles}/clusterroles`, { metadata: { name: 'services' }, rules })
   const apiGroup = 'rbac.authorization.k8s.io'
   await api.make(`${roles}/clusterrolebindings`, {
