@@ -106,6 +106,9 @@ test('the status shows what is enforced, and why nothing is', async () => {
   await configure({ enforce: false })
   const why = /^policies +not enforced: networkPolicy\.enforce is false$/m
   await expect.poll(status).toMatch(why)
+  const facts = JSON.parse((await nodeCommand(lab(), 'facts', '-o', 'json')).stdout) as object
+  const policies = 'not enforced: networkPolicy.enforce is false'
+  expect(facts).toMatchObject({ daemon: { policies } })
 })
 
 test('auto yields to another enforcer as long as it is there', async () => {
