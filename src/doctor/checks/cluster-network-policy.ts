@@ -6,8 +6,8 @@ import {
 import type { ClusterEvidence } from '../evidence/cluster-evidence.ts'
 import type { Check, Finding } from '../evidence/finding.ts'
 import { type InspectedObject, isInspected } from '../evidence/inspected-object.ts'
+import { type Attempt, ClientJudge, type Decision } from '../evidence/judge-clients.ts'
 import { keyOf, nameOf } from '../evidence/objects.ts'
-import { type Attempt, ClientJudge, type Decision } from '../judge-clients.ts'
 
 const SHOWN = 3
 

@@ -1,7 +1,7 @@
 import { isJsonObject, type Json, type JsonObject, objectAt } from '../../lib/json.ts'
 import { nearest } from '../../lib/nearest.ts'
 import { quote } from '../../lib/quote.ts'
-import type { Direction, PolicyPeer } from '../../networkpolicy/network-policy.ts'
+import type { NetworkPolicy } from '../../networkpolicy/network-policy.ts'
 import { readClusterPolicy } from '../../networkpolicy/read-cluster-policy.ts'
 import { readPolicy } from '../../networkpolicy/read-policy.ts'
 import { labelMatcher } from '../../resources/label-selector.ts'
@@ -51,11 +51,7 @@ function selectorsOf(object: JsonObject): PolicySelectors {
   return { object: `networkpolicy/${key}`, selectors: peerSelectors(rules) }
 }
 
-function peerSelectors(
-  rules: Readonly<
-    Partial<Record<Direction, readonly { readonly peers: readonly PolicyPeer[] | 'any' }[]>>
-  >,
-): PolicySelectors['selectors'] {
+function peerSelectors(rules: NetworkPolicy['rules']): PolicySelectors['selectors'] {
   return (['ingress', 'egress'] as const).flatMap((direction) =>
     (rules[direction] ?? []).flatMap(({ peers }, at) => {
       const found = peers === 'any' ? [] : peers

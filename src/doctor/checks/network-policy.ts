@@ -18,8 +18,8 @@ import type { Protocol } from '../../resources/types.ts'
 import type { ClusterEvidence } from '../evidence/cluster-evidence.ts'
 import type { Check, Finding } from '../evidence/finding.ts'
 import { type InspectedObject, isInspected } from '../evidence/inspected-object.ts'
+import { ClientJudge } from '../evidence/judge-clients.ts'
 import { keyOf, nameOf, namespaceOf, targetNumber } from '../evidence/objects.ts'
-import { ClientJudge } from '../judge-clients.ts'
 
 /**
  * NetworkPolicies that select all Pods of a Service and admit no client to one of its ports. Policies that admit Pods
@@ -76,12 +76,11 @@ function findingOf(
   const isAccepted = (port: Json) =>
     judge?.attempts(service, port).some(({ decision }) => decision?.action === 'Accept')
   const isDenied = (port: Json, admits: (rule: PolicyRule) => boolean) =>
-    !isAccepted(port) &&
     isolated.every((one) =>
       one.selecting.every(({ rules }) =>
         rules.ingress?.every((rule) => !(admits(rule) && hasPort(rule, port, one))),
       ),
-    )
+    ) && !isAccepted(port)
   const ports = arrayAt(service, 'spec', 'ports')
   const closed = ports.find((port) => isDenied(port, () => true))
   const closedOutside =

@@ -1,22 +1,26 @@
-import { type IpAddress, parseIp } from '../lib/ip.ts'
-import { type Json, type JsonObject, objectAt, stringAt } from '../lib/json.ts'
+import { type IpAddress, parseIp } from '../../lib/ip.ts'
+import { type Json, type JsonObject, objectAt, stringAt } from '../../lib/json.ts'
 import {
   type AnyPolicy,
   type EndJudgement,
   judgeConnection,
+  type PolicyConnection,
   type TierDecision,
-} from '../networkpolicy/judge-connection.ts'
+} from '../../networkpolicy/judge-connection.ts'
 import {
   type NetworkPolicy,
   type PolicyPod,
   type PolicyRule,
   readPolicyPod,
-} from '../networkpolicy/network-policy.ts'
-import { type ReadClusterPolicy, readClusterPolicy } from '../networkpolicy/read-cluster-policy.ts'
-import { readPolicy } from '../networkpolicy/read-policy.ts'
-import type { Protocol } from '../resources/types.ts'
-import type { ClusterEvidence } from './evidence/cluster-evidence.ts'
-import { isPresent, nameOf, namespaceOf, targetNumber } from './evidence/objects.ts'
+} from '../../networkpolicy/network-policy.ts'
+import {
+  type ReadClusterPolicy,
+  readClusterPolicy,
+} from '../../networkpolicy/read-cluster-policy.ts'
+import { readPolicy } from '../../networkpolicy/read-policy.ts'
+import type { Protocol } from '../../resources/types.ts'
+import type { ClusterEvidence } from './cluster-evidence.ts'
+import { isPresent, nameOf, namespaceOf, targetNumber } from './objects.ts'
 
 /** Stand for the addresses of Pods that have none yet (RFC 5737). */
 const CLIENT = '203.0.113.1' as IpAddress
@@ -31,6 +35,11 @@ interface Client {
   readonly members: readonly string[]
   readonly seen: PolicyPod
   readonly ip: IpAddress
+}
+
+interface Backend {
+  readonly pod: JsonObject
+  readonly seen: PolicyPod
 }
 
 /** A connection of Pods to a Pod of a Service. */
@@ -99,13 +108,12 @@ export class ClientJudge {
       return seen === undefined ? [] : [{ pod, seen }]
     })
     if (backends.length < pods.length) return
-    const imagined = this.#imagined(namespaceOf(service))
     for (const { pod, seen } of this.#distinct(backends)) {
       const number = targetNumber(port, pod)
       if (number === undefined) continue
       const destination = { ip: addressOf(pod) ?? BACKEND, pod: seen, node: undefined }
       const protocol = (stringAt(port, 'protocol') || 'TCP') as Protocol
-      for (const client of [...this.#clients, ...imagined]) {
+      for (const client of this.#allClients(namespaceOf(service))) {
         const others = client.members.filter((key) => key !== seen.key)
         if (client.members.length > 0 && others.length === 0) continue
         const ip = client.ip === destination.ip ? CLIENT : client.ip
@@ -113,15 +121,7 @@ export class ClientJudge {
         const policies = this.#policiesOf(client.seen.namespace, seen.namespace)
         const judgedBy: Attempt['judgedBy'] = (change) => {
           const changed = policies.flatMap((one) => change(one) ?? [])
-          const { egress, ingress, isAdmitted } = judgeConnection(changed, {
-            source,
-            destination,
-            protocol,
-            port: number,
-          })
-          const end = egress?.isAdmitted === false ? egress : ingress
-          const decision = end?.decidedBy && { ...end.decidedBy, direction: end.direction }
-          return { isAdmitted, decision, admittedBy: end?.admittedBy?.policy }
+          return judged(changed, { source, destination, protocol, port: number })
         }
         const { isAdmitted, decision } = judgedBy((one) => one)
         yield { clients: others, backend: pod, port: number, isAdmitted, decision, judgedBy }
@@ -165,24 +165,29 @@ export class ClientJudge {
   }
 
   /** Pods that could be started: with the labels that rules about Pods of this namespace name. */
-  #imagined(namespace: string): readonly Client[] {
+  *#imagined(namespace: string): Generator<Client> {
     const rules = this.#policiesOf(namespace).flatMap((one) => Object.values(one.rules).flat())
     const named = rules.flatMap(labelsOfPeers).map((labels) => JSON.stringify(labels))
-    const all = [...new Set(['{}', ...named])].map((text) => JSON.parse(text) as JsonObject)
-    return all
-      .flatMap((labels) =>
-        [...this.#namespaces].map(([name, namespaceLabels]): Client => {
-          const seen = { key: `${name}/`, namespace: name, labels, namespaceLabels, namedPorts: [] }
-          return { members: [], seen, ip: CLIENT }
-        }),
-      )
-      .slice(0, MAX_IMAGINED)
+    for (const text of new Set(['{}', ...named])) {
+      const labels = JSON.parse(text) as JsonObject
+      for (const [name, namespaceLabels] of this.#namespaces) {
+        const seen = { key: `${name}/`, namespace: name, labels, namespaceLabels, namedPorts: [] }
+        yield { members: [], seen, ip: CLIENT }
+      }
+    }
+  }
+
+  *#allClients(namespace: string): Generator<Client> {
+    yield* this.#clients
+    yield* this.#imagined(namespace).take(MAX_IMAGINED)
   }
 }
 
-interface Backend {
-  readonly pod: JsonObject
-  readonly seen: PolicyPod
+function judged(policies: readonly AnyPolicy[], connection: PolicyConnection): AttemptJudgement {
+  const { egress, ingress, isAdmitted } = judgeConnection(policies, connection)
+  const end = egress?.isAdmitted === false ? egress : ingress
+  const decision = end?.decidedBy && { ...end.decidedBy, direction: end.direction }
+  return { isAdmitted, decision, admittedBy: end?.admittedBy?.policy }
 }
 
 function hasBlock({ peers }: PolicyRule): boolean {
