@@ -178,7 +178,7 @@ export class ClientJudge {
   }
 
   *#allClients(namespace: string): Generator<Client> {
-    yield* this.#clients
+    for (const client of this.#clients) yield client
     yield* this.#imagined(namespace).take(MAX_IMAGINED)
   }
 }
