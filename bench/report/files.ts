@@ -22,7 +22,7 @@ const FILES: Readonly<Record<keyof AllResults, string>> = {
 /** The saved results of one kind; undefined: never measured. */
 export function readResults<K extends keyof AllResults>(into: string, kind: K): AllResults[K] {
   const file = join(into, FILES[kind])
-  if (!existsSync(file)) return undefined as AllResults[K]
+  if (!existsSync(file)) return undefined
   return JSON.parse(readFileSync(file, 'utf8')) as AllResults[K]
 }
 
