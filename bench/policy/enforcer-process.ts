@@ -38,7 +38,10 @@ const [policies, localPods, peers, changes] = process.argv.slice(2).map(Number) 
 // Neither sockets nor timers of the enforcer keep a process alive.
 setInterval(() => undefined, 1_000)
 let transactions = 0
-const enforcer = openEnforcer({ unknownPods: 'deny' }, (count) => void (transactions += count))
+const enforcer = openEnforcer(
+  { unknownPods: 'deny', logDeniedPerSecond: 0 },
+  (count) => void (transactions += count),
+)
 const size = { policies, localPods, peers }
 const events = clusterEvents(size)
 const isolating = isolatingPolicies(size)

@@ -14,7 +14,7 @@ import { NODE } from './events.ts'
  * of transactions of a run.
  */
 export function openEnforcer(
-  { unknownPods }: RenderSettings,
+  settings: RenderSettings,
   onWritten: (transactions: number) => void = () => undefined,
 ): PolicyEnforcer<PolicyEvent> {
   const transport = rawTransport(NETLINK_NETFILTER)
@@ -27,7 +27,7 @@ export function openEnforcer(
     conntrack: new NetlinkConntrack(transport, systemClock),
     clock: systemClock,
     families: [4, 6],
-    settings: { unknownPods, establishedConnections: 'cut' },
+    settings: { ...settings, establishedConnections: 'cut' },
     observer: {
       applied: ({ refused, transactions }) => {
         if (refused.size > 0) throw new Error(`refused: ${[...refused.keys()].join(', ')}`)

@@ -285,7 +285,9 @@ describe('Pods that change', () => {
     for (const order of [events, events.toReversed()]) {
       const model = modelOf(policy({ podSelector: apps('a') }), ...order)
       expect(isAdmitted(model, { to: own })).toBe(expected === 'x/b')
+      expect(model.podAt(parseIp(own)!)).toBe(expected)
       model.apply([pod(expected)])
+      expect(model.podAt(parseIp(own)!)).toBe(expected === 'x/a' ? 'x/b' : 'x/a')
       expect(isAdmitted(model, { to: own })).toBe(expected === 'x/a')
     }
   })

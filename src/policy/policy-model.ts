@@ -41,6 +41,11 @@ export class PolicyModel {
     return { sets: this.#sets.all, ...chains, pods: verdicts, localRanges: this.#localRanges }
   }
 
+  /** `namespace/name` of the Pod that has an address, of any node. */
+  podAt(ip: IpAddress): string | undefined {
+    return holderOf(this.#claims.get(ip) ?? [])?.key
+  }
+
   /** Returns whether there was an event. */
   apply(events: readonly PolicyEvent[]): boolean {
     for (const event of events) {

@@ -291,6 +291,34 @@ test.each<[string, Json]>([
   })
 })
 
+describe('a limit', () => {
+  const over: Json = { limit: { rate: 5, burst: 5, per: 'second', inv: true } }
+  const log: Json = { log: { prefix: 'x', group: 1 } }
+  const jump: Json = { jump: { target: 'limit' } }
+
+  test('that only decides what is logged of dropped packets changes nothing', () => {
+    const [branch, ...others] = run([[jump], [log, DROP]], { chains: { limit: [[over, DROP]] } })
+    expect(others).toEqual([])
+    expect(branch).toMatchObject({ probability: 1, verdict: { kind: 'drop' } })
+    expect(branch?.steps.at(-1)?.object).toBe('rule of handle 2')
+    expect(verdicts(run([[over, log]]))).toEqual(['accept'])
+  })
+
+  test('that decides whether packets pass is not known', () => {
+    const reason = expect.stringContaining('the statement limit')
+    for (const rules of [[[over, DROP]], [[jump]]]) {
+      const [branch] = run(rules, { chains: { limit: [[over, DROP]] } })
+      expect(branch?.verdict).toMatchObject({ kind: 'uncertain', reason })
+    }
+  })
+
+  test('beside another one is not known: one may be exceeded and the other not', () => {
+    const within: Json = { limit: { rate: 5, per: 'second' } }
+    const rules: Json[][] = [[over, { accept: null }], [within, { accept: null }], [DROP]]
+    expect(verdicts(run(rules))).toEqual(['uncertain'])
+  })
+})
+
 test('tables of iptables and of bridges are left out; a chain of both families sees both', () => {
   const chain = { name: 'c', type: 'filter', hook: 'input', prio: 0, policy: 'accept' }
   const of = (family: string, table: string) => [

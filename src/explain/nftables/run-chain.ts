@@ -19,6 +19,14 @@ export interface NftContext {
   readonly hook: Hook
   readonly table: NftTable
   readonly facts: HostFacts
+  readonly limits: LimitsOfRun
+}
+
+/** What is assumed of the packets before this one, and which rules with a `limit` this one met. */
+interface LimitsOfRun {
+  /** Undefined: it is not known whether they exceed the limits. */
+  readonly areExceeded: boolean | undefined
+  readonly limiting: Set<NftRule>
 }
 
 /**
@@ -75,6 +83,7 @@ function runStatement(context: NftContext, call: RuleCall, { branch, statement }
     return matched(context, call, branch, matchLikelihood(inner, evaluation))
   if (name === 'vmap' && isObject(inner)) return byMap(context, call, branch, inner)
   if (JUMPS.has(name)) return jump(context, call, branch, [name, inner])
+  if (name === 'limit' && isObject(inner)) return limited(context, call, branch, inner)
   return applied(context, call, branch, applyStatement(name, inner, evaluation))
 }
 
@@ -90,6 +99,19 @@ function matched(
   const part = (share: number, to: Progress['to']): readonly Progress[] =>
     share <= 0 ? [] : [{ branch: { ...branch, probability: branch.probability * share }, to }]
   return [...part(likelihood, 'rule'), ...part(1 - likelihood, 'next')]
+}
+
+/** `limit`: the rule goes on within the limit, or (`inv`) beyond it. */
+function limited(
+  context: NftContext,
+  call: RuleCall,
+  branch: Branch,
+  { inv }: JsonObject,
+): readonly Progress[] {
+  const { areExceeded, limiting } = context.limits
+  limiting.add(call.rule)
+  if (areExceeded === undefined) return [unclear(context, call, branch, 'the statement limit')]
+  return [{ branch, to: areExceeded === (inv === true) ? 'rule' : 'next' }]
 }
 
 /** `vmap`: the verdict of the element; if there is no element, the rule ends. */

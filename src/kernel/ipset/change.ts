@@ -52,7 +52,7 @@ export function encodeChange(
 
 function writeKey(to: AttributeWriter, { ip, protocol, port, net }: Member): void {
   writeIp(to, IP, ip)
-  if (port !== undefined) to.port(PORT | NETWORK_ORDER, port)
+  if (port !== undefined) to.be16(PORT | NETWORK_ORDER, port)
   if (protocol !== undefined) writeByte(to, PROTO, NUMBER[protocol])
   if (net === undefined) return
   const slash = net.indexOf('/')

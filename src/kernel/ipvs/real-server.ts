@@ -70,5 +70,5 @@ export function decodeServer(server: Buffer, serviceFamily: Family): RealServerS
 function writeIdentity(writer: AttributeWriter, { ip, port }: RealServerId): void {
   writer.u16(FAMILY, ADDRESS_FAMILY[familyOf(ip)])
   writeAddress(writer, ADDRESS, ip)
-  writer.port(PORT, port)
+  writer.be16(PORT, port)
 }

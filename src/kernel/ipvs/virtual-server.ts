@@ -47,7 +47,7 @@ export function writeServiceId(writer: AttributeWriter, id: VirtualServerId): vo
   }
   writer.u16(PROTOCOL, PROTOCOLS[id.protocol])
   writeAddress(writer, ADDRESS, id.ip)
-  writer.port(PORT, id.port)
+  writer.be16(PORT, id.port)
 }
 
 /** Undefined if the family or protocol is unknown, or attributes are missing. */

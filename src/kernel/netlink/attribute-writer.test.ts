@@ -6,7 +6,7 @@ import { AttributeWriter } from './attribute-writer.ts'
 test('writes the bytes of struct nlattr, padded with zeros', () => {
   const writer = new AttributeWriter()
     .header(5, 1, 0, 0)
-    .nest(2, (inner) => inner.u16(1, 0x1234).u32(2, 0x1234_5678).port(3, 80))
+    .nest(2, (inner) => inner.u16(1, 0x1234).u32(2, 0x1234_5678).be16(3, 80))
     .text(4, 'rr')
     .bytes(5, Uint8Array.of(10, 96, 0, 1), 6)
   expect(writer.written().toString('hex')).toBe(
@@ -40,7 +40,7 @@ test('writes the bytes of encodeAttribute, whatever the length', () => {
 test('an attribute that was written is found', () => {
   fc.assert(
     fc.property(fc.nat(0xffff), fc.nat(0xffff_ffff), fc.nat(0xffff), (u16, u32, port) => {
-      const bytes = new AttributeWriter().u16(1, u16).u32(2, u32).port(3, port).written()
+      const bytes = new AttributeWriter().u16(1, u16).u32(2, u32).be16(3, port).written()
       expect([findU16(bytes, 1), findU32(bytes, 2), findPort(bytes, 3)]).toEqual([u16, u32, port])
       expect([findU32(bytes, 1), findU16(bytes, 2), findPort(bytes, 2)]).toEqual(
         Array(3).fill(undefined),

@@ -44,10 +44,10 @@ export class AttributeWriter {
     return this
   }
 
-  /** A port in network byte order. */
-  port(type: number, port: number): this {
+  /** A 16-bit number in network byte order. */
+  be16(type: number, value: number): this {
     const at = this.#begin(type, 2)
-    this.#bytes.writeUInt16BE(port, at)
+    this.#bytes.writeUInt16BE(value, at)
     return this
   }
 

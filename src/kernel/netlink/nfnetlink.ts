@@ -4,7 +4,7 @@ import type { Family } from '../../lib/ip.ts'
 export const NFPROTO = { 4: 2, 6: 10, inet: 1 } as const
 
 /** linux/netfilter/nfnetlink.h: the subsystem is the upper byte of a message type. */
-export const NFNL_SUBSYS = { conntrack: 1, ipset: 6, nftables: 10 } as const
+export const NFNL_SUBSYS = { conntrack: 1, packetLog: 4, ipset: 6, nftables: 10 } as const
 
 /** Bytes of `struct nfgenmsg`, which precedes the attributes of every message. */
 export const NFGENMSG = 4

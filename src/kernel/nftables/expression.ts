@@ -91,6 +91,18 @@ export type Expression =
   | { readonly type: 'masquerade'; readonly isFullyRandom: boolean }
   | { readonly type: 'reject'; readonly with: 'tcpReset' | 'portUnreachable' }
   | { readonly type: 'counter' }
+  /**
+   * The rule continues for `perSecond` packets a second, and for `burst` at once; with `isOver` for those that exceed
+   * this. Both at least 1.
+   */
+  | {
+      readonly type: 'limit'
+      readonly perSecond: number
+      readonly burst: number
+      readonly isOver?: true
+    }
+  /** Sends the packet to the program that reads this group (0 to 65535) of nfnetlink_log. `prefix`: 1 to 127 bytes. */
+  | { readonly type: 'log'; readonly group: number; readonly prefix: string }
   | { readonly type: 'verdict'; readonly verdict: Verdict }
   /** An expression of another program, which this code does not write, by its name. */
   | { readonly type: 'foreign'; readonly name: string }

@@ -51,8 +51,12 @@ export const FULLY_RANDOM = 0x10
 /** NFT_NG_RANDOM. */
 export const RANDOM = 1
 
-/** NFT_LOOKUP_F_INV. */
+/** NFT_LOOKUP_F_INV, NFT_LIMIT_F_INV. */
 export const INVERTED = 1
+
+/** NFT_LIMIT_PKTS; the unit of its rate. */
+export const LIMITS_PACKETS = 0
+export const ONE_SECOND = 1n
 
 /** enum nft_reject_types; ICMP_PORT_UNREACH and ICMPV6_PORT_UNREACH. */
 export const REJECT = { unreachable: 0, tcpReset: 1 } as const

@@ -40,6 +40,11 @@ class Fields {
     return value?.length === 4 ? value.readUInt32BE(0) : undefined
   }
 
+  be16(type: number): number | undefined {
+    const value = findAttribute(this.#bytes, type)
+    return value?.length === 2 ? value.readUInt16BE(0) : undefined
+  }
+
   be64(type: number): number | undefined {
     const value = findAttribute(this.#bytes, type)
     return value?.length === 8 ? Number(value.readBigUInt64BE(0)) : undefined
@@ -188,6 +193,22 @@ const READERS: Readonly<Record<string, Reader>> = {
     return isPort ? { type: 'reject', with: 'portUnreachable' } : undefined
   },
   counter: () => ({ type: 'counter' }),
+  limit(fields) {
+    const [perSecond, unit, burst] = [fields.be64(1), fields.be64(2), fields.be32(3)]
+    const isOfPackets = fields.be32(4) === number.LIMITS_PACKETS
+    const isOver = ((fields.be32(5) ?? 0) & number.INVERTED) !== 0
+    const isPerSecond = unit === Number(number.ONE_SECOND)
+    if (!isOfPackets || !isPerSecond || perSecond === undefined || burst === undefined)
+      return undefined
+    return { type: 'limit', perSecond, burst, ...(isOver ? { isOver } : {}) }
+  },
+  log(fields) {
+    const [group, prefix] = [fields.be16(1), fields.text(2)]
+    // NFTA_LOG_SNAPLEN and NFTA_LOG_QTHRESHOLD; a rule with a level has no group.
+    const hasMore = fields.nested(3) !== undefined || fields.nested(4) !== undefined
+    if (group === undefined || prefix === undefined || hasMore) return undefined
+    return { type: 'log', group, prefix }
+  },
 }
 
 function isCounter(expression: Buffer): boolean {

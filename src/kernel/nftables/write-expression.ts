@@ -37,6 +37,8 @@ const NAMES = {
   masquerade: 'masq',
   reject: 'reject',
   counter: 'counter',
+  limit: 'limit',
+  log: 'log',
   verdict: 'immediate',
 } as const satisfies Record<Exclude<Expression['type'], 'foreign'>, string>
 
@@ -49,6 +51,21 @@ function writeRandom(to: AttributeWriter, one: Extract<Expression, { type: 'rand
     .be32(2, one.modulus)
     .be32(3, number.RANDOM)
     .be32(4, one.offset ?? 0)
+}
+
+function writeDynamic(to: AttributeWriter, one: Extract<Expression, { type: 'dynamic' }>): void {
+  to.text(1, one.set).be32(3, number.DYNAMIC[one.operation]).be32(4, one.key)
+  if (one.data !== undefined) to.be32(5, one.data)
+  if (one.timeout) to.be64(6, BigInt(one.timeout))
+  if (one.counts) to.nest(7, () => to.text(EXPRESSION.name, 'counter'))
+}
+
+function writeLimit(to: AttributeWriter, one: Extract<Expression, { type: 'limit' }>): void {
+  to.be64(1, BigInt(one.perSecond))
+    .be64(2, number.ONE_SECOND)
+    .be32(3, one.burst)
+    .be32(4, number.LIMITS_PACKETS)
+    .be32(5, one.isOver ? number.INVERTED : 0)
 }
 
 /**
@@ -94,11 +111,7 @@ function writeData(to: AttributeWriter, one: Expression, family: Family): void {
       if (one.isInverted) to.be32(5, number.INVERTED)
       return
     case 'dynamic':
-      to.text(1, one.set).be32(3, number.DYNAMIC[one.operation]).be32(4, one.key)
-      if (one.data !== undefined) to.be32(5, one.data)
-      if (one.timeout) to.be64(6, BigInt(one.timeout))
-      if (one.counts) to.nest(7, () => to.text(EXPRESSION.name, 'counter'))
-      return
+      return writeDynamic(to, one)
     case 'nat':
       to.be32(1, number.NAT[one.to]).be32(2, one.family === 4 ? 2 : 10)
       return void to.be32(3, one.address).be32(4, one.address).be32(5, one.port).be32(6, one.port)
@@ -111,6 +124,10 @@ function writeData(to: AttributeWriter, one: Expression, family: Family): void {
       return void to.be32(1, 0).nest(2, () => writeVerdict(to, one.verdict))
     case 'counter':
       return
+    case 'limit':
+      return writeLimit(to, one)
+    case 'log':
+      return void to.be16(1, one.group).text(2, one.prefix)
     case 'foreign':
       throw new TypeError(`an expression of another program cannot be written: ${one.name}`)
   }

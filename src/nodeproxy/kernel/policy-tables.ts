@@ -5,7 +5,10 @@ import type { Nftables } from '../../kernel/nftables/nftables.ts'
 import { NftablesMonitor } from '../../kernel/nftables/nftables-monitor.ts'
 import { ObjectCollector, type TouchedObject } from '../../kernel/nftables/object-collector.ts'
 import type { RuleMonitor } from '../../kernel/nftables/rule-monitor.ts'
+import { netlinkPacketLog } from '../../kernel/packet-log/netlink-packet-log.ts'
+import type { OpenPacketLog } from '../../kernel/packet-log/packet-log.ts'
 import type { Clock } from '../../lib/clock.ts'
+import { LOG_GROUP } from '../../policy/nftables/chain-rules.ts'
 import { cleanUp } from '../../policy/nftables/family-writer.ts'
 import { TABLE } from '../../policy/nftables/render.ts'
 
@@ -13,6 +16,8 @@ import { TABLE } from '../../policy/nftables/render.ts'
 export interface PolicySockets {
   readonly nftables: Nftables
   readonly monitor: RuleMonitor<TouchedObject>
+  /** Reads the packets that the rules log. */
+  readonly openPacketLog: OpenPacketLog
 }
 
 /** Opens the sockets with which NetworkPolicies are enforced in this network namespace. */
@@ -20,7 +25,8 @@ export function openPolicySockets(clock: Clock): PolicySockets {
   const nftables = openNftables(clock)
   const collector = new ObjectCollector({ table: TABLE, exceptPort: nftables.port })
   const monitor = new NftablesMonitor(rawTransport(NETLINK_NETFILTER), { clock, collector })
-  return { nftables, monitor }
+  const openPacketLog = netlinkPacketLog(rawTransport(NETLINK_NETFILTER), clock, LOG_GROUP)
+  return { nftables, monitor, openPacketLog }
 }
 
 /** Removes the tables of any run; a kernel without nf_tables has none. Throws NP_POLICY_REFUSED if one stays. */

@@ -1,3 +1,4 @@
+import { constants } from 'node:os'
 import { afterEach, expect, test } from 'vitest'
 import { connectionTo } from '../../client/connection/load-connection.ts'
 import { createApiClient } from '../../client/http/api-client.ts'
@@ -7,6 +8,7 @@ import { FakeConntrack } from '../../kernel/conntrack/testing/fake-conntrack.ts'
 import { FakeNamespace } from '../../kernel/nftables/testing/fake-namespace.ts'
 import { FakeNftables } from '../../kernel/nftables/testing/fake-nftables.ts'
 import { FakeObjectMonitor } from '../../kernel/nftables/testing/fake-object-monitor.ts'
+import { FakePacketLog } from '../../kernel/packet-log/testing/fake-packet-log.ts'
 import { FakeTraces } from '../../kernel/testing/fake-traces.ts'
 import { NodeProxyError } from '../../lib/error.ts'
 import { FakeClock } from '../../lib/testing/fake-clock.ts'
@@ -44,6 +46,7 @@ async function rig(options: RigOptions = {}) {
   const { namespace = new FakeNamespace(clock) } = options
   const traces = new FakeTraces()
   const sockets: FakeNftables[] = []
+  const packets = new FakePacketLog()
   const { log, lines } = recordingLog()
   const metrics = createMetrics()
   const conditions = new Conditions({ log, metrics })
@@ -57,7 +60,8 @@ async function rig(options: RigOptions = {}) {
       nftables.silence = silence
       sockets.push(nftables)
       const of = { table: TABLE, exceptPort: nftables.port }
-      return { nftables, monitor: new FakeObjectMonitor(namespace, of) }
+      const monitor = new FakeObjectMonitor(namespace, of)
+      return { nftables, monitor, openPacketLog: packets.open }
     },
     client,
     clock,
@@ -86,15 +90,32 @@ async function rig(options: RigOptions = {}) {
     lines,
     clock,
     sockets,
+    packets,
     conditions: () =>
       conditions.current().map((one) => `${one.reason} ${one.blocksReadiness} ${one.message}`),
     hasTables: async () =>
       (await Promise.all(([4, 6] as const).map((family) => reader.read(tableOf(family))))).map(
         (content) => content !== undefined,
       ),
-    configure(value: boolean | 'auto') {
-      holder.current = configuration({ 'networkPolicy.enforce': value })
+    configure(value: boolean | 'auto', more: Readonly<Record<string, unknown>> = {}) {
+      holder.current = configuration({ 'networkPolicy.enforce': value, ...more })
       policies.reconfigure()
+    },
+    /** Whether the rules of both families log. */
+    logs: async () => {
+      const tables = await Promise.all(
+        ([4, 6] as const).map((family) => reader.read(tableOf(family))),
+      )
+      return tables.map((content) =>
+        [...(content?.chains.values() ?? [])].some(({ rules }) =>
+          rules.some(({ expressions }) => expressions.some(({ type }) => type === 'log')),
+        ),
+      )
+    },
+    /** The name of the chain that drops what is sent to the Pod. */
+    chainOfPod: async () => {
+      const content = await reader.read(tableOf(4))
+      return [...(content?.chains.keys() ?? [])].find((name) => name.startsWith('ingress-pods-'))
     },
     async until(condition: () => boolean) {
       while (!condition()) {
@@ -271,4 +292,90 @@ test('rules are not written before the Node is listed', async () => {
   one.policies.clusterListed()
   await enforced(one)
   expect(await one.hasTables()).toEqual([true, true])
+})
+
+const LOG = { 'networkPolicy.logDeniedPerSecond': 2 }
+const DENIED = 'info policies denied a connection '
+/** From 10.0.0.9, a Pod of nobody, port 49153, to 10.0.0.4:80. */
+const PAYLOAD = Buffer.from(
+  '45 00 00 2c 00 00 00 00 40 06 00 00 0a 00 00 09 0a 00 00 04 c0 01 00 50'.replaceAll(' ', ''),
+  'hex',
+)
+
+test('denied packets are logged while that is set, and the rules log nothing before and after', async () => {
+  const one = await rig()
+  await enforced(one)
+  expect([one.packets.isOpen, await one.logs()]).toEqual([false, [false, false]])
+  one.configure('auto', LOG)
+  await one.until(() => one.packets.isOpen)
+  await one.clock.advance(1_000)
+  expect(await one.logs()).toEqual([true, true])
+  const prefix = (await one.chainOfPod()) ?? ''
+  one.packets.send({ family: 4, prefix, payload: PAYLOAD })
+  const record = one.lines.find((line) => line.startsWith(DENIED)) ?? ''
+  expect(JSON.parse(record.slice(DENIED.length))).toEqual({
+    source: '10.0.0.9',
+    sourcePort: 49_153,
+    destination: '10.0.0.4',
+    port: 80,
+    protocol: 'TCP',
+    direction: 'ingress',
+    pod: 'shop/web',
+    policies: ['shop/deny'],
+  })
+  one.configure('auto')
+  await one.until(() => !one.packets.isOpen)
+  await one.clock.advance(1_000)
+  expect(await one.logs()).toEqual([false, false])
+})
+
+test('of both families together no more are logged in a second than is set', async () => {
+  const one = await rig()
+  one.configure('auto', LOG)
+  await enforced(one)
+  await one.until(() => one.packets.isOpen)
+  const prefix = (await one.chainOfPod()) ?? ''
+  const send = (times: number) => {
+    for (let sent = 0; sent < times; sent++) {
+      one.packets.send({ family: 4, prefix, payload: PAYLOAD })
+    }
+  }
+  one.packets.send({ family: 4, prefix: 'IN=eth0', payload: PAYLOAD })
+  send(5)
+  expect(said(one, DENIED)).toBe(2)
+  await one.clock.advance(1_000)
+  send(1)
+  expect(said(one, DENIED)).toBe(3)
+  one.packets.lose()
+  one.packets.lose()
+  expect(said(one, 'records of denied connections were lost')).toBe(1)
+  await one.clock.advance(60_000)
+  expect(said(one, 'the same failure was repeated {"times":1}')).toBe(1)
+})
+
+test('a log that cannot be read leaves the rules as they are without it, and is tried again', async () => {
+  const one = await rig()
+  one.packets.refusal = new NodeProxyError('NP_KERNEL_NETLINK', 'group 28272 is taken')
+  one.configure('auto', LOG)
+  await enforced(one)
+  await one.until(() => said(one, 'cannot be logged: group 28272 is taken') === 1)
+  expect(await one.logs()).toEqual([false, false])
+  one.packets.refusal = undefined
+  await one.until(() => one.packets.isOpen)
+  await one.clock.advance(1_000)
+  expect(await one.logs()).toEqual([true, true])
+})
+
+test('a kernel whose rules cannot log enforces policies without a log', async () => {
+  const one = await rig()
+  await enforced(one)
+  one.sockets[0]?.refuse(
+    constants.errno.ENOENT,
+    (command) =>
+      command.do === 'addRule' && command.rule.expressions.some(({ type }) => type === 'log'),
+  )
+  one.configure('auto', LOG)
+  await one.until(() => said(one, 'the kernel refuses rules that log') === 1)
+  expect([one.packets.isOpen, await one.logs()]).toEqual([false, [false, false]])
+  expect([one.policies.describe(), one.conditions()]).toEqual([ENFORCED, []])
 })

@@ -8,6 +8,7 @@ import { Mutex } from '../../lib/mutex.ts'
 import type { Random } from '../../lib/random.ts'
 import { regularly } from '../../lib/regularly.ts'
 import { PolicyEnforcer } from '../../policy/nftables/enforcer.ts'
+import { whyNotLogged } from '../../policy/nftables/family-writer.ts'
 import type { FlowRefusal, PolicyEvent, PolicyFlow } from '../../policy/policy-content.ts'
 import { PolicyModel } from '../../policy/policy-model.ts'
 import { FailureLog } from '../../telemetry/failure-log.ts'
@@ -25,6 +26,7 @@ import {
 import type { NodeProxyConfiguration } from '../config/fields/configuration.ts'
 import type { Kernel } from '../kernel/kernel.ts'
 import { type PolicySockets, removePolicyTables } from '../kernel/policy-tables.ts'
+import { DeniedLog } from './denied-log.ts'
 import { describeEnforcers } from './foreign-enforcers.ts'
 import { FAILING, observePolicies, PAGE, reportForbidden } from './observe-policies.ts'
 import { countPolicies, type PolicyCounts, PolicyGauges } from './policy-gauges.ts'
@@ -83,6 +85,7 @@ export class NetworkPolicies {
   readonly #mutex = new Mutex()
   readonly #gauges: PolicyGauges
   readonly #failures: FailureLog
+  readonly #denied: DeniedLog
   #running: Running | undefined
   /** Why nothing is enforced; undefined while something is, or before the first decision. */
   #whyNot: string | undefined
@@ -101,6 +104,7 @@ export class NetworkPolicies {
     this.#parts = parts
     this.#gauges = new PolicyGauges(parts.metrics)
     this.#failures = new FailureLog(parts)
+    this.#denied = new DeniedLog({ ...parts, known: () => this.#running?.model })
   }
 
   start(): void {
@@ -184,7 +188,7 @@ export class NetworkPolicies {
 
   get #settings() {
     const { unknownPods, establishedConnections } = this.#parts.configuration.current.networkPolicy
-    return { unknownPods, establishedConnections }
+    return { unknownPods, establishedConnections, logDeniedPerSecond: this.#denied.perSecond }
   }
 
   #reviewSoon(): void {
@@ -245,6 +249,8 @@ export class NetworkPolicies {
   async #turnOn(): Promise<void> {
     if (this.#running !== undefined) {
       if (this.#running.refusals > 0) this.#unable(this.#refusal)
+      const { enforcer } = this.#running
+      if (await this.#followLog(this.#running)) enforcer.configure(this.#settings)
       return
     }
     const sockets = this.#parts.openSockets()
@@ -258,7 +264,15 @@ export class NetworkPolicies {
     this.#isClean = false
     this.#whyNot = undefined
     this.#refusal = ''
+    await this.#followLog(sockets)
     this.#running = this.#startWith(sockets)
+  }
+
+  /** Whether the rules have to log other packets than they do. */
+  #followLog({ nftables, openPacketLog }: PolicySockets): Promise<boolean> {
+    const { logDeniedPerSecond } = this.#parts.configuration.current.networkPolicy
+    const whyNot = () => whyNotLogged(nftables)
+    return this.#denied.follow(logDeniedPerSecond, { openPacketLog, whyNot })
   }
 
   #startWith(sockets: PolicySockets): Running {
@@ -364,6 +378,7 @@ export class NetworkPolicies {
     this.#running = undefined
     await running.endWatching()
     await running.enforcer.stop()
+    this.#denied.close()
     try {
       await last(running)
     } finally {

@@ -12,6 +12,7 @@ import {
   goto,
   isIn,
   jump,
+  logTo,
   reject,
   rule,
   type Statement,
@@ -32,7 +33,26 @@ import type {
 } from '../policy-content.ts'
 import { aloneMatch, nameOfPorts, rangesOf } from './port-ranges.ts'
 
-const DROP: readonly Rule[] = [rule(COUNTER, verdict('drop'))]
+/** The group of nfnetlink_log to which denied packets are sent: `np`. */
+export const LOG_GROUP = 0x6e70
+
+/** The chain that drops what exceeds the limit of the log. */
+export const LOG_LIMIT = 'log-limit'
+
+/**
+ * Counts and drops what the chain denies. If it is logged: within the limit, and under the name of the chain. The limit
+ * is a chain of its own, so that all chains together have one; it can decide, because the packet is dropped anyway.
+ */
+export function dropRules(
+  { chain, isLogged }: { readonly chain: string; readonly isLogged: boolean },
+  ...matches: readonly Statement[]
+): readonly Rule[] {
+  if (!isLogged) return [rule(...matches, COUNTER, verdict('drop'))]
+  return [
+    rule(...matches, COUNTER, jump(LOG_LIMIT)),
+    rule(...matches, logTo(LOG_GROUP, chain), verdict('drop')),
+  ]
+}
 
 /** The matches of a rule: one for each rule of the kernel. */
 interface Matches {
@@ -49,6 +69,8 @@ export interface ChainRulesOptions {
   readonly excluded: ReadonlySet<string>
   /** The set of the pairs of equal addresses of local Pods. */
   readonly hairpin: string
+  /** Whether denied packets are logged. */
+  readonly isLogged: boolean
 }
 
 /** The rules of the chains that follow from policies. */
@@ -67,22 +89,29 @@ export class ChainRules {
     const tierChain = tierChains.get(name)
     if (tierChain) return this.#ofTier(tierChain)
     const denyChain = denyChains.get(name)
-    if (denyChain) return DROP.map((one) => ({ ...one, comment: commentOf(denyChain.policy) }))
+    if (denyChain) {
+      const comment = commentOf(denyChain.policy)
+      return this.#drop(name).map((one) => ({ ...one, comment }))
+    }
     const podChain = podChains.get(name)
-    return podChain && this.#ofPods(podChain)
+    return podChain && this.#ofPods(podChain, name)
   }
 
-  #ofPods({ admin, policies, baseline }: PodChain): readonly Rule[] {
+  #ofPods({ admin, policies, baseline }: PodChain, chain: ChainName): readonly Rule[] {
     const { family, excluded, hairpin } = this.#options
     const before = [
       rule(isIn(hairpin, sourceAddress(family), destinationAddress(family)), verdict('accept')),
       rule(IS_MIDDLE_OF_TCP, reject('tcpReset')),
     ]
     const tiers = present([admin, baseline])
-    if (tiers.some((name) => excluded.has(name))) return [...before, ...DROP]
+    if (tiers.some((name) => excluded.has(name))) return [...before, ...this.#drop(chain)]
     const chains = present([admin, ...policies.filter((name) => !excluded.has(name)), baseline])
-    const last = policies.length > 0 ? DROP : [rule(verdict('accept'))]
+    const last = policies.length > 0 ? this.#drop(chain) : [rule(verdict('accept'))]
     return [...before, ...chains.map((name) => rule(jump(name))), ...last]
+  }
+
+  #drop(chain: ChainName): readonly Rule[] {
+    return dropRules({ chain, isLogged: this.#options.isLogged })
   }
 
   #ofPolicy({ direction, policy, rules }: PolicyChain): readonly Rule[] {

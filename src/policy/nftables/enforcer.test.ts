@@ -19,6 +19,12 @@ const POD = '10.1.0.1' as IpAddress
 const NODE = '192.168.0.2' as IpAddress
 const [POLICY, CHAIN] = ['policy' as ChainName, 'pod-chain' as ChainName]
 
+const SETTINGS = {
+  unknownPods: 'allow',
+  logDeniedPerSecond: 0,
+  establishedConnections: 'cut',
+} as const
+
 const podSet = (...members: readonly string[]): PolicySet => ({
   kind: 'pods',
   members: new Set(members as readonly IpAddress[]),
@@ -83,7 +89,7 @@ beforeEach(async () => {
     conntrack,
     clock,
     families: [4],
-    settings: { unknownPods: 'allow', establishedConnections: 'cut' },
+    settings: SETTINGS,
     observer: {
       applied: ({ refused }) => {
         reported.push(refused.size === 0 ? 'applied' : 'refused')
@@ -187,13 +193,13 @@ test('only changes that withdraw something cut connections, and none of the node
 })
 
 test('with keep nothing is cut; changed to cut, what is not admitted ends', async () => {
-  enforcer.configure({ unknownPods: 'allow', establishedConnections: 'keep' })
+  enforcer.configure({ ...SETTINGS, establishedConnections: 'keep' })
   await settle()
   conntrack.ends = [flow('10.1.0.7', POD)]
   enforcer.enqueue([isolated()])
   await settle()
   expect(conntrack.ends).toHaveLength(1)
-  enforcer.configure({ unknownPods: 'allow', establishedConnections: 'cut' })
+  enforcer.configure(SETTINGS)
   await settle()
   expect(conntrack.ends).toEqual([])
 })

@@ -4,10 +4,10 @@ import type { RuleChange } from '../../kernel/nftables/rule-monitor.ts'
 import type { Clock } from '../../lib/clock.ts'
 import type { Family, IpAddress } from '../../lib/ip.ts'
 import { Throttle } from '../../lib/regularly.ts'
-import type { Direction } from '../../networkpolicy/network-policy.ts'
-import type { ChainName, PolicyChanges, PolicyContent } from '../policy-content.ts'
+import type { PolicyChanges, PolicyContent } from '../policy-content.ts'
+import { type Isolation, isolationOf } from './denied-packet.ts'
 import { FamilyWriter, type PolicyKernel, type RefusedObject } from './family-writer.ts'
-import { CHAIN, DIRECTIONS, type RenderSettings, tableOf } from './render.ts'
+import { DIRECTIONS, type RenderSettings, tableOf } from './render.ts'
 
 /** Where the policies come from: `PolicyModel`. */
 export interface PolicySource<Event> {
@@ -63,14 +63,8 @@ export interface PolicyEnforcerParts<Event> extends PolicyKernel {
 }
 
 /** Packets that were dropped since their rule was written. */
-export interface DroppedPackets {
+export interface DroppedPackets extends Isolation {
   readonly family: Family
-  readonly direction: Direction
-  /**
-   * `namespace/name` of the policies that isolate the Pods, or the name of the ClusterNetworkPolicy that denies; none: the
-   * address was that of no known Pod.
-   */
-  readonly policies: readonly string[]
   readonly packets: bigint
 }
 
@@ -333,24 +327,4 @@ function isolatedPods({ pods }: PolicyContent): ReadonlySet<IpAddress> {
       [...pods[direction]].filter(([, to]) => to !== 'accept').map(([ip]) => ip),
     ),
   )
-}
-
-/** Whose packets a chain drops; undefined for a chain that drops none of Pods that are isolated now. */
-function isolationOf(
-  chain: string,
-  { podChains, policyChains, denyChains }: PolicyContent,
-): Pick<DroppedPackets, 'direction' | 'policies'> | undefined {
-  const podChain = podChains.get(chain as ChainName)
-  if (podChain) {
-    const { direction } = podChain
-    const policies = podChain.policies.flatMap((name) => policyChains.get(name)?.policy ?? [])
-    return { direction, policies }
-  }
-  const denyChain = denyChains.get(chain as ChainName)
-  if (denyChain) return { direction: denyChain.direction, policies: [denyChain.policy] }
-  if (chain === CHAIN.egress || chain === CHAIN.egressOutput) {
-    return { direction: 'egress', policies: [] }
-  }
-  const isIngress = chain === CHAIN.ingress || chain === CHAIN.ingressOutput
-  return isIngress ? { direction: 'ingress', policies: [] } : undefined
 }

@@ -3,9 +3,11 @@ import type { Nftables, TransactionError } from '../../kernel/nftables/nftables.
 import type { TouchedObject } from '../../kernel/nftables/object-collector.ts'
 import type { Command, TableSpec } from '../../kernel/nftables/objects.ts'
 import type { RuleMonitor } from '../../kernel/nftables/rule-monitor.ts'
+import { exceeds, logTo, rule } from '../../kernel/nftables/rules/statements.ts'
 import { NodeProxyError } from '../../lib/error.ts'
 import type { Family } from '../../lib/ip.ts'
 import type { PolicyChanges, PolicyContent } from '../policy-content.ts'
+import { LOG_GROUP, LOG_LIMIT } from './chain-rules.ts'
 import {
   changedDifference,
   type Difference,
@@ -257,6 +259,19 @@ function noteWritten(
     else known.pods.delete(ip)
   }
   return known
+}
+
+/** Why the kernel takes no rules that log; undefined if it does: a transaction that leaves nothing. */
+export async function whyNotLogged(nftables: Nftables): Promise<string | undefined> {
+  const table = { family: 4, name: PROBE_TABLE } as const
+  const logs = rule(exceeds(1), logTo(LOG_GROUP, TABLE))
+  const error = await nftables.commit([
+    { do: 'addTable', table },
+    { do: 'addChain', table, chain: LOG_LIMIT, spec: {} },
+    { do: 'addRule', table, chain: LOG_LIMIT, rule: logs },
+    { do: 'deleteTable', table },
+  ])
+  return error?.message
 }
 
 /** Removes the tables of both families, also those of an earlier run; throws NP_POLICY_REFUSED if one stays. */

@@ -30,6 +30,7 @@ type Damage = 'flush' | 'no table' | 'no rules' | 'no elements' | 'more' | 'othe
 
 const settings: fc.Arbitrary<EnforcerSettings> = fc.record({
   unknownPods: fc.constantFrom('allow', 'deny'),
+  logDeniedPerSecond: fc.constantFrom(0, 5, 100),
   establishedConnections: fc.constantFrom('cut', 'keep'),
 })
 const damage = fc.constantFrom<Damage>(

@@ -2,13 +2,14 @@ import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { FakeNamespace } from '../../kernel/nftables/testing/fake-namespace.ts'
 import { FakeClock } from '../../lib/testing/fake-clock.ts'
+import { LOG_LIMIT } from './chain-rules.ts'
 import { tableOf, WantedTable } from './render.ts'
 import { judgePacket } from './testing/judge-packet.ts'
 import { passes } from './testing/packet-walk.ts'
 import { someContent, somePacket } from './testing/some-content.ts'
 import { replacementOf } from './transactions.ts'
 
-const SETTINGS = { unknownPods: 'allow' } as const
+const SETTINGS = { unknownPods: 'allow', logDeniedPerSecond: 5 } as const
 
 test('without sets and chains that the kernel refuses, nothing passes that policies do not admit', () => {
   let [fewer, same] = [0, 0]
@@ -20,7 +21,8 @@ test('without sets and chains that the kernel refuses, nothing passes that polic
       (content, picked, packets) => {
         const { sets, policyChains, tierChains, denyChains, podChains } = content
         const all = [sets, policyChains, tierChains, denyChains, podChains]
-        const names = all.flatMap((objects): readonly string[] => [...objects.keys()])
+        const named = all.flatMap((objects): readonly string[] => [...objects.keys()])
+        const names = [...named, LOG_LIMIT]
         const excluded = new Set(picked.flatMap((at) => names[at % names.length] ?? []))
         const namespace = new FakeNamespace(new FakeClock())
         for (const family of [4, 6] as const) {

@@ -20,8 +20,8 @@ import {
   STATE,
 } from '../../kernel/nftables/rules/matches.ts'
 import {
-  COUNTER,
   commentOf,
+  exceeds,
   isIn,
   reject,
   rule,
@@ -37,7 +37,7 @@ import type {
   PolicySet,
   SetName,
 } from '../policy-content.ts'
-import { ChainRules } from './chain-rules.ts'
+import { ChainRules, dropRules, LOG_LIMIT } from './chain-rules.ts'
 import { type PortRanges, portSetsOf, renderPorts } from './port-ranges.ts'
 
 /** One table in each IP family; everything in it is ours. */
@@ -78,6 +78,8 @@ export function isBaseObject(name: string): boolean {
 export interface RenderSettings {
   /** What happens to new connections of an address of this node's ranges that no known Pod has. */
   readonly unknownPods: 'allow' | 'deny'
+  /** The most packets that are sent to the log in a second, by each family; 0: there is no log. */
+  readonly logDeniedPerSecond: number
 }
 
 /** A set that the table should hold. */
@@ -111,6 +113,7 @@ export class WantedTable {
   readonly #content: PolicyContent
   readonly #settings: RenderSettings
   readonly #excluded: ReadonlySet<string>
+  readonly #isLogged: boolean
   readonly #rules: ChainRules
   #portSets: ReadonlyMap<string, PortRanges> | undefined
 
@@ -119,7 +122,9 @@ export class WantedTable {
     this.#content = content
     this.#settings = settings
     this.#excluded = excluded
-    this.#rules = new ChainRules({ family, content, excluded, hairpin: SET.hairpin })
+    this.#isLogged = settings.logDeniedPerSecond > 0 && !excluded.has(LOG_LIMIT)
+    const isLogged = this.#isLogged
+    this.#rules = new ChainRules({ family, content, excluded, hairpin: SET.hairpin, isLogged })
   }
 
   get family(): Family {
@@ -142,6 +147,7 @@ export class WantedTable {
   /** Names of all chains: those that others lead to first. */
   *chains(): Generator<string> {
     const { denyChains, tierChains, policyChains, podChains } = this.#content
+    if (this.#isLogged) yield LOG_LIMIT
     for (const chains of [denyChains, tierChains, policyChains, podChains]) {
       for (const name of chains.keys()) if (!this.#excluded.has(name)) yield name
     }
@@ -230,29 +236,35 @@ export class WantedTable {
 
   #baseChain(name: string): WantedChain | undefined {
     switch (name) {
+      case LOG_LIMIT: {
+        if (!this.#isLogged) return undefined
+        const { logDeniedPerSecond } = this.#settings
+        return { spec: {}, rules: [rule(exceeds(logDeniedPerSecond), verdict('drop'))] }
+      }
       case CHAIN.fromBeginning:
         return { spec: {}, rules: [rule(IS_MIDDLE_OF_TCP, reject('tcpReset'))] }
       case CHAIN.egress:
-        return { spec: filter('forward', 0), rules: this.#judge('egress') }
+        return { spec: filter('forward', 0), rules: this.#judge('egress', name) }
       case CHAIN.ingress:
-        return { spec: filter('forward', 1), rules: this.#judge('ingress') }
+        return { spec: filter('forward', 1), rules: this.#judge('ingress', name) }
       case CHAIN.egressOutput:
-        return { spec: filter('output', 0), rules: [PASS_NODE, ...this.#judge('egress')] }
+        return { spec: filter('output', 0), rules: [PASS_NODE, ...this.#judge('egress', name)] }
       case CHAIN.ingressOutput:
-        return { spec: filter('output', 1), rules: [PASS_NODE, ...this.#judge('ingress')] }
+        return { spec: filter('output', 1), rules: [PASS_NODE, ...this.#judge('ingress', name)] }
       default:
         return undefined
     }
   }
 
-  #judge(direction: Direction): readonly Rule[] {
+  #judge(direction: Direction, chain: string): readonly Rule[] {
     const end = this.#end(direction)
     const rules = [
       rule(hasState(STATE.established | STATE.related), verdict('accept')),
       rule(verdictOf(SET[direction], end)),
     ]
     if (this.#settings.unknownPods === 'allow') return rules
-    return [...rules, rule(isIn(SET.localRanges, end), COUNTER, verdict('drop'))]
+    const isLogged = this.#isLogged
+    return [...rules, ...dropRules({ chain, isLogged }, isIn(SET.localRanges, end))]
   }
 
   #allPortSets(): ReadonlyMap<string, PortRanges> {

@@ -106,7 +106,7 @@ function isolate(
   }
 }
 
-function open(content: PolicyContent, admits = true) {
+function open(content: PolicyContent, admits = true, logDeniedPerSecond = 0) {
   const nftables = openNftables(systemClock)
   const collector = new ObjectCollector({ table: TABLE, exceptPort: nftables.port })
   const transport = rawTransport(NETLINK_NETFILTER)
@@ -124,7 +124,7 @@ function open(content: PolicyContent, admits = true) {
     conntrack: new NetlinkConntrack(transport, systemClock),
     clock: systemClock,
     families: [4, 6],
-    settings: { unknownPods: 'allow', establishedConnections: 'cut' },
+    settings: { unknownPods: 'allow', establishedConnections: 'cut', logDeniedPerSecond },
     observer: {
       applied: ({ transactions }) => wrote.push(transactions),
       drifted: () => repaired.resolve(),
@@ -224,13 +224,26 @@ const second = open(same)
 second.enforcer.setSynced()
 await second.write(same)
 results['a restart writes'] = second.wrote[0]
-await second.write(EMPTY)
+await second.close()
+const logging = open(same, true, 5)
+logging.enforcer.setSynced()
+await logging.write(same)
+results['rules that log'] = [
+  (list().match(/\blog prefix/g) ?? []).length,
+  await reaches('a', 'c', 80),
+]
+await logging.close()
+const again = open(same, true, 5)
+again.enforcer.setSynced()
+await again.write(same)
+results['a restart with a log writes'] = again.wrote[0]
+await again.write(EMPTY)
 
 /** A connection that stays, and how it ends. */
 const LONG = `const s = require('net').connect({ host: '${ip('b', 4)}', port: 80 }, () => s.write('x'))
 s.on('data', () => { console.log('open'); setTimeout(() => s.write('x'), 100) })
 s.on('error', (e) => { console.log(e.code); process.exit() })`
-await second.close()
+await again.close()
 const client = spawn('ip', ['netns', 'exec', 'a', process.execPath, '-e', LONG])
 const exited = once(client, 'exit')
 let said = ''

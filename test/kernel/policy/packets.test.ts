@@ -16,6 +16,8 @@ test('policies hold for packets of both families', async () => {
     'rules stay': 'no',
     'nft loads them': '',
     'a restart writes': 0,
+    'rules that log': [2, 'no'],
+    'a restart with a log writes': 0,
     'connections cut': true,
     'a cut connection': 'ECONNRESET',
     'after clean-up': '',

@@ -190,6 +190,16 @@ export function reject(how: 'tcpReset' | 'portUnreachable'): Statement {
 /** Counts the packets that come so far. */
 export const COUNTER: Statement = [{ type: 'counter' }]
 
+/** The rule continues for packets that exceed a rate. */
+export function exceeds(perSecond: number): Statement {
+  return [{ type: 'limit', perSecond, burst: perSecond, isOver: true }]
+}
+
+/** Sends the packet to the program that reads the group. */
+export function logTo(group: number, prefix: string): Statement {
+  return [{ type: 'log', group, prefix }]
+}
+
 /** A rule that consists of these statements. */
 export function rule(...statements: readonly Statement[]): Rule {
   return { expressions: statements.flat() }

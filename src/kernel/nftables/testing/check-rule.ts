@@ -10,6 +10,8 @@ const { EINVAL, ENOENT, EOPNOTSUPP, EOVERFLOW, ERANGE } = constants.errno
 /** NFT_RULE_MAXEXPRS; and the bytes of a constant, NFT_DATA_VALUE_MAXLEN in four registers. */
 const MAX_EXPRESSIONS = 128
 const MAX_CONSTANT = 16
+/** NF_LOG_PREFIXLEN without the NUL. */
+const MAX_PREFIX = 127
 
 const META_BYTES: Readonly<Record<MetaKey, number>> = {
   l4proto: 1,
@@ -94,6 +96,10 @@ function check(one: Expression, held: FakeTable, registers: Registers): number {
       return registers.load(one.address, addressBytes) || registers.load(one.port, 2)
     case 'verdict':
       return checkVerdict(one.verdict, held)
+    case 'limit':
+      return one.perSecond === 0 ? EINVAL : 0
+    case 'log':
+      return Buffer.byteLength(one.prefix) > MAX_PREFIX ? ERANGE : 0
     case 'masquerade':
     case 'reject':
     case 'counter':

@@ -206,6 +206,9 @@ class Machine {
         case 'load':
           this.#load(one.to, this.#value(one))
           break
+        case 'limit':
+        case 'log':
+          throw new Error(`${one.type} is in no rule of the mode`)
         case 'foreign':
           throw new Error(`${one.name} is no expression of ours`)
       }

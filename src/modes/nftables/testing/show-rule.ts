@@ -48,6 +48,10 @@ export class RuleText {
         return `reject with ${one.with}`
       case 'verdict':
         return showVerdict(one.verdict)
+      case 'limit':
+        return `limit ${one.isOver ? 'over ' : ''}${one.perSecond}/s burst ${one.burst}`
+      case 'log':
+        return `log ${one.prefix} to ${one.group}`
       case 'counter':
       case 'foreign':
         return one.type

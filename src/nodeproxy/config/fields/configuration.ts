@@ -68,6 +68,7 @@ export interface CommonConfiguration extends NetfilterConfiguration {
     readonly enforce: EnforcementChoice
     readonly unknownPods: (typeof UNKNOWN_PODS)[number]
     readonly establishedConnections: (typeof ESTABLISHED_CONNECTIONS)[number]
+    readonly logDeniedPerSecond: number
   }
   readonly oomScoreAdj: number
   readonly conntrack: {

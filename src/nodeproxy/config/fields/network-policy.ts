@@ -1,4 +1,4 @@
-import { boolean, oneOf } from '../../../settings/scalar-types.ts'
+import { boolean, integer, oneOf } from '../../../settings/scalar-types.ts'
 import { accept, refuse, type ValueType } from '../../../settings/value-type.ts'
 import {
   type EnforcementChoice,
@@ -45,6 +45,13 @@ export const networkPolicyFields: FieldsOf<PathsUnder<'networkPolicy'>> = {
     type: oneOf(ESTABLISHED_CONNECTIONS),
     fallback: 'cut',
     doc: 'Connections that are open when a policy forbids them. cut: they end within a second or two. keep: they go on until an end closes them.',
+    reload: 'live',
+  },
+  'networkPolicy.logDeniedPerSecond': {
+    flag: 'network-policy-log-denied-per-second',
+    type: integer(0, 1_000),
+    fallback: 0,
+    doc: 'The most records of denied connections that are logged in a second: a sample, with addresses, ports, pods and policies; network-policy.md#log-what-is-denied. 0: none, and the rules log nothing.',
     reload: 'live',
   },
 }

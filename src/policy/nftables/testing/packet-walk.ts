@@ -75,6 +75,11 @@ class Walk {
         case 'reject':
           return { kind: 'drop' }
         case 'counter':
+        case 'log':
+          break
+        case 'limit':
+          // Some packets exceed it and others do not.
+          if ((this.#packet.port % 2 === 1) !== (one.isOver === true)) return undefined
           break
         case 'dynamic':
         case 'fib':

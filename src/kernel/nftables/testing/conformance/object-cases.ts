@@ -39,6 +39,8 @@ const PERSISTENT: Command = {
   spec: { isOwned: true, isPersistent: true },
 }
 const MASQUERADE: Expression = { type: 'masquerade', isFullyRandom: true }
+const LIMIT: Expression = { type: 'limit', perSecond: 5, burst: 5, isOver: true }
+const log = (prefix: string): Expression => ({ type: 'log', group: 1, prefix })
 const update = (name: string, does: { readonly counts?: true } = {}): readonly Expression[] => [
   SOURCE,
   { type: 'dynamic', operation: 'update', set: name, key: 8, ...does },
@@ -420,6 +422,23 @@ export const OBJECT_CASES: readonly RefusalCase[] = [
     given: [table, chain('a', filter('postrouting'))],
     commands: [rule('a', { type: 'reject', with: 'portUnreachable' })],
     refused: { command: 0, errno: EOPNOTSUPP },
+  },
+  {
+    name: 'packets are logged within a limit',
+    given: [table, chain('a', filter('forward'))],
+    commands: [rule('a', LIMIT, log('p'.repeat(127)))],
+  },
+  {
+    name: 'a prefix that is too long',
+    given: [table, chain('a')],
+    commands: [rule('a', log('p'.repeat(128)))],
+    refused: { command: 0, errno: ERANGE },
+  },
+  {
+    name: 'a limit of no packets',
+    given: [table, chain('a')],
+    commands: [rule('a', { ...LIMIT, perSecond: 0 })],
+    refused: { command: 0, errno: EINVAL },
   },
   {
     name: 'a chain leads to itself',
