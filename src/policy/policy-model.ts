@@ -1,18 +1,16 @@
 import type { Cidr, IpAddress } from '../lib/ip.ts'
-import { isSameValue, present } from '../resources/reader.ts'
+import { isSameValue } from '../resources/reader.ts'
 import type { ClusterPod } from './cluster-pod.ts'
 import { PolicyChains } from './policy-chains.ts'
 import type {
-  ChainRule,
   FlowRefusal,
-  PodVerdict,
   PolicyChanges,
   PolicyContent,
   PolicyEvent,
   PolicyFlow,
-  PortMatch,
 } from './policy-content.ts'
 import { PolicySets } from './policy-sets.ts'
+import { refusalIn } from './refusal.ts'
 
 /**
  * What the policies of a cluster mean for the Pods of one node, kept up to date by events. It depends on the present
@@ -91,51 +89,8 @@ export class PolicyModel {
   }
 
   /** Who refuses a connection; undefined if nobody does. As `admits`. */
-  refusalOf({ source, destination, protocol, port }: PolicyFlow): FlowRefusal | undefined {
-    if (source === destination) return undefined
-    const to = { destination, protocol, port }
-    const { egress, ingress } = this.#chains.verdicts
-    const ofSource = this.#refusing(egress.get(source), destination, to)
-    if (ofSource !== undefined) return { direction: 'egress', ...ofSource }
-    const ofDestination = this.#refusing(ingress.get(destination), source, to)
-    return ofDestination && { direction: 'ingress', ...ofDestination }
-  }
-
-  /** The policies that refuse a connection at one end; undefined if it is admitted there. */
-  #refusing(
-    verdict: PodVerdict | undefined,
-    peer: IpAddress,
-    to: Omit<PolicyFlow, 'source'>,
-  ): Omit<FlowRefusal, 'direction'> | undefined {
-    if (verdict === undefined || verdict === 'accept') return undefined
-    const chain = verdict === 'drop' ? undefined : this.#chains.podChains.get(verdict)
-    if (chain === undefined) return { policies: [] }
-    const { policyChains, tiers } = this.#chains
-    const isMatch = (rule: ChainRule): boolean => this.#isMatch(rule, peer, to)
-    for (const name of [chain.admin, chain.baseline]) {
-      const action = (name && tiers.tierChains.get(name)?.rules.find(isMatch))?.action ?? 'pass'
-      if (action === 'accept') return undefined
-      if (action !== 'pass') {
-        return { policies: present([tiers.denyChains.get(action.deny)?.policy]), isDenied: true }
-      }
-    }
-    const isolating = present(chain.policies.map((name) => policyChains.get(name)))
-    const isAdmitted = isolating.length === 0 || isolating.some(({ rules }) => rules.some(isMatch))
-    return isAdmitted ? undefined : { policies: isolating.map(({ policy }) => policy) }
-  }
-
-  #isMatch({ peers, ports }: ChainRule, peer: IpAddress, to: Omit<PolicyFlow, 'source'>): boolean {
-    return (
-      (peers === 'any' || this.#sets.has(peers, peer)) &&
-      (ports === 'any' || ports.some((one) => this.#hasPort(one, to)))
-    )
-  }
-
-  #hasPort(match: PortMatch, { destination, protocol, port }: Omit<PolicyFlow, 'source'>): boolean {
-    if (match.protocol !== protocol) return false
-    if (match.ports === 'any') return true
-    if ('named' in match.ports) return this.#sets.has(match.ports.named, destination, port)
-    return match.ports.some(({ first, last }) => first <= port && port <= last)
+  refusalOf(flow: PolicyFlow): FlowRefusal | undefined {
+    return refusalIn(this.content, flow)
   }
 
   #setPod(key: string, event: ClusterPod | undefined): void {

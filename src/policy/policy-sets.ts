@@ -1,6 +1,6 @@
 import { hashName } from '../lib/hash.ts'
 import type { Cidr, IpAddress } from '../lib/ip.ts'
-import { addressNumber, networkDifference, networkRange, rangeBetween } from '../lib/ip-range.ts'
+import { addressNumber, networkDifference, networkRange } from '../lib/ip-range.ts'
 import { isJsonObject, type Json } from '../lib/json.ts'
 import { printable } from '../lib/quote.ts'
 import type { PolicyPeer } from '../networkpolicy/network-policy.ts'
@@ -145,15 +145,6 @@ export class PolicySets {
   interned(pod: ClusterPod): ClusterPod {
     const key = identityKey(pod)
     return { ...pod, labels: this.#identities.get(key)?.labels ?? pod.labels }
-  }
-
-  /** Whether a set has an address; a set of ports: this port of the address. */
-  has(name: SetName, ip: IpAddress, port = 0): boolean {
-    const set = this.#sets.get(name)
-    if (set === undefined) return false
-    if (set.kind === 'blocks') return set.ranges.some((range) => isInRange(ip, range))
-    if (set.kind === 'pods') return set.members.has(ip)
-    return set.members.has(memberKey({ ip, protocol: set.protocol, port }))
   }
 
   /** What is different since this was last called. Sets that nothing needs are gone afterwards. */
@@ -365,9 +356,4 @@ function blockRanges(cidr: Cidr, except: readonly Cidr[]): readonly AddressRange
     else ranges.push({ first, last })
   }
   return ranges
-}
-
-/** Whether a range has an address; false across families. */
-function isInRange(ip: IpAddress, { first, last }: AddressRange): boolean {
-  return rangeBetween(first, last)?.indexOf(ip) !== undefined
 }

@@ -18,6 +18,7 @@ import { withInspection } from '../../inspection/inspection-client.ts'
 import { NodeProxyError } from '../../lib/error.ts'
 import { DESIRED_DOCUMENT, parseDesired } from '../inspection/desired-state.ts'
 import { explainMessage } from '../inspection/explain-message.ts'
+import { POLICIES_DOCUMENT, parsePolicies } from '../inspection/policies-document.ts'
 import { POOLS_DOCUMENT, parsePools } from '../inspection/pools-document.ts'
 import { type BundleFiles, bundleError, readBundle } from './bundle-file.ts'
 
@@ -84,8 +85,15 @@ async function inspect(socket: string, query: DesiredQuery): Promise<ExplainResp
 function recordedDesired(files: BundleFiles): ReadDesired {
   const text = files.get(`node-proxy/${DESIRED_DOCUMENT}`)
   const pools = files.get(`node-proxy/${POOLS_DOCUMENT}`)
-  const explained = pools === undefined ? {} : { explainPool: parsePools(pools) }
-  const state = text === undefined ? undefined : { ...parseDesired(text), ...explained }
+  const policies = files.get(`node-proxy/${POLICIES_DOCUMENT}`)
+  const state =
+    text === undefined
+      ? undefined
+      : {
+          ...parseDesired(text),
+          ...(pools !== undefined && { explainPool: parsePools(pools) }),
+          ...(policies !== undefined && { refusalOf: parsePolicies(policies) }),
+        }
   return async (query) => {
     if (state === undefined) {
       if (query.dst !== '') return ABSENT

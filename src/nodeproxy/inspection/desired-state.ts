@@ -33,7 +33,7 @@ export interface DesiredState {
   readonly rules: DesiredRules
   /** Why a pool has its backends; absent: the endpoints are not known, because an older version recorded the node. */
   readonly explainPool?: (question: ExplainedPool) => PoolExplanation | undefined
-  /** Who refuses a connection; absent: no NetworkPolicies are enforced, or the node was recorded. */
+  /** Who refuses a connection; absent: no NetworkPolicies are enforced, or an older version recorded the node. */
   readonly refusalOf?: (flow: PolicyFlow) => FlowRefusal | undefined
 }
 

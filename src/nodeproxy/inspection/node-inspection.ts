@@ -20,6 +20,8 @@ import type {
 import type { InspectionSource } from '../../inspection/inspection-source.ts'
 import type { Mode } from '../../modes/mode.ts'
 import { localTraffic } from '../../modes/netfilter/settings/netfilter-settings.ts'
+import type { PolicyContent, PolicyFlow } from '../../policy/policy-content.ts'
+import { refusalIn } from '../../policy/refusal.ts'
 import type { DeltaTracker } from '../../sync/delta-tracker.ts'
 import { type HealthReport, waitedMs } from '../../telemetry/health/health.ts'
 import type { Readiness } from '../../telemetry/health/readiness.ts'
@@ -32,6 +34,7 @@ import { isOfService } from '../traffic/traffic-counters.ts'
 import type { DesiredRules, DesiredState } from './desired-state.ts'
 import { DESIRED_DOCUMENT } from './desired-state.ts'
 import { backendMessage, explainMessage } from './explain-message.ts'
+import { POLICIES_DOCUMENT, policyLines } from './policies-document.ts'
 import { POOLS_DOCUMENT, poolLines } from './pools-document.ts'
 
 const PROTOCOLS: readonly Protocol[] = ['TCP', 'UDP', 'SCTP']
@@ -54,8 +57,6 @@ export interface Inspected extends Documented {
   readonly modeName: () => string
   /** What is enforced of NetworkPolicies, or why nothing is. */
   readonly networkPolicies: () => string
-  /** Who refuses a connection; undefined while no NetworkPolicies are enforced. */
-  readonly policyRefusals: () => DesiredState['refusalOf']
   readonly traffic: TrafficCounters['read']
   readonly readiness: () => Readiness
   readonly health: () => HealthReport
@@ -75,9 +76,14 @@ export function nodeInspection(inspected: Inspected): InspectionSource {
     explain(request) {
       const now = running()
       if (now === undefined) return NOT_LISTED
-      const refusalOf = inspected.policyRefusals()
-      const state = { table: now.table, rules: desiredRules(now, node), explainPool: pools }
-      return explainMessage({ ...state, ...(refusalOf && { refusalOf }) }, request)
+      const policies = inspected.policies()
+      const state = {
+        table: now.table,
+        rules: desiredRules(now, node),
+        explainPool: pools,
+        ...(policies && { refusalOf: (flow: PolicyFlow) => refusalIn(policies, flow) }),
+      }
+      return explainMessage(state, request)
     },
     documents: () => documents(inspected, pools),
     watchChanges: (onChange) => history.watch((change) => onChange(changeMessage(change))),
@@ -214,6 +220,8 @@ interface Documented {
   readonly node: Pick<ThisNode, 'localAddresses' | 'modeInputs' | 'nodePortScope'>
   /** Undefined until the cluster is listed. */
   readonly running: () => Running | undefined
+  /** What is enforced of NetworkPolicies; undefined while nothing is. */
+  readonly policies: () => PolicyContent | undefined
   /** The configuration as JSON. */
   readonly describe: () => string
   /** The metrics in the text format of Prometheus. */
@@ -222,9 +230,12 @@ interface Documented {
 
 type Part = MessageInitShape<typeof DocumentPartSchema>
 
-/** The daemon's documents in a bundle: configuration, metrics, desired state, and why pools have their backends. */
+/**
+ * The daemon's documents in a bundle: configuration, metrics, desired state, why pools have their backends, and what is
+ * enforced of NetworkPolicies.
+ */
 async function* documents(
-  { describe, metrics, running, node }: Documented,
+  { describe, metrics, running, policies, node }: Documented,
   explainPool: NonNullable<DesiredState['explainPool']>,
 ) {
   yield* partsOf('configuration.json', [describe()])
@@ -233,6 +244,8 @@ async function* documents(
   if (now === undefined) return
   yield* partsOf(DESIRED_DOCUMENT, desiredLines(now, node))
   yield* partsOf(POOLS_DOCUMENT, poolLines(now.table.entries(), explainPool))
+  const content = policies()
+  if (content !== undefined) yield* partsOf(POLICIES_DOCUMENT, policyLines(content))
 }
 
 /** One JSON object per line: the rules, then each entry. */

@@ -29,7 +29,7 @@ interface InspectionParts extends Pick<RemoteParts, 'client'> {
   readonly launch: Pick<Launch, 'config' | 'log' | 'version'>
   readonly nodeName: string
   readonly proxy: InspectedProxy
-  readonly policies: { describe(): string; refusals(): ReturnType<Inspected['policyRefusals']> }
+  readonly policies: { describe(): string; enforced(): ReturnType<Inspected['policies']> }
   readonly conditions: Pick<Conditions, 'raise' | 'clear'>
   readonly traffic: TrafficCounters
   readonly pages: Pick<PageSources, 'readiness' | 'configz'> & {
@@ -84,7 +84,7 @@ function sourceOf({ launch, nodeName, proxy, policies, pages, traffic }: Inspect
     metrics: () => pages.metrics.text(),
     modeName: () => proxy.modeName,
     networkPolicies: () => policies.describe(),
-    policyRefusals: () => policies.refusals(),
+    policies: () => policies.enforced(),
     running: () => proxy.running,
     health: () => proxy.health.report(),
   })

@@ -9,7 +9,7 @@ import type { Random } from '../../lib/random.ts'
 import { regularly } from '../../lib/regularly.ts'
 import { PolicyEnforcer } from '../../policy/nftables/enforcer.ts'
 import { whyNotLogged } from '../../policy/nftables/family-writer.ts'
-import type { FlowRefusal, PolicyEvent, PolicyFlow } from '../../policy/policy-content.ts'
+import type { PolicyContent, PolicyEvent } from '../../policy/policy-content.ts'
 import { PolicyModel } from '../../policy/policy-model.ts'
 import { FailureLog } from '../../telemetry/failure-log.ts'
 import type { Conditions } from '../../telemetry/health/conditions.ts'
@@ -154,10 +154,10 @@ export class NetworkPolicies {
     return `${policy} policies isolate ${isolated_address} addresses of pods${rest}`
   }
 
-  /** Who refuses a connection, by what is enforced; undefined while nothing is. */
-  refusals(): ((flow: PolicyFlow) => FlowRefusal | undefined) | undefined {
+  /** What is enforced; undefined while nothing is. */
+  enforced(): PolicyContent | undefined {
     const { applied, model } = this.#running ?? {}
-    return applied && model && ((flow) => model.refusalOf(flow))
+    return applied && model?.content
   }
 
   /** The resources that are followed, and their states; none while nothing is enforced. */

@@ -1,3 +1,4 @@
+import { join } from 'node:path'
 import { beforeAll, beforeEach, expect, test } from 'vitest'
 import { nodeCommand } from '../../support/inspection/node-command.ts'
 import { runOnNode } from '../../support/inspection/node-script.ts'
@@ -95,6 +96,11 @@ test('explain names the policies that refuse a connection, and the rule that dro
   expect(observed).toEqual([
     expect.objectContaining({ kind: 'silent', probability: 1, refusedTo: { ip: WEB, port: 80 } }),
   ])
+  const file = join(lab().folder, 'node.tar.gz')
+  expect(await nodeCommand(lab(), 'record', file)).toMatchObject({ code: 0 })
+  const words = ['explain', '--from', file, CLIENT, `${WEB}:80`, '-o', 'json']
+  const recorded = JSON.parse((await nodeCommand(lab(), ...words)).stdout) as object
+  expect(recorded).toMatchObject({ differences: [], desired: { policyRefusals: [refusal] } })
   await putPod(lab(), { key: 'shop/friend', ips: ['10.0.0.23'], labels: { app: 'friend' } })
   await expect
     .poll(() => explained('10.0.0.23'))
