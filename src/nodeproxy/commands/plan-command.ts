@@ -1,10 +1,9 @@
 import type { Command } from 'commander'
-import type { ClusterEvent } from '../../cluster/cluster-store.ts'
 import { NodeProxyError } from '../../lib/error.ts'
 import { printable, quote } from '../../lib/quote.ts'
 import { readManifests } from '../../manifests/manifests.ts'
 import type { CommandContext } from './command-module.ts'
-import { deletionOf } from './plan/cluster-changes.ts'
+import { type Deletion, deletionOf } from './plan/cluster-changes.ts'
 import { type NodePlan, type PlannedObject, wouldChange } from './plan/node-plan.ts'
 import { loadDaemonFlags, planThisNode } from './plan/read-this-node.ts'
 import { addOutputFlag } from './socket-flags.ts'
@@ -17,8 +16,10 @@ const MAX_LINES = 20
 const NOTES = `
 Beside these, plan takes the flags that node-proxy itself gets: --config, --kubeconfig,
 --proxy-mode, … It lists the cluster as node-proxy does, reads the kernel and writes nothing,
-beside a node-proxy that runs or without one. -f knows Service, EndpointSlice and Endpoints, and
-moves the endpoints of a Service with a selector as controllers will when its targetPort changes.
+beside a node-proxy that runs or without one. -f knows Service, EndpointSlice, Endpoints,
+NetworkPolicy and ClusterNetworkPolicy, and moves the endpoints of a Service with a selector as
+controllers will when its targetPort changes. Of policies it says about which Pods of this node
+other ones decide; what they admit says node-proxy explain.
 
 Examples:
   node-proxy plan --config /etc/node-proxy.yaml
@@ -26,6 +27,7 @@ Examples:
   node-proxy plan --config new.yaml --exit-code                         in a script
   node-proxy plan --config /etc/node-proxy.yaml -f web.yaml             before kubectl apply -f web.yaml
   node-proxy plan --config /etc/node-proxy.yaml --delete service/shop/web
+  node-proxy plan --config /etc/node-proxy.yaml -f deny-all.yaml        a policy
 `
 
 interface Flags {
@@ -66,10 +68,11 @@ export function define(command: Command, { host, finish }: CommandContext): void
     })
 }
 
-function readDeletion(text: string): ClusterEvent {
+function readDeletion(text: string): Deletion {
   const event = deletionOf(text)
   if (event !== undefined) return event
-  const example = 'write KIND/NAMESPACE/NAME, as in service/shop/web or endpointslice/shop/web-x1'
+  const example =
+    'write KIND/NAMESPACE/NAME, as in service/shop/web, endpointslice/shop/web-x1 or networkpolicy/shop/deny'
   throw new NodeProxyError('NP_NODEPROXY_USAGE', `--delete ${quote(text)}: ${example}`)
 }
 
@@ -82,21 +85,44 @@ export function planText(plan: NodePlan, coloured: boolean): string {
   const sections = [
     ...plan.services.map(({ service, objects }) => section(service, objects, mark)),
     ...(plan.shared.length > 0 ? [section('of all Services, or of none', plan.shared, mark)] : []),
+    isolationLines(plan.isolations, mark),
     restOf(plan),
   ]
   const lines = sections.flatMap((one) => (one.length > 0 ? ['', ...one] : []))
   return `${[...summaryOf(plan), ...lines].join('\n')}\n`
 }
 
+/** One line for each Pod and direction. */
+function isolationLines(isolations: NodePlan['isolations'], mark: Mark): readonly string[] {
+  const lines = isolations.map(({ direction, pod, ip, before, after }) => {
+    const whose = `${direction} of ${pod} (${ip})`
+    const named = (policies: readonly string[]) => policies.join(', ')
+    if (after.length === 0)
+      return mark('-', `${whose}: no policy any more, before ${named(before)}`)
+    if (before.length === 0) return mark('+', `${whose}: ${named(after)}`)
+    const isSame = named(before) === named(after)
+    return mark(
+      '~',
+      `${whose}: ${named(after)}${isSame ? ', with other rules' : `, before ${named(before)}`}`,
+    )
+  })
+  return lines.length === 0 ? [] : ['policies', ...lines.map((line) => `  ${line}`)]
+}
+
 type Mark = (sign: Sign, text: string) => string
 
 function summaryOf(plan: NodePlan): readonly string[] {
-  const { mode, nodeName, set, unset, services, flowCount, cleanups } = plan
+  const { mode, nodeName, set, unset, services, flowCount, cleanups, isolations } = plan
   const head = `mode ${mode} on ${printable(nodeName)}: `
   if (!wouldChange(plan)) return [`${head}the kernel has everything; nothing would change`]
   const touched = count(services.length, 'Service')
   return [
     `${head}${count(set, 'object')} to set, ${unset} to remove, ${touched} touched`,
+    ...(isolations.length > 0
+      ? [
+          `other policies about ${count(new Set(isolations.map(({ pod }) => pod)).size, 'Pod')} of this node`,
+        ]
+      : []),
     ...(flowCount > 0 ? [`${count(flowCount, 'conntrack entry')} to delete`] : []),
     ...cleanups.map(({ mode: other, drains, objects }) => {
       const kinds = Object.entries(objects).map(([kind, number]) => `${number} ${kind}`)

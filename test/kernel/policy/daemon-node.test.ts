@@ -2,6 +2,7 @@ import { join } from 'node:path'
 import { beforeAll, beforeEach, expect, test } from 'vitest'
 import { nodeCommand } from '../../support/inspection/node-command.ts'
 import { runOnNode } from '../../support/inspection/node-script.ts'
+import { manifestFile, runPlan } from '../../support/inspection/plan-command.ts'
 import { NODE_NAME } from '../../support/lab/plan.ts'
 import { policyTables, putPod, putPolicy, tryConnecting } from '../../support/lab/policies.ts'
 import { reconfigure } from '../../support/lab/reconfigure.ts'
@@ -105,6 +106,28 @@ test('explain names the policies that refuse a connection, and the rule that dro
   await expect
     .poll(() => explained('10.0.0.23'))
     .toMatchObject({ isWell: true, desired: { enforcesPolicies: true, policyRefusals: [] } })
+})
+
+test('a plan says whom a policy isolates, and whom its deletion frees', async () => {
+  const deny = {
+    apiVersion: 'networking.k8s.io/v1',
+    kind: 'NetworkPolicy',
+    metadata: { name: 'deny', namespace: 'shop' },
+    spec: { podSelector: { matchLabels: { app: 'client' } }, policyTypes: ['Egress'] },
+  }
+  const client = { direction: 'egress', pod: 'shop/client', ip: CLIENT, before: [] }
+  expect(await runPlan(lab(), '-f', manifestFile(lab(), deny))).toMatchObject({
+    isolations: [{ ...client, after: ['shop/deny'] }],
+  })
+  const freed = {
+    direction: 'ingress',
+    pod: 'shop/web',
+    before: ['shop/web-from-client'],
+    after: [],
+  }
+  const deletion = ['--delete', 'networkpolicy/shop/web-from-client']
+  expect(await runPlan(lab(), ...deletion)).toMatchObject({ isolations: [freed] })
+  expect(await connect()).toEqual(IS_CLOSED)
 })
 
 test('the status shows what is enforced, and why nothing is', async () => {

@@ -22,6 +22,7 @@ import type {
   ServiceKey,
   ServicePort,
 } from '../../../resources/types.ts'
+import type { PolicyChange } from './plan-policies.ts'
 
 const NONE: ExpectedEndpoints = { events: [], notes: [] }
 
@@ -94,7 +95,7 @@ function readManifest(
   const read = READERS[kind]
   if (read === undefined) {
     const kinds = Object.keys(READERS).join(', ')
-    const message = `an object of kind ${quote(kind)}; plan knows ${kinds}`
+    const message = `an object of kind ${quote(kind)}; plan knows ${kinds}, NetworkPolicy, ClusterNetworkPolicy`
     throw manifestError(manifest.position('kind'), message)
   }
   const object = namespaced(manifest.object)
@@ -109,10 +110,19 @@ function readManifest(
   return found.value
 }
 
+/** An object that would be deleted. */
+export type Deletion = ClusterEvent | PolicyChange
+
 const DELETION = /^(service|endpointslice|endpoints)\/([a-z0-9.-]+\/[a-z0-9.-]+)$/i
 
+const POLICY_DELETION =
+  /^(?:networkpolicy\/(?<policy>[a-z0-9.-]+\/[a-z0-9.-]+)|clusternetworkpolicy\/(?<cluster>[a-z0-9.-]+))$/i
+
 /** The event of `--delete KIND/NAMESPACE/NAME`; undefined: the text has another form. */
-export function deletionOf(text: string): ClusterEvent | undefined {
+export function deletionOf(text: string): Deletion | undefined {
+  const { policy, cluster } = POLICY_DELETION.exec(text)?.groups ?? {}
+  if (policy !== undefined) return { kind: 'policy', key: policy, value: undefined }
+  if (cluster !== undefined) return { kind: 'clusterPolicy', key: cluster, value: undefined }
   const [, kind, name] = DELETION.exec(text) ?? []
   if (kind === undefined || name === undefined) return undefined
   if (kind.toLowerCase() !== 'service') return { kind: 'endpoints', name, value: undefined }

@@ -1,6 +1,7 @@
 import type { FrontendProblem } from '../../../forwarding/problems.ts'
-import type { Family } from '../../../lib/ip.ts'
+import type { Family, IpAddress } from '../../../lib/ip.ts'
 import type { MissingRequirement } from '../../../modes/mode.ts'
+import type { Direction } from '../../../networkpolicy/network-policy.ts'
 
 /** What would happen to one object of the kernel. */
 export interface PlannedObject {
@@ -39,6 +40,18 @@ export interface PlannedCleanup {
   readonly objects: Readonly<Record<string, number>>
 }
 
+/** The policies about one Pod of this node in one direction, which change. */
+export interface PlannedIsolation {
+  readonly direction: Direction
+  /** `namespace/name` */
+  readonly pod: string
+  readonly ip: IpAddress
+  /** NetworkPolicies as `namespace/name`, ClusterNetworkPolicies by name; none: every connection is admitted. */
+  readonly before: readonly string[]
+  /** Equal to `before`: the rules of one of them change. */
+  readonly after: readonly string[]
+}
+
 /** What a start, or the next run, of node-proxy would change on this node. */
 export interface NodePlan {
   readonly mode: string
@@ -54,6 +67,7 @@ export interface NodePlan {
   readonly flowCount: number
   readonly flows: readonly PlannedFlows[]
   readonly cleanups: readonly PlannedCleanup[]
+  readonly isolations: readonly PlannedIsolation[]
   /** Frontends that would not be served. */
   readonly problems: readonly Pick<FrontendProblem, 'entry' | 'code' | 'message'>[]
   /** Which objects could not be used, and what plan cannot know: one sentence each. */
@@ -62,6 +76,6 @@ export interface NodePlan {
 }
 
 /** Whether anything would change. */
-export function wouldChange({ set, unset, flowCount, cleanups }: NodePlan): boolean {
-  return set + unset + flowCount + cleanups.length > 0
+export function wouldChange({ set, unset, flowCount, cleanups, isolations }: NodePlan): boolean {
+  return set + unset + flowCount + cleanups.length + isolations.length > 0
 }

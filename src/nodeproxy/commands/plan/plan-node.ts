@@ -32,6 +32,7 @@ export interface PlanNodeParts {
   readonly conntrack: Pick<Conntrack, 'count'>
   /** Milliseconds since the epoch. */
   readonly now: number
+  readonly isolations: NodePlan['isolations']
   readonly notes: readonly string[]
 }
 
@@ -55,6 +56,7 @@ export async function planNode(parts: PlanNodeParts): Promise<NodePlan> {
       ...objects,
       ...flows,
       cleanups: await cleanupsBeside(opened, parts),
+      isolations: parts.isolations,
       problems: problems.map(({ entry, code, message }) => ({ entry, code, message })),
       notes: [...parts.notes, ...processNotes(run, view)],
       caveats: view.caveats,

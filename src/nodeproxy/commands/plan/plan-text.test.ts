@@ -1,21 +1,7 @@
 import { expect, test } from 'vitest'
 import { planText } from '../plan-command.ts'
 import { type NodePlan, wouldChange } from './node-plan.ts'
-
-const NOTHING: NodePlan = {
-  mode: 'iptables',
-  nodeName: 'node7',
-  set: 0,
-  unset: 0,
-  services: [],
-  shared: [],
-  flowCount: 0,
-  flows: [],
-  cleanups: [],
-  problems: [],
-  notes: [],
-  caveats: [],
-}
+import { NOTHING } from './testing/no-plan.ts'
 
 test('nothing to change is said in one line', () => {
   expect(planText(NOTHING, true)).toBe(

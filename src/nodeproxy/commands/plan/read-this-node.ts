@@ -1,6 +1,7 @@
 import { hostname } from 'node:os'
 import { loadConnection } from '../../../client/connection/load-connection.ts'
 import { type ApiClient, createApiClient } from '../../../client/http/api-client.ts'
+import type { RequestReporter } from '../../../client/http/api-failures.ts'
 import { causeOf } from '../../../client/http/failure.ts'
 import { type ClusterEvent, ClusterStore } from '../../../cluster/cluster-store.ts'
 import { type Clock, systemClock as clock } from '../../../lib/clock.ts'
@@ -16,11 +17,13 @@ import {
 import { type Random, systemRandom as random } from '../../../lib/random.ts'
 import { describeFault } from '../../../lib/yaml.ts'
 import type { Manifest } from '../../../manifests/manifests.ts'
+import type { PolicyEvent } from '../../../policy/policy-content.ts'
 import type { Problem } from '../../../settings/answers.ts'
 import { readConfigurationFile } from '../../../settings/configuration-file.ts'
 import { createLogger } from '../../../telemetry/logger.ts'
 import { createClusterWatcher } from '../../../watch/cluster-watcher.ts'
 import type { WatchProblem } from '../../../watch/feed.ts'
+import { createPolicyWatcher, describeRefusal } from '../../../watch/policy-watcher.ts'
 import type { CommandLine } from '../../config/command-line.ts'
 import { MODES } from '../../config/fields/mode-registry.ts'
 import { parseFlags } from '../../config/flags.ts'
@@ -34,9 +37,10 @@ import { readRights } from '../../kernel/rights.ts'
 import { driversOf, kernelFacts } from '../../modes/open-modes.ts'
 import { checkStart } from '../../process/check-start.ts'
 import { keepAlive } from '../../process/process-settings.ts'
-import { type ClusterChanges, changesOf } from './cluster-changes.ts'
+import { changesOf, type Deletion } from './cluster-changes.ts'
 import type { NodePlan } from './node-plan.ts'
 import { planNode } from './plan-node.ts'
+import { type PolicyChange, planPolicies, policiesAmong } from './plan-policies.ts'
 
 /** For all lists together. */
 const DEADLINE_MS = 60_000
@@ -49,7 +53,7 @@ const NODE_MS = 10_000
 export interface PlanRequest extends DaemonFlags {
   readonly version: string
   readonly manifests: readonly Manifest[]
-  readonly deletions: readonly ClusterEvent[]
+  readonly deletions: readonly Deletion[]
   readonly signal: AbortSignal
 }
 
@@ -70,12 +74,13 @@ export async function planThisNode(request: PlanRequest): Promise<NodePlan> {
   const nodeName = nodeNameOf(config, hostname())
   const { signal } = request
   const proxyName = config.proxyName === '' ? undefined : config.proxyName
-  const { listed, selectors } = await keepAlive(async () => {
+  const known = await keepAlive(async () => {
+    const parts = { client, clock, random, signal }
     try {
-      const listing = await listCluster({ client, clock, random, nodeName, proxyName, signal })
       return {
-        listed: listing,
+        listed: await listCluster({ ...parts, nodeName, proxyName }),
         selectors: await readSelectors(client, request.manifests, signal),
+        policies: await plannedPolicies(request, nodeName, () => listPolicies(parts)),
       }
     } finally {
       await client.close()
@@ -84,7 +89,7 @@ export async function planThisNode(request: PlanRequest): Promise<NodePlan> {
   const variant = config.iptables.backend
   const kernel = await openKernel({ clock, variant, rights, readOnly: true })
   try {
-    return await planWith(withoutLoading(kernel), { request, listed, selectors, nodeName })
+    return await planWith(withoutLoading(kernel), { request, nodeName, ...known })
   } finally {
     await kernel.close()
   }
@@ -94,11 +99,45 @@ interface Known {
   readonly request: PlanRequest
   readonly listed: ListedCluster
   readonly selectors: ReadonlyMap<string, JsonObject>
+  readonly policies: PlannedPolicies
   readonly nodeName: string
 }
 
+/** What changes of policies mean, and the manifests of other objects. */
+interface PlannedPolicies {
+  readonly isolations: NodePlan['isolations']
+  readonly notes: readonly string[]
+  readonly others: readonly Manifest[]
+}
+
+/** The cluster is listed for it only if there are changes of policies. */
+async function plannedPolicies(
+  { loaded: { config }, manifests, deletions }: PlanRequest,
+  nodeName: string,
+  list: () => Promise<ListedPolicies>,
+): Promise<PlannedPolicies> {
+  const { events, notes, others } = policiesAmong(manifests)
+  const changes = [...events, ...deletions.filter(isOfPolicy)]
+  if (changes.length === 0) return { isolations: [], notes, others }
+  const { enforce } = config.networkPolicy
+  if (enforce === false) {
+    const why = 'networkPolicy.enforce is false: policies change nothing on this node'
+    return { isolations: [], notes: [...notes, why], others }
+  }
+  const listed = await list()
+  const isolations = planPolicies(nodeName, listed.events, changes)
+  const unless =
+    'policies matter where they are enforced: node-proxy status says whether they are here'
+  const more = enforce === 'auto' && isolations.length > 0 ? [unless] : []
+  return { isolations, notes: [...notes, ...listed.notes, ...more], others }
+}
+
+function isOfPolicy(deletion: Deletion): deletion is PolicyChange {
+  return deletion.kind === 'policy' || deletion.kind === 'clusterPolicy'
+}
+
 async function planWith(kernel: Kernel, known: Known): Promise<NodePlan> {
-  const { request, listed, selectors, nodeName } = known
+  const { request, listed, selectors, policies, nodeName } = known
   const { config, warnings } = request.loaded
   const log = await createLogger({ verbosity: 0, pretty: false, stream: { write: () => {} } })
   const store = new ClusterStore()
@@ -107,10 +146,8 @@ async function planWith(kernel: Kernel, known: Known): Promise<NodePlan> {
   const configuration = { current: config }
   const node = new ThisNode({ configuration, nodeName, store, kernel, facts, log })
   const stop = await node.followAddresses(() => {})
-  const changes = withDeletions(
-    changesOf(request.manifests, { store, selectors }),
-    request.deletions,
-  )
+  const applied = changesOf(policies.others, { store, selectors })
+  const deleted = request.deletions.filter((one) => !isOfPolicy(one))
   const drivers = driversOf(MODES, kernel, log)
   try {
     return await planNode({
@@ -120,12 +157,14 @@ async function planWith(kernel: Kernel, known: Known): Promise<NodePlan> {
       store,
       conntrack: kernel.conntrack,
       now: clock.now(),
-      changes: changes.events,
+      changes: [...applied.events, ...deleted],
+      isolations: policies.isolations,
       notes: [
         ...warnings.map(({ message }) => message),
         ...(node.object === undefined ? [`the API server has no Node ${nodeName}`] : []),
         ...listed.problems.map(problemText),
-        ...changes.notes,
+        ...applied.notes,
+        ...policies.notes,
       ],
     })
   } finally {
@@ -141,13 +180,6 @@ function withoutLoading(kernel: Kernel): Kernel {
   const { parts } = netfilter
   const iptables = loadedTables(parts.iptables)
   return { ...kernel, netfilter: { ...netfilter, parts: { ...parts, iptables } } }
-}
-
-function withDeletions(
-  { events, notes }: ClusterChanges,
-  deletions: readonly ClusterEvent[],
-): ClusterChanges {
-  return { events: [...events, ...deletions], notes }
 }
 
 function problemText({ resource, key, problems }: WatchProblem): string {
@@ -184,13 +216,11 @@ async function readSelectors(
   return selectors
 }
 
-/** What `listCluster` uses. */
+/** What lists the cluster. */
 interface ListParts {
   readonly client: ApiClient
   readonly clock: Clock
   readonly random: Pick<Random, 'below'>
-  readonly nodeName: string
-  readonly proxyName: string | undefined
   /** Aborted: stops waiting. */
   readonly signal: AbortSignal
 }
@@ -202,45 +232,95 @@ interface ListedCluster {
 }
 
 /** Lists what the daemon watches, with the daemon's watcher, then stops it. Throws NP_NODEPROXY_API_UNREACHABLE. */
-async function listCluster(parts: ListParts): Promise<ListedCluster> {
-  const { client, clock, signal } = parts
+async function listCluster(
+  parts: ListParts & { readonly nodeName: string; readonly proxyName: string | undefined },
+): Promise<ListedCluster> {
   const events: ClusterEvent[] = []
   const problems: WatchProblem[] = []
+  // All lists must arrive but those of the Node and of Service ranges.
+  await untilListed(parts, ['nodes', 'servicecidrs'], (on) =>
+    createClusterWatcher({
+      ...parts,
+      nodeTimeoutMs: NODE_MS,
+      onEvents: (batch) => void events.push(...batch),
+      onProblem: (problem) => void problems.push(problem),
+      onSynced: on.listed,
+      reporter: on,
+    }),
+  )
+  return { events, problems }
+}
+
+/** What policies depend on, as the API server lists it. */
+interface ListedPolicies {
+  readonly events: readonly PolicyEvent[]
+  /** What could not be read: one sentence each. */
+  readonly notes: readonly string[]
+}
+
+/** Lists what the daemon watches to enforce policies, as `listCluster`. What it may not read is a note. */
+async function listPolicies(parts: ListParts): Promise<ListedPolicies> {
+  const events: PolicyEvent[] = []
+  const notes: string[] = []
+  await untilListed(parts, [], (on) =>
+    createPolicyWatcher({
+      ...parts,
+      onEvents: (batch) => void events.push(...batch),
+      onProblem: (problem) => void notes.push(problemText(problem)),
+      onSynced: on.listed,
+      reporter: on,
+      onPermitted: () => undefined,
+      onRefused(refusal) {
+        notes.push(`policies cannot be planned: ${describeRefusal(refusal)}`)
+        on.listed()
+      },
+      onClusterPoliciesForbidden: (failure) => {
+        if (failure === undefined) return
+        notes.push(describeRefusal({ resources: ['clusternetworkpolicies'], failure }))
+      },
+    }),
+  )
+  return { events, notes }
+}
+
+/** What a watcher reports while it lists. */
+interface ListingReporter extends RequestReporter {
+  listed(): void
+}
+
+/**
+ * Runs a watcher until it has listed everything, then stops it. `optional`: resources whose failures nothing waits for.
+ * Throws NP_NODEPROXY_API_UNREACHABLE.
+ */
+async function untilListed(
+  { client, clock, signal }: Pick<ListParts, 'client' | 'clock' | 'signal'>,
+  optional: readonly string[],
+  open: (on: ListingReporter) => { run(signal: AbortSignal): Promise<void> },
+): Promise<void> {
   const stop = new AbortController()
+  const either = AbortSignal.any([signal, stop.signal])
+  const end = () => stop.abort()
   let isListed = false
   let failure = 'it did not answer'
   let cancelGrace: (() => void) | undefined
-  const end = () => stop.abort()
   const cancelDeadline = clock.after(DEADLINE_MS, end)
-  if (signal.aborted) end()
-  signal.addEventListener('abort', end, { once: true })
-  const watcher = createClusterWatcher({
-    ...parts,
-    nodeTimeoutMs: NODE_MS,
-    onEvents: (batch) => void (isListed || events.push(...batch)),
-    onProblem: (problem) => void problems.push(problem),
-    onSynced() {
+  const watcher = open({
+    listed() {
       isListed = true
       end()
     },
-    reporter: {
-      failed({ verb, resource }, given) {
-        if (stop.signal.aborted) return
-        failure = `cannot ${verb} ${resource}: ${causeOf(given)}`
-        // All lists must arrive but those of the Node and of Service ranges.
-        if (resource !== 'nodes' && resource !== 'servicecidrs')
-          cancelGrace ??= clock.after(FAILED_MS, end)
-      },
-      succeeded: () => {},
+    failed({ verb, resource }, given) {
+      if (either.aborted) return
+      failure = `cannot ${verb} ${resource}: ${causeOf(given)}`
+      if (!optional.includes(resource)) cancelGrace ??= clock.after(FAILED_MS, end)
     },
+    succeeded: () => {},
   })
-  await watcher.run(stop.signal).finally(() => {
+  await watcher.run(either).finally(() => {
     cancelDeadline()
     cancelGrace?.()
-    signal.removeEventListener('abort', end)
   })
   if (!isListed) throw unreachable(client.server, failure)
-  return { events, problems }
 }
 
 function unreachable(server: string, failure: string): NodeProxyError {
