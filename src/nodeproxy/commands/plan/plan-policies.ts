@@ -50,10 +50,10 @@ function namedPolicy(manifest: Manifest) {
   return { key: `${namespace}/${name}`, value: readPolicy(object) }
 }
 
-function nameOf({ object, position }: Manifest): string {
-  const name = stringAt(object, 'metadata', 'name')
+function nameOf(manifest: Manifest): string {
+  const name = stringAt(manifest.object, 'metadata', 'name')
   if (name !== '') return name
-  throw manifestError(position('metadata.name'), 'metadata.name: it is missing')
+  throw manifestError(manifest.position('metadata.name'), 'metadata.name: it is missing')
 }
 
 /** What changes of policies mean for the Pods of a node: `listed` is the cluster as it is. */

@@ -244,7 +244,7 @@ async function listCluster(
       nodeTimeoutMs: NODE_MS,
       onEvents: (batch) => void events.push(...batch),
       onProblem: (problem) => void problems.push(problem),
-      onSynced: on.listed,
+      onSynced: () => on.listed(),
       reporter: on,
     }),
   )
@@ -267,7 +267,7 @@ async function listPolicies(parts: ListParts): Promise<ListedPolicies> {
       ...parts,
       onEvents: (batch) => void events.push(...batch),
       onProblem: (problem) => void notes.push(problemText(problem)),
-      onSynced: on.listed,
+      onSynced: () => on.listed(),
       reporter: on,
       onPermitted: () => undefined,
       onRefused(refusal) {
