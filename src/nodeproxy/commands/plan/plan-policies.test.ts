@@ -52,7 +52,9 @@ test('policies are taken out of manifests, and what is wrong with them is said',
   ])
   expect(found.others.map(({ object }) => object['kind'])).toEqual(['Service'])
   expect(found.notes).toEqual([expect.stringMatching(/^ClusterNetworkPolicy fence: .*Refuse/)])
-  expect(() => read('apiVersion: networking.k8s.io/v1\nkind: NetworkPolicy')).toThrow('policy.yaml:1:1: metadata.name: it is missing')
+  expect(() => read('apiVersion: networking.k8s.io/v1\nkind: NetworkPolicy')).toThrow(
+    'policy.yaml:1:1: metadata.name: it is missing',
+  )
 })
 
 test('a policy isolates the Pods of this node that it selects, and its deletion frees them', () => {
