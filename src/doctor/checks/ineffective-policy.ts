@@ -113,12 +113,17 @@ export const policiesNotEnforced: Check = {
       const [, why] = NOT_ENFORCED.exec(state) ?? []
       if (why !== undefined && !MEANT.test(why) && all + ofCluster > 0) {
         return [
-          { node, kinds: `${all} NetworkPolicies and ${ofCluster} ClusterNetworkPolicies`, why },
+          {
+            node,
+            state,
+            kinds: `${all} NetworkPolicies and ${ofCluster} ClusterNetworkPolicies`,
+            why,
+          },
         ]
       }
       const [, unread] = NOT_READ.exec(state) ?? []
       if (unread === undefined || ofCluster === 0) return []
-      return [{ node, kinds: `${ofCluster} ClusterNetworkPolicies`, why: unread }]
+      return [{ node, state, kinds: `${ofCluster} ClusterNetworkPolicies`, why: unread }]
     })
     return [...Map.groupBy(found, ({ kinds, why }) => `${kinds} ${why}`).values()].flatMap(
       notEnforced,
@@ -133,16 +138,21 @@ const NOT_READ = /; ClusterNetworkPolicies are not read: (.*)$/
 const MEANT = /^(another program on this node enforces them|networkPolicy\.enforce is false)/
 
 function notEnforced(
-  group: readonly { readonly node: string; readonly kinds: string; readonly why: string }[],
+  group: readonly {
+    readonly node: string
+    readonly state: string
+    readonly kinds: string
+    readonly why: string
+  }[],
 ): readonly Finding[] {
-  return group.slice(0, 1).map(({ node, kinds, why }) => ({
+  return group.slice(0, 1).map(({ node, state, kinds, why }) => ({
     check: policiesNotEnforced.name,
     symptom: 'NetworkPolicies have no effect' as const,
     object: `node/${node}`,
     affects: group.slice(1).map((one) => `node/${one.node}`),
     cause: `nothing enforces ${kinds} of the cluster on it: ${why}`,
     evidence: [
-      'no other program was found there that enforces policies',
+      `node-proxy status there: policies ${state}`,
       ...(group.length > 1
         ? [`the same on ${group.length - 1} more ${group.length === 2 ? 'node' : 'nodes'}`]
         : []),
