@@ -44,6 +44,12 @@ export const LONG_TESTS: readonly LongTests[] = [
     files: ['test/kernel/inspection/remote.test.ts'],
   },
   {
+    reason:
+      'waits until the daemon looks again for other programs that enforce policies; daemon.test has policies in every run',
+    projects: ['kernel'],
+    files: ['test/kernel/policy/daemon-node.test.ts'],
+  },
+  {
     reason: 'boots machines with systemd, and starts a program for each command of the pages',
     projects: ['kernel'],
     files: [
