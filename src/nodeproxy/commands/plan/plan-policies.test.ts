@@ -102,7 +102,7 @@ test('a plan shows each Pod and direction in a line', () => {
   ]
   expect(planText({ ...NOTHING, isolations }, false)).toBe(
     [
-      'mode iptables on node7: 0 objects to set, 0 to remove, 0 Services touched',
+      'mode m on node7: 0 objects to set, 0 to remove, 0 Services touched',
       'other policies about 1 Pod of this node',
       '',
       'policies',

@@ -5,7 +5,7 @@ import { NOTHING } from './testing/no-plan.ts'
 
 test('nothing to change is said in one line', () => {
   expect(planText(NOTHING, true)).toBe(
-    'mode iptables on node7: the kernel has everything; nothing would change\n',
+    'mode m on node7: the kernel has everything; nothing would change\n',
   )
   expect(wouldChange(NOTHING)).toBe(false)
 })
@@ -41,9 +41,9 @@ const PLAN: NodePlan = {
 test('a summary, then each object with the lines that differ, and nothing that moves a terminal', () => {
   expect(planText(PLAN, false)).toBe(
     [
-      'mode iptables on node7: 2 objects to set, 1 to remove, 1 Service touched',
+      'mode m on node7: 2 objects to set, 1 to remove, 1 Service touched',
       '2 conntrack entries to delete',
-      'when mode iptables is complete, mode ipvs goes: its connections drain, and then 3 virtual_server, 12 set are removed',
+      'when mode m is complete, mode ipvs goes: its connections drain, and then 3 virtual_server, 12 set are removed',
       '',
       'shop/web',
       '  ~ chain 4/nat/C-1',

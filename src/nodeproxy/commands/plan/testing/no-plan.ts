@@ -2,7 +2,7 @@ import type { NodePlan } from '../node-plan.ts'
 
 /** A plan without any change. */
 export const NOTHING: NodePlan = {
-  mode: 'iptables',
+  mode: 'm',
   nodeName: 'node7',
   set: 0,
   unset: 0,
