@@ -79,6 +79,7 @@ export const table: Readonly<Record<string, readonly string[]>> = {
     'watch',
     'policy',
     'policy/nftables',
+    'networkpolicy',
     'explain',
     'page',
     'inspection',
