@@ -3,14 +3,12 @@ import { readFileSync } from 'node:fs'
 import { parseArgs } from 'node:util'
 import { enterLab } from '../lab/enter-lab.ts'
 import { addNamespace, namespaceName, removeNamespace } from '../lab/namespace.ts'
-import { machineFacts } from '../measure/machine.ts'
 import { Recording } from '../nftables/raw/recording.ts'
 import { ReplayPlace } from '../nftables/raw/replay.ts'
-import { readResults, saveResults } from '../report/files.ts'
 import type { Spread, SyncFigure } from '../report/policy/results.ts'
-import { policySection } from '../report/policy/section.ts'
 import { median, quantile } from '../report/statistics.ts'
 import type { Measured } from './enforcer-process.ts'
+import { conditions, savePart } from './save.ts'
 
 /**
  * Measures the enforcement of NetworkPolicies: a full sync from an empty kernel, changes until they are in force, memory;
@@ -46,15 +44,13 @@ for (const peers of values.peers.split(',')) {
   figures.push(...figuresOf(Number(peers), rounds))
 }
 const sync = {
-  startedAt: new Date().toISOString().slice(0, 10),
-  machine: machineFacts(),
+  ...conditions(),
   policies: Number(values.policies),
   local: Number(values.local),
   rounds: Number(values.rounds),
   figures,
 }
-saveResults(values.into, 'policy', { ...readResults(values.into, 'policy'), sync })
-process.stdout.write(policySection({ sync }))
+savePart(values.into, { sync })
 
 async function measure(peers: string, serial: number): Promise<Round> {
   const name = namespaceName(`policy${serial}`)

@@ -6,14 +6,12 @@ import { startDaemon } from '../daemon/daemon.ts'
 import { enterLab } from '../lab/enter-lab.ts'
 import { BACKENDS, TARGET_PORT, toNumber } from '../lab/plan.ts'
 import { buildTopology, type Topology } from '../lab/topology.ts'
-import { machineFacts } from '../measure/machine.ts'
 import { PingPong } from '../nftables/counting/ping-pong.ts'
 import { connectTimes } from '../probe/connect.ts'
-import { readResults, saveResults } from '../report/files.ts'
 import type { PacketCase, PacketFigure, Quartiles } from '../report/policy/results.ts'
-import { policySection } from '../report/policy/section.ts'
 import { median, quantile, ratios } from '../report/statistics.ts'
 import { seededCluster } from '../seeded-cluster.ts'
+import { conditions, savePart } from './save.ts'
 
 /**
  * Measures what policies cost packets between two Pods of a node, by their addresses, beside the rules of nftables mode:
@@ -73,15 +71,13 @@ for (let round = 0; round < Number(values.rounds); round++) {
 }
 topology.remove()
 const packets = {
-  startedAt: new Date().toISOString().slice(0, 10),
-  machine: machineFacts(),
+  ...conditions(),
   rounds: Number(values.rounds),
   services: Number(values.services),
   repeated: failures,
   cases: cases.map(caseOf),
 }
-saveResults(values.into, 'policy', { ...readResults(values.into, 'policy'), packets })
-process.stdout.write(policySection({ packets }))
+savePart(values.into, { packets })
 process.exit(0)
 
 /** Writes what a daemon of nftables mode has in the kernel, and leaves it there. */

@@ -6,11 +6,9 @@ import {
   type StartedPod,
   StartRace,
 } from '../../test/support/policy/start-race/start-race.ts'
-import { machineFacts } from '../measure/machine.ts'
-import { readResults, saveResults } from '../report/files.ts'
 import type { ForbiddenPackets, SettingTimes, Times } from '../report/policy/results.ts'
-import { policySection } from '../report/policy/section.ts'
 import { quantile } from '../report/statistics.ts'
+import { conditions, savePart } from './save.ts'
 
 /**
  * Measures what enforcement costs a Pod that starts: the time from its network until a connection works that policies
@@ -65,16 +63,14 @@ try {
   await lab.close()
 }
 const start = {
-  startedAt: new Date().toISOString().slice(0, 10),
-  machine: machineFacts(),
+  ...conditions(),
   pods: Number(values.pods),
   rounds: Number(values.rounds),
   parallel: Number(values.parallel),
   reportAfter: Number(values['report-after']),
   settings: [...started].map(([setting, pods]) => timesOf(setting, pods)),
 }
-saveResults(values.into, 'policy', { ...readResults(values.into, 'policy'), start })
-process.stdout.write(policySection({ start }))
+savePart(values.into, { start })
 process.exit(0)
 
 async function measure(race: StartRace, setting: Setting): Promise<readonly StartedPod[]> {

@@ -61,7 +61,7 @@ export function releaseMemoryOf(
 
 /**
  * Gives back memory that only the start needed: garbage, free memory of the allocator, and pages of program files, which
- * come back when they are used. Blocks while all garbage is collected, up to a tenth of a second. Does nothing
+ * come back when they are used. Blocks while all garbage is collected, for a tenth of a second, longer on a busy machine. Does nothing
  * where Node cannot call the C library.
  */
 export function releaseMemory(): void {
