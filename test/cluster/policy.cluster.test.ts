@@ -93,18 +93,22 @@ describe.each(MODES.filter((mode) => mode !== 'userspace'))('in %s mode', (mode)
       await kubectl().apply(policy('web', { podSelector, ingress: [{ from: [clients] }] }))
       await becomes('the policy is in force', async () => !(await isReached(friend)))
       const before = await namesOf(kubectl(), 'web')
-      const requests = { kind: 'http', url: `http://${address}/`, count: MANY } as const
+      const requests = { kind: 'http', url: `http://${address}/` } as const
       let after: readonly string[] = []
+      let admitted: readonly string[] = []
       const refused = await friend.during(
-        { kind: 'http', url: `http://${address}/`, everyMs: 20, timeoutMs: SILENCE_MS },
+        { ...requests, everyMs: 20, timeoutMs: SILENCE_MS },
         async () => {
-          await kubectl().run(['rollout', 'restart', 'deployment/web'])
-          await kubectl().rolledOut('deployment/web')
-          after = await namesOf(kubectl(), 'web')
-          await becomes('each new Pod answers whom it admits', async () => {
-            const found = keysOf((await own.connect(requests)).answers)
-            return after.every((name) => found.includes(name))
+          const { answers } = await own.during({ ...requests, everyMs: 50 }, async () => {
+            await kubectl().run(['rollout', 'restart', 'deployment/web'])
+            await kubectl().rolledOut('deployment/web')
+            after = await namesOf(kubectl(), 'web')
+            await becomes('each new Pod answers whom it admits', async () => {
+              const found = keysOf((await own.connect({ ...requests, count: MANY })).answers)
+              return after.every((name) => found.includes(name))
+            })
           })
+          admitted = keysOf(answers)
         },
       )
       process.stderr.write(
@@ -114,6 +118,7 @@ describe.each(MODES.filter((mode) => mode !== 'userspace'))('in %s mode', (mode)
       expect(refused.attempts).toBeGreaterThan(100)
       expect(after).toHaveLength(before.length)
       expect(after.filter((name) => before.includes(name))).toEqual([])
+      expect(admitted.some((name) => after.includes(name))).toBe(true)
     },
     10 * MINUTES,
   )
