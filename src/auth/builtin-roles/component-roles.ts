@@ -102,7 +102,7 @@ const CONTROLLERS: Readonly<Record<string, readonly RoleRule[]>> = {
       'serviceaccounts',
       'services',
     ),
-    resourceRule(FOLLOW, 'apps', 'daemonsets', 'deployments', 'statefulsets'),
+    resourceRule(FOLLOW, 'apps', 'daemonsets', 'deployments', 'replicasets', 'statefulsets'),
     resourceRule(FOLLOW, CERTIFICATES_GROUP, 'certificatesigningrequests'),
     resourceRule(FOLLOW, 'coordination.k8s.io', 'leases'),
     resourceRule(FOLLOW, 'discovery.k8s.io', 'endpointslices'),

@@ -29,6 +29,7 @@ export const COLLECTION_ROUTES = {
   serviceaccounts: inNamespace(CORE, 'ServiceAccount'),
   daemonsets: inNamespace(APPS, 'DaemonSet'),
   deployments: inNamespace(APPS, 'Deployment'),
+  replicasets: inNamespace(APPS, 'ReplicaSet'),
   statefulsets: inNamespace(APPS, 'StatefulSet'),
   networkpolicies: inNamespace('/apis/networking.k8s.io/v1', 'NetworkPolicy'),
   clusternetworkpolicies: inCluster(

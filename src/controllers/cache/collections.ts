@@ -28,6 +28,7 @@ import {
 import { type PodObject, readPod } from '../objects/pod-object.ts'
 import { readSecret, type SecretObject } from '../objects/secret-object.ts'
 import { readService, type ServiceObject } from '../objects/service-object.ts'
+import { readWorkload, type WorkloadObject } from '../objects/workload-object.ts'
 import { COLLECTION_ROUTES, type CollectionName } from './collection-route.ts'
 
 /** Everything that a controller may read, by the name of its collection. */
@@ -42,9 +43,10 @@ export interface Objects {
   readonly configmaps: ConfigMapObject
   readonly secrets: SecretObject
   readonly serviceaccounts: MetadataObject
-  readonly daemonsets: MetadataObject
-  readonly deployments: MetadataObject
-  readonly statefulsets: MetadataObject
+  readonly daemonsets: WorkloadObject
+  readonly deployments: WorkloadObject
+  readonly replicasets: WorkloadObject
+  readonly statefulsets: WorkloadObject
   readonly networkpolicies: MetadataObject
   readonly clusternetworkpolicies: MetadataObject
   readonly roles: MetadataObject
@@ -74,6 +76,8 @@ const METADATA_ONLY: CollectionSpec<MetadataObject> = {
   decode: readMetadataObject,
   groups: () => [],
 }
+
+const WORKLOAD: CollectionSpec<WorkloadObject> = { decode: readWorkload, groups: () => [] }
 
 /** How each collection is decoded and grouped. */
 export const COLLECTIONS: { readonly [K in CollectionName]: CollectionSpec<Objects[K]> } = {
@@ -116,9 +120,10 @@ export const COLLECTIONS: { readonly [K in CollectionName]: CollectionSpec<Objec
       token === undefined ? [] : [accountGroup(keyOf({ ...meta, name: token.accountName }))],
   },
   serviceaccounts: METADATA_ONLY,
-  daemonsets: METADATA_ONLY,
-  deployments: METADATA_ONLY,
-  statefulsets: METADATA_ONLY,
+  daemonsets: WORKLOAD,
+  deployments: WORKLOAD,
+  replicasets: WORKLOAD,
+  statefulsets: WORKLOAD,
   networkpolicies: METADATA_ONLY,
   clusternetworkpolicies: METADATA_ONLY,
   roles: METADATA_ONLY,
