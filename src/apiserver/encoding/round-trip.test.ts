@@ -13,6 +13,7 @@ const kinds = [
   ['v1', 'Secret'],
   ['apps/v1', 'Deployment'],
   ['apps/v1', 'DaemonSet'],
+  ['apps/v1', 'ReplicaSet'],
   ['apps/v1', 'StatefulSet'],
   ['policy/v1', 'PodDisruptionBudget'],
   ['coordination.k8s.io/v1', 'Lease'],

@@ -13,6 +13,7 @@ import { networkPolicies } from './network-policy.ts'
 import { nodes } from './node/resource.ts'
 import { pods } from './pod/resource.ts'
 import { podDisruptionBudgets } from './pod-disruption-budget/resource.ts'
+import { replicaSets } from './replica-set.ts'
 import {
   localSubjectAccessReviews,
   selfSubjectAccessReviews,
@@ -47,6 +48,7 @@ export const catalogue: readonly Resource[] = [
   services,
   daemonSets,
   deployments,
+  replicaSets,
   statefulSets,
   certificateSigningRequests,
   leases,

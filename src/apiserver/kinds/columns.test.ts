@@ -9,6 +9,7 @@ import { deployments } from './deployment.ts'
 import { leases } from './lease.ts'
 import { networkPolicies } from './network-policy.ts'
 import { podDisruptionBudgets } from './pod-disruption-budget/resource.ts'
+import { replicaSets } from './replica-set.ts'
 import { clusterRoles } from './role.ts'
 import { roleBindings } from './role-binding.ts'
 import { runtimeClasses } from './runtime-class.ts'
@@ -151,6 +152,12 @@ test.each<[string, Resource, JsonObject, readonly (string | number)[]]>([
     ['5', '4', '3', '2', '0', 'os=linux,zone=a', '60m', 'a,b', 'i:1,j', 'app=web'],
   ],
   ['DaemonSet', daemonSets, {}, ['0', '0', '0', '0', '0', '<none>', '60m', '', '', '<none>']],
+  [
+    'ReplicaSet',
+    replicaSets,
+    { spec: { replicas: 3, ...WORKLOAD }, status: { replicas: 2, readyReplicas: 1 } },
+    ['3', '2', '1', '60m', 'a,b', 'i:1,j', 'app=web'],
+  ],
   ['StatefulSet', statefulSets, DEPLOYMENT, ['2/3', '60m', 'a,b', 'i:1,j']],
   [
     'PodDisruptionBudget',

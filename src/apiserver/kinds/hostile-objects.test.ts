@@ -16,6 +16,7 @@ const KINDS = [
   'ClusterNetworkPolicy',
   'Deployment',
   'DaemonSet',
+  'ReplicaSet',
   'StatefulSet',
   'PodDisruptionBudget',
   'Lease',

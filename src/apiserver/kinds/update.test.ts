@@ -35,6 +35,13 @@ test.each<[string, Raw, Raw, readonly string[]]>([
   ],
   ['DaemonSet', { spec: {} }, { spec: { updateStrategy: { type: 'OnDelete' } } }, []],
   [
+    'ReplicaSet',
+    { spec: { selector: { matchLabels: { a: 'b' } } } },
+    { spec: { selector: {} } },
+    ['spec.selector {}'],
+  ],
+  ['ReplicaSet', { spec: {} }, { spec: { replicas: 3, template: { metadata: {} } } }, []],
+  [
     'StatefulSet',
     { spec: { serviceName: 'a', podManagementPolicy: 'Parallel' } },
     { spec: { serviceName: 'b', volumeClaimTemplates: [] } },
