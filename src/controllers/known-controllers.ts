@@ -17,6 +17,7 @@ import {
   serviceAccountsController,
   type TokenContents,
 } from './serviceaccounts-controller.ts'
+import { replicaSetController } from './workloads/replicaset-controller.ts'
 
 /** The account in kube-system that watches the objects for all controllers. */
 export const READER_ACCOUNT = 'controllers-reader'
@@ -48,5 +49,6 @@ export function knownControllers(
     clusterRoleAggregationController,
     createCertificatesController(requests),
     disruptionController,
+    replicaSetController,
   ]
 }

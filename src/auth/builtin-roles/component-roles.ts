@@ -193,6 +193,13 @@ const CONTROLLERS: Readonly<Record<string, readonly RoleRule[]>> = {
     resourceRule(['patch'], '', 'pods/status'),
     resourceRule(['get', 'list'], '', 'nodes'),
   ],
+  'replicaset-controller': [
+    resourceRule(['get', 'list', 'update', 'watch'], 'apps', 'replicasets'),
+    resourceRule(['patch', 'update'], 'apps', 'replicasets/status'),
+    resourceRule(['update'], 'apps', 'replicasets/finalizers'),
+    resourceRule(['create', 'delete', ...READ, 'patch'], '', 'pods'),
+    ...RECORD,
+  ],
   'root-ca-cert-publisher': [resourceRule(CHANGE, '', 'configmaps'), ...RECORD],
   'service-account-controller': [resourceRule(['create', 'get'], '', 'serviceaccounts'), ...RECORD],
   'service-controller': [

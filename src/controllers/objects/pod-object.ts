@@ -28,6 +28,10 @@ export interface PodObject {
   readonly nodeName: string
   readonly hostname: string
   readonly subdomain: string
+  /** `status.phase`: Pending, Running, Succeeded, Failed or Unknown; empty where it is absent. */
+  readonly phase: string
+  /** How often its containers were started again: the most of any container. */
+  readonly restarts: number
   /** Its phase is Succeeded or Failed: its containers have ended and never start again. */
   readonly finished: boolean
   /** `deletionTimestamp`, when its grace period ends, RFC 3339; empty when it is not being deleted. */
@@ -55,6 +59,8 @@ export function readPod(object: JsonObject): PodObject {
     nodeName: stringAt(spec, 'nodeName'),
     hostname: stringAt(spec, 'hostname'),
     subdomain: stringAt(spec, 'subdomain'),
+    phase,
+    restarts: readRestarts(status),
     finished: phase === 'Succeeded' || phase === 'Failed',
     graceEndsAt: stringAt(object, 'metadata', 'deletionTimestamp'),
     graceSeconds: Number(valueAt(object, 'metadata', 'deletionGracePeriodSeconds') ?? 0),
@@ -63,6 +69,13 @@ export function readPod(object: JsonObject): PodObject {
     disruption: readCondition(status, DISRUPTION),
     namedPorts: readNamedPorts(spec),
   }
+}
+
+function readRestarts(status: JsonObject): number {
+  const counts = arrayAt(status, 'containerStatuses').map((one) =>
+    Number(valueAt(one, 'restartCount') ?? 0),
+  )
+  return Math.max(0, ...counts)
 }
 
 function readIps(status: JsonObject): readonly IpAddress[] {

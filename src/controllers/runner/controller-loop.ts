@@ -1,9 +1,9 @@
-import { type ApiFailure, isTerminating } from '../../client/http/failure.ts'
+import { type ApiResult, isTerminating } from '../../client/http/failure.ts'
 import type { Clock } from '../../lib/clock.ts'
 import type { View } from '../cache/object-cache.ts'
 import type { Controller } from './controller.ts'
 import type { RunnerObserver, WriteResult } from './observer.ts'
-import type { Write } from './write.ts'
+import { reportsOn, type Write } from './write.ts'
 
 /** Times and limits of a controller loop. */
 export interface LoopTiming {
@@ -26,8 +26,8 @@ export interface LoopParts {
   readonly isOpen: () => boolean
   /** Since when this replica has led and every watch has been open without a break, in milliseconds since the epoch. */
   readonly since: () => number
-  /** Makes a write and updates the caches; resolves to the failure, undefined on success. */
-  readonly write: (write: Write) => Promise<ApiFailure | undefined>
+  /** Makes a write and updates the caches with the answer, to which it resolves. */
+  readonly write: (write: Write) => Promise<ApiResult<unknown>>
 }
 
 /**
@@ -134,17 +134,23 @@ export class ControllerLoop {
     const { writes, againMs, dirty = [] } = controller.reconcile(key, view, clock.now(), since())
     for (const write of writes) {
       if (!isOpen()) return false
-      const failure = await this.#parts.write(write)
-      const result = resultOf(failure)
-      this.#parts.observer.wrote(controller.name, write.verb, result)
-      if (failure === undefined || isTerminating(failure)) continue
-      if (result === 'conflict') this.#retry(key)
-      else this.#failed(key, { ...failure, errorCode: 'NP_CONTROLLERS_WRITE' })
+      const answer = await this.#write(write)
+      if (!answer.ok && isTerminating(answer.failure)) continue
+      for (const report of reportsOn(write, answer)) await this.#write(report)
+      if (answer.ok) continue
+      if (resultOf(answer) === 'conflict') this.#retry(key)
+      else this.#failed(key, { ...answer.failure, errorCode: 'NP_CONTROLLERS_WRITE' })
       return false
     }
     for (const other of dirty) this.#queue.add(other)
     if (againMs !== undefined) this.#queue.addAfter(key, againMs)
     return true
+  }
+
+  async #write(write: Write): Promise<ApiResult<unknown>> {
+    const answer = await this.#parts.write(write)
+    this.#parts.observer.wrote(this.controller.name, write.verb, resultOf(answer))
+    return answer
   }
 
   #succeeded(key: string): void {
@@ -186,9 +192,10 @@ function errorCodeOf(kind: string): string {
   return kind.split(' ', 1)[0] ?? kind
 }
 
-function resultOf(failure: ApiFailure | undefined): WriteResult {
-  if (failure === undefined) return 'done'
-  return failure.code === 409 || failure.code === 404 ? 'conflict' : 'failed'
+function resultOf(answer: ApiResult<unknown>): WriteResult {
+  if (answer.ok) return 'done'
+  const { code } = answer.failure
+  return code === 409 || code === 404 ? 'conflict' : 'failed'
 }
 
 /**

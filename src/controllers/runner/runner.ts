@@ -1,4 +1,4 @@
-import type { ApiFailure } from '../../client/http/failure.ts'
+import type { ApiResult } from '../../client/http/failure.ts'
 import type { Clock } from '../../lib/clock.ts'
 import { arrayAt, isJsonObject, stringAt, valueAt } from '../../lib/json.ts'
 import { type CollectionName, perCollection } from '../cache/collection-route.ts'
@@ -262,8 +262,8 @@ function isKept(answer: unknown): boolean {
   return stringAt(answer, 'kind') !== 'Pod' || isHeld || grace !== 0
 }
 
-/** Makes a write; resolves to the failure, undefined on success. */
-type CachedWrite = (write: Write) => Promise<ApiFailure | undefined>
+/** Makes a write; resolves to the answer. */
+type CachedWrite = (write: Write) => Promise<ApiResult<unknown>>
 
 /**
  * Makes writes, and updates the caches with their results at once. After a conflict (another client wrote
@@ -293,11 +293,11 @@ export function createCachedWriter(
     if (result.ok) {
       if (write.verb === 'delete' && !isKept(result.value)) removed(write)
       else if (write.verb !== 'record') cacheOf(write.collection).learned(result.value)
-      return undefined
+      return result
     }
     const { code } = result.failure
     if (code === 404) removed(write)
     if (code === 409) await reread(write)
-    return code === 404 && write.verb === 'delete' ? undefined : result.failure
+    return code === 404 && write.verb === 'delete' ? { ok: true, value: undefined } : result
   }
 }
