@@ -17,6 +17,7 @@ import {
   serviceAccountsController,
   type TokenContents,
 } from './serviceaccounts-controller.ts'
+import { deploymentController } from './workloads/deployment-controller.ts'
 import { replicaSetController } from './workloads/replicaset-controller.ts'
 
 /** The account in kube-system that watches the objects for all controllers. */
@@ -50,5 +51,6 @@ export function knownControllers(
     createCertificatesController(requests),
     disruptionController,
     replicaSetController,
+    deploymentController,
   ]
 }

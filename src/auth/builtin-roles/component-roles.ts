@@ -146,6 +146,14 @@ const CONTROLLERS: Readonly<Record<string, readonly RoleRule[]>> = {
       'clusterroles',
     ),
   ],
+  'deployment-controller': [
+    resourceRule([...READ, 'patch', 'update'], 'apps', 'deployments'),
+    resourceRule(['patch', 'update'], 'apps', 'deployments/status'),
+    resourceRule(['update'], 'apps', 'deployments/finalizers'),
+    resourceRule([...CHANGE, 'list', 'watch'], 'apps', 'replicasets'),
+    resourceRule([...READ, 'update'], '', 'pods'),
+    ...RECORD,
+  ],
   'disruption-controller': [
     resourceRule(READ, '', 'pods'),
     resourceRule(READ, 'policy', 'poddisruptionbudgets'),

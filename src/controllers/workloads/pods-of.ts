@@ -56,15 +56,8 @@ export function claimPods(collection: PodOwner, owner: WorkloadObject, view: Vie
   return {
     pods: controlled.filter(isSelected),
     writes: [
-      ...found.map((pod) =>
-        ownersPatch(pod, [...references(pod), controllerReference(collection, meta)]),
-      ),
-      ...lost.map((pod) =>
-        ownersPatch(
-          pod,
-          references(pod).filter((one) => stringAt(one, 'uid') !== meta.uid),
-        ),
-      ),
+      ...found.map((pod) => adopt('pods', pod.meta, controllerReference(collection, meta))),
+      ...lost.map((pod) => release('pods', pod.meta, meta.uid)),
     ],
   }
 }
@@ -167,15 +160,26 @@ function isOrphan({ meta }: PodObject): boolean {
   return controllerOf(meta) === undefined
 }
 
-function references({ meta }: PodObject): readonly JsonObject[] {
-  return meta.owners.map(({ reference }) => reference)
+/** Makes an owner the one that controls an object. */
+export function adopt(collection: CollectionName, meta: ObjectMeta, owner: JsonObject): Patch {
+  return ownersPatch(collection, meta, [...references(meta), owner])
 }
 
-function ownersPatch({ meta }: PodObject, ownerReferences: readonly JsonObject[]): Patch {
-  return {
-    verb: 'patch',
-    collection: 'pods',
-    meta,
-    body: { metadata: { ownerReferences: [...ownerReferences] } },
-  }
+/** Removes the owner with this uid from an object. */
+export function release(collection: CollectionName, meta: ObjectMeta, uid: string): Patch {
+  const others = references(meta).filter((one) => stringAt(one, 'uid') !== uid)
+  return ownersPatch(collection, meta, others)
+}
+
+function references({ owners }: ObjectMeta): readonly JsonObject[] {
+  return owners.map(({ reference }) => reference)
+}
+
+function ownersPatch(
+  collection: CollectionName,
+  meta: ObjectMeta,
+  ownerReferences: readonly JsonObject[],
+): Patch {
+  const body = { metadata: { ownerReferences: [...ownerReferences] } }
+  return { verb: 'patch', collection, meta, body }
 }
