@@ -2,14 +2,13 @@ import type { ApiFailure } from '../../client/http/failure.ts'
 import { objectAt } from '../../lib/json.ts'
 import { selectsLabels } from '../../resources/label-selector.ts'
 import { readCondition, setCondition } from '../../resources/status-condition.ts'
-import { ownerGroup } from '../cache/collections.ts'
 import type { View } from '../cache/object-cache.ts'
 import { isEmpty } from '../objects/object-meta.ts'
 import type { PodObject } from '../objects/pod-object.ts'
 import type { WorkloadObject } from '../objects/workload-object.ts'
 import { type Controller, type Reconciliation, SETTLED } from '../runner/controller.ts'
 import { eventWrite, statusPatch, type Write } from '../runner/write.ts'
-import { claimPods, controllerOf, podOf, untilAvailable, workloadsOfPod } from './pods-of.ts'
+import { claimPods, podOf, untilAvailable, workloadsOfPod } from './pods-of.ts'
 import { type Conditions, conditionsOf, statusDifference } from './status-difference.ts'
 import { byDeletionOrder, isActive } from './surplus-pods.ts'
 
@@ -68,8 +67,8 @@ function creations(state: State, count: number): readonly Write[] {
 
 function deletions(state: State, count: number): readonly Write[] {
   if (count === 0) return []
-  const { pods } = state
-  const ordered = count < pods.length ? byDeletionOrder(pods, relatedPods(state)) : pods
+  const { set, pods, view } = state
+  const ordered = count < pods.length ? byDeletionOrder(set, pods, view) : pods
   return ordered.slice(0, count).map(({ meta }) => ({
     verb: 'delete',
     collection: 'pods',
@@ -77,15 +76,6 @@ function deletions(state: State, count: number): readonly Write[] {
     done: () => [report(state, 'Normal', 'SuccessfulDelete', `Deleted pod: ${meta.name}`)],
     refused: (failure) => refusal(state, 'FailedDelete', 'Error deleting', failure),
   }))
-}
-
-/** The active Pods of all ReplicaSets of the same owner: during a rollout the old ones and the new ones. */
-function relatedPods({ set, pods, view }: State): readonly PodObject[] {
-  const owner = controllerOf(set.meta)
-  if (owner === undefined) return pods
-  return [...view.replicasets.group(ownerGroup(owner.uid))].flatMap(({ meta }) =>
-    [...view.pods.group(ownerGroup(meta.uid))].filter(isActive),
-  )
 }
 
 /** The condition, and an Event when the condition is new: the creation is tried again and again. */

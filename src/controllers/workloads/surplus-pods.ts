@@ -1,5 +1,8 @@
+import { ownerGroup } from '../cache/collections.ts'
+import type { View } from '../cache/object-cache.ts'
 import type { PodObject } from '../objects/pod-object.ts'
-import { readySince } from './pods-of.ts'
+import type { WorkloadObject } from '../objects/workload-object.ts'
+import { controllerOf, readySince } from './pods-of.ts'
 
 const COST = 'controller.kubernetes.io/pod-deletion-cost'
 const PHASES = ['Pending', 'Unknown', 'Running']
@@ -10,17 +13,33 @@ export function isActive({ finished, meta }: PodObject): boolean {
 }
 
 /**
- * The Pods in the order in which they are deleted when they are too many, as Kubernetes has it: those first whose end
- * costs least. `related`: the active Pods of the same application, so that nodes with many of them lose one.
+ * The active Pods of a ReplicaSet in the order in which they are deleted when they are too many, as Kubernetes has it:
+ * those first whose end costs least.
  */
 export function byDeletionOrder(
+  set: WorkloadObject,
   pods: readonly PodObject[],
-  related: readonly PodObject[],
+  view: View,
 ): readonly PodObject[] {
   const perNode = new Map<string, number>()
-  for (const { nodeName } of related) perNode.set(nodeName, (perNode.get(nodeName) ?? 0) + 1)
+  for (const { nodeName } of relatedPods(set, pods, view)) {
+    perNode.set(nodeName, (perNode.get(nodeName) ?? 0) + 1)
+  }
   const ranked = pods.map((pod) => ({ pod, rank: rankOf(pod, perNode.get(pod.nodeName) ?? 0) }))
   return ranked.toSorted((a, b) => compareRanks(a.rank, b.rank)).map(({ pod }) => pod)
+}
+
+/** The active Pods of all ReplicaSets of the same owner: during a rollout the old ones and the new ones. */
+function relatedPods(
+  { meta }: WorkloadObject,
+  pods: readonly PodObject[],
+  view: View,
+): readonly PodObject[] {
+  const owner = controllerOf(meta)
+  if (owner === undefined) return pods
+  return [...view.replicasets.group(ownerGroup(owner.uid))].flatMap((set) =>
+    [...view.pods.group(ownerGroup(set.meta.uid))].filter(isActive),
+  )
 }
 
 /** Lower ranks are deleted first: the first element that differs decides. */

@@ -9,7 +9,7 @@ import type { PodObject } from '../../objects/pod-object.ts'
 import { countAt, type WorkloadObject } from '../../objects/workload-object.ts'
 import type { Create, Patch } from '../../runner/write.ts'
 import { adopt, controllerOf, controllerReference, release, untilAvailable } from '../pods-of.ts'
-import { isActive } from '../surplus-pods.ts'
+import { byDeletionOrder, isActive } from '../surplus-pods.ts'
 
 /** Label of the ReplicaSets of a Deployment and of their Pods, and in their selectors: the hash of the template. */
 export const TEMPLATE_HASH = 'pod-template-hash'
@@ -112,13 +112,12 @@ export interface SizedSet {
 /** The sizes by the Pods themselves, because the status of a ReplicaSet may be from before their last change. */
 export function sizeOf(set: WorkloadObject, view: View, now: number): SizedSet {
   const pods = podsOf(set, view).filter(isActive)
-  const available = pods.filter((pod) => untilAvailable(pod, set.minReadyMs, now) === 0).length
-  const notReady = pods.filter(({ ready }) => !ready).length
   const surplus = Math.max(0, pods.length - set.replicas)
+  const kept = surplus === 0 ? pods : byDeletionOrder(set, pods, view).slice(surplus)
   return {
     set,
     held: Math.max(set.replicas, pods.length),
-    available: Math.max(0, available - Math.max(0, surplus - notReady)),
+    available: kept.filter((pod) => untilAvailable(pod, set.minReadyMs, now) === 0).length,
   }
 }
 

@@ -43,7 +43,7 @@ function spread(deployment: WorkloadObject, active: readonly WorkloadObject[]): 
   const sizes = new Map<WorkloadObject, number>()
   let added = 0
   for (const set of ordered) {
-    const part = toAdd === 0 ? 0 : proportionOf(set, deployment, toAdd - added)
+    const part = proportionOf(set, deployment, toAdd - added)
     sizes.set(set, set.replicas + part)
     added += part
   }
@@ -56,6 +56,7 @@ function spread(deployment: WorkloadObject, active: readonly WorkloadObject[]): 
 
 /** How many replicas of a change this set gets, if `left` of the change are not given to others yet. */
 function proportionOf(set: WorkloadObject, deployment: WorkloadObject, left: number): number {
+  if (left === 0) return 0
   const whole = annotatedCount(set, MAX_REPLICAS) ?? countAt(deployment.status, 0, 'replicas')
   const size =
     deployment.replicas === 0 || whole === 0
