@@ -11,6 +11,13 @@ import { type ObjectMeta, readMeta } from './object-meta.ts'
 
 const ADDRESS_TYPES = ['InternalIP', 'ExternalIP']
 
+/** An entry of `spec.taints` of a Node: it repels the Pods that do not tolerate it. */
+export interface Taint {
+  readonly key: string
+  readonly value: string
+  readonly effect: string
+}
+
 /** The fields of a Node that controllers read. */
 export interface NodeObject {
   readonly meta: ObjectMeta
@@ -20,6 +27,9 @@ export interface NodeObject {
   readonly cpuMillis: number
   /** Whether a label marks it as a node of the control plane. */
   readonly controlPlane: boolean
+  readonly taints: readonly Taint[]
+  /** `spec.unschedulable`: it is to get no more Pods. */
+  readonly unschedulable: boolean
   /** Its internal and external IP addresses, as the node reports them. */
   readonly addresses: readonly string[]
   /** The condition `Ready`. */
@@ -38,6 +48,12 @@ export function readNode(object: JsonObject): NodeObject {
     zone: label === undefined ? '' : (meta.labels[label] ?? ''),
     cpuMillis: milliQuantity(valueAt(status, 'allocatable', 'cpu')) ?? 0,
     controlPlane: NAMES.controlPlane.some((name) => Object.hasOwn(meta.labels, name)),
+    taints: arrayAt(object, 'spec', 'taints').map((one) => ({
+      key: stringAt(one, 'key'),
+      value: stringAt(one, 'value'),
+      effect: stringAt(one, 'effect'),
+    })),
+    unschedulable: valueAt(object, 'spec', 'unschedulable') === true,
     addresses: arrayAt(status, 'addresses')
       .filter((one) => ADDRESS_TYPES.includes(stringAt(one, 'type')))
       .map((one) => stringAt(one, 'address')),
