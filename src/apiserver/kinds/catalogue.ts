@@ -2,6 +2,7 @@ import type { Resource } from '../resource/resource.ts'
 import { certificateSigningRequests } from './certificate-signing-request.ts'
 import { clusterNetworkPolicies } from './cluster-network-policy.ts'
 import { configMaps } from './config-map.ts'
+import { controllerRevisions } from './controller-revision.ts'
 import { daemonSets } from './daemon-set.ts'
 import { deployments } from './deployment.ts'
 import { endpointSlices } from './endpoint-slice.ts'
@@ -46,6 +47,7 @@ export const catalogue: readonly Resource[] = [
   secrets,
   serviceAccounts,
   services,
+  controllerRevisions,
   daemonSets,
   deployments,
   replicaSets,

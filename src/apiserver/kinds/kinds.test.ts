@@ -24,6 +24,7 @@ test.each<[string, JsonObject]>([
   [`${APPS}/daemonsets`, { spec: WEB.spec }],
   [`${APPS}/replicasets`, { spec: WEB.spec }],
   [`${APPS}/statefulsets`, { spec: WEB.spec }],
+  [`${APPS}/controllerrevisions`, { data: { spec: {} }, revision: 3 }],
   ['/apis/policy/v1/namespaces/default/poddisruptionbudgets', { spec: { maxUnavailable: 1 } }],
 ])('%s are made, listed, labelled and deleted', async (path, parts) => {
   const api = await startApi()

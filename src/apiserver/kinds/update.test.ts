@@ -47,6 +47,8 @@ test.each<[string, Raw, Raw, readonly string[]]>([
     { spec: { serviceName: 'b', volumeClaimTemplates: [] } },
     ['spec.serviceName "b"', 'spec.podManagementPolicy (absent)', 'spec.volumeClaimTemplates []'],
   ],
+  ['ControllerRevision', { data: { a: 1 } }, { data: { a: 2 } }, ['data {"a":2}']],
+  ['ControllerRevision', { data: { a: 1 } }, { data: { a: 1 }, revision: 2 }, []],
   ['StatefulSet', { spec: {} }, { spec: { replicas: 3, minReadySeconds: 1 } }, []],
   ['Secret', { type: 'a' }, { type: 'b' }, ['type "b"']],
   ['Secret', { data: { a: 'x' } }, { data: { a: 'y' }, immutable: true }, []],

@@ -93,6 +93,8 @@ test.each<[string, string, string, boolean]>([
   ['edit', 'create', 'poddisruptionbudgets policy', true],
   ['view', 'get', 'poddisruptionbudgets policy', true],
   ['view', 'delete', 'daemonsets apps', false],
+  ['view', 'list', 'controllerrevisions apps', true],
+  ['edit', 'create', 'controllerrevisions apps', false],
   ['admin', 'create', 'rolebindings rbac.authorization.k8s.io', true],
   ['admin', 'update', 'endpoints', false],
   ['admin', 'escalate', 'roles rbac.authorization.k8s.io', false],

@@ -51,6 +51,7 @@ const VIEWED = [
   resourceRule(
     READ,
     'apps',
+    'controllerrevisions',
     'daemonsets',
     'daemonsets/status',
     'deployments',

@@ -27,6 +27,7 @@ export const COLLECTION_ROUTES = {
   configmaps: inNamespace(CORE, 'ConfigMap'),
   secrets: inNamespace(CORE, 'Secret'),
   serviceaccounts: inNamespace(CORE, 'ServiceAccount'),
+  controllerrevisions: inNamespace(APPS, 'ControllerRevision'),
   daemonsets: inNamespace(APPS, 'DaemonSet'),
   deployments: inNamespace(APPS, 'Deployment'),
   replicasets: inNamespace(APPS, 'ReplicaSet'),

@@ -26,6 +26,7 @@ import {
   type SliceObject,
 } from '../objects/plain-objects.ts'
 import { type PodObject, readPod } from '../objects/pod-object.ts'
+import { type RevisionObject, readRevision } from '../objects/revision-object.ts'
 import { readSecret, type SecretObject } from '../objects/secret-object.ts'
 import { readService, type ServiceObject } from '../objects/service-object.ts'
 import { readWorkload, type WorkloadObject } from '../objects/workload-object.ts'
@@ -43,6 +44,7 @@ export interface Objects {
   readonly configmaps: ConfigMapObject
   readonly secrets: SecretObject
   readonly serviceaccounts: MetadataObject
+  readonly controllerrevisions: RevisionObject
   readonly daemonsets: WorkloadObject
   readonly deployments: WorkloadObject
   readonly replicasets: WorkloadObject
@@ -120,6 +122,7 @@ export const COLLECTIONS: { readonly [K in CollectionName]: CollectionSpec<Objec
       token === undefined ? [] : [accountGroup(keyOf({ ...meta, name: token.accountName }))],
   },
   serviceaccounts: METADATA_ONLY,
+  controllerrevisions: { decode: readRevision, groups: () => [] },
   daemonsets: WORKLOAD,
   deployments: WORKLOAD,
   replicasets: WORKLOAD,
