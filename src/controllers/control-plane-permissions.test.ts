@@ -24,6 +24,7 @@ import { expectGone, expectSoon } from './testing/expect-soon.ts'
 import { conditionOf, readyCondition } from './testing/fixtures.ts'
 import { endpoints, sliced } from './testing/shown-endpoints.ts'
 import { makePod, setPod } from './testing/web-pods.ts'
+import { daemonSetLife, statefulSetLife } from './workloads/testing/served-sets.ts'
 
 const SHOP = '/api/v1/namespaces/default'
 const NAMESPACES = '/api/v1/namespaces'
@@ -59,6 +60,14 @@ const OF_KUBERNETES: Readonly<Record<string, readonly string[]>> = {
   ],
   'clusterrole-aggregation-controller': [
     'list,watch,update rbac.authorization.k8s.io/clusterroles',
+  ],
+  'daemon-set-controller': [
+    'list,watch apps/daemonsets',
+    'update apps/daemonsets/status,apps/daemonsets/finalizers',
+    'list,update,watch apps/controllerrevisions',
+    'list,watch /nodes,/pods',
+    'create /pods/binding',
+    ...OTHER_EVENTS,
   ],
   'disruption-controller': [
     'get,list,watch /pods',
@@ -101,6 +110,13 @@ const OF_KUBERNETES: Readonly<Record<string, readonly string[]>> = {
   ],
   'pod-garbage-collector': ['list,watch /pods', 'list /nodes'],
   'root-ca-cert-publisher': ['update /configmaps', ...ALL_EVENTS],
+  'statefulset-controller': [
+    'list,watch apps/statefulsets',
+    'update apps/statefulsets/status,apps/statefulsets/finalizers',
+    'list,update,watch apps/controllerrevisions',
+    'list,update,watch /pods',
+    ...OTHER_EVENTS,
+  ],
   'service-account-controller': ALL_EVENTS,
   'service-controller': ['list,watch /nodes,/services', 'update /services/status', ...OTHER_EVENTS],
 }
@@ -138,6 +154,8 @@ test('controllers use all that their roles permit, and are refused nothing', asy
   await collectGarbage(api)
   await changeIdentity(api)
   await certifyNode(api)
+  await daemonSetLife(api)
+  await statefulSetLife(api)
   await deleteNamespace(api)
   await silenceNode(api)
   expect(refused).toEqual([])

@@ -17,8 +17,10 @@ import {
   serviceAccountsController,
   type TokenContents,
 } from './serviceaccounts-controller.ts'
+import { daemonSetController } from './workloads/daemonset-controller.ts'
 import { deploymentController } from './workloads/deployment-controller.ts'
 import { replicaSetController } from './workloads/replicaset-controller.ts'
+import { statefulSetController } from './workloads/statefulset-controller.ts'
 
 /** The account in kube-system that watches the objects for all controllers. */
 export const READER_ACCOUNT = 'controllers-reader'
@@ -52,5 +54,7 @@ export function knownControllers(
     disruptionController,
     replicaSetController,
     deploymentController,
+    daemonSetController,
+    statefulSetController,
   ]
 }

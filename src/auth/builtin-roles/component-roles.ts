@@ -154,6 +154,16 @@ const CONTROLLERS: Readonly<Record<string, readonly RoleRule[]>> = {
       'clusterroles',
     ),
   ],
+  'daemon-set-controller': [
+    resourceRule(READ, 'apps', 'daemonsets'),
+    resourceRule(['patch', 'update'], 'apps', 'daemonsets/status'),
+    resourceRule(['update'], 'apps', 'daemonsets/finalizers'),
+    resourceRule([...CHANGE, 'list', 'watch'], 'apps', 'controllerrevisions'),
+    resourceRule(FOLLOW, '', 'nodes'),
+    resourceRule(['create', 'delete', ...READ, 'patch'], '', 'pods'),
+    resourceRule(['create'], '', 'pods/binding'),
+    ...RECORD,
+  ],
   'deployment-controller': [
     resourceRule([...READ, 'patch', 'update'], 'apps', 'deployments'),
     resourceRule(['patch', 'update'], 'apps', 'deployments/status'),
@@ -222,6 +232,14 @@ const CONTROLLERS: Readonly<Record<string, readonly RoleRule[]>> = {
     resourceRule(READ, '', 'services'),
     resourceRule(FOLLOW, '', 'nodes'),
     resourceRule(['patch', 'update'], '', 'services/status'),
+    ...RECORD,
+  ],
+  'statefulset-controller': [
+    resourceRule(READ, 'apps', 'statefulsets'),
+    resourceRule(['patch', 'update'], 'apps', 'statefulsets/status'),
+    resourceRule(['update'], 'apps', 'statefulsets/finalizers'),
+    resourceRule([...CHANGE, 'list', 'watch'], 'apps', 'controllerrevisions'),
+    resourceRule([...CHANGE, 'list', 'watch'], '', 'pods'),
     ...RECORD,
   ],
   'tokens-controller': [

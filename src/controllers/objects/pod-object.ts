@@ -5,12 +5,16 @@ import {
   type JsonObject,
   objectAt,
   stringAt,
+  stringsAt,
   valueAt,
 } from '../../lib/json.ts'
 import { parseLegacyIp } from '../../lib/legacy-address.ts'
 import { DISRUPTION, READY } from '../../resources/label-names.ts'
 import { readCondition, type StatusCondition } from '../../resources/status-condition.ts'
 import { type ObjectMeta, readMeta } from './object-meta.ts'
+
+/** The field of a node affinity that decides where the Pod may be. */
+export const REQUIRED_AFFINITY = 'requiredDuringSchedulingIgnoredDuringExecution'
 
 /** An entry of `ports` of a container. */
 export interface ContainerPort {
@@ -26,6 +30,8 @@ export interface PodObject {
   readonly ips: readonly IpAddress[]
   /** `spec.nodeName`; empty while the Pod is not scheduled. */
   readonly nodeName: string
+  /** The node that its required node affinity names, as Pods of DaemonSets have it; empty: none, or not just one. */
+  readonly wantedNode: string
   readonly hostname: string
   readonly subdomain: string
   /** `status.phase`: Pending, Running, Succeeded, Failed or Unknown; empty where it is absent. */
@@ -57,6 +63,7 @@ export function readPod(object: JsonObject): PodObject {
     meta: readMeta(object),
     ips: readIps(status),
     nodeName: stringAt(spec, 'nodeName'),
+    wantedNode: readWantedNode(spec),
     hostname: stringAt(spec, 'hostname'),
     subdomain: stringAt(spec, 'subdomain'),
     phase,
@@ -76,6 +83,16 @@ function readRestarts(status: JsonObject): number {
     Number(valueAt(one, 'restartCount') ?? 0),
   )
   return Math.max(0, ...counts)
+}
+
+function readWantedNode(spec: JsonObject): string {
+  const required = valueAt(spec, 'affinity', 'nodeAffinity', REQUIRED_AFFINITY)
+  const names = arrayAt(required, 'nodeSelectorTerms')
+    .flatMap((term) => arrayAt(term, 'matchFields'))
+    .filter((one) => stringAt(one, 'key') === 'metadata.name')
+    .filter((one) => stringAt(one, 'operator') === 'In')
+    .map((one) => stringsAt(one, 'values'))
+  return names.find(({ length }) => length === 1)?.[0] ?? ''
 }
 
 function readIps(status: JsonObject): readonly IpAddress[] {

@@ -201,10 +201,11 @@ export function createFakeCluster(clock: Pick<Clock, 'now'> = new FakeClock()): 
   return Object.assign(cluster, { view: viewOf(cluster.follower, clock) })
 }
 
-/** The object as a deletion leaves it if it is only marked: one with finalizers, or a Pod with a grace period. */
+/** The object as a deletion leaves it if it is only marked: one with finalizers, or a Pod on a node that has not ended. */
 function keptAfter({ collection, graceSeconds }: Deletion, object: JsonObject) {
   const { finalizers } = readMeta(object)
-  const isAtWork = collection === 'pods' && stringAt(object, 'spec', 'nodeName') !== ''
+  const hasEnded = ['Succeeded', 'Failed'].includes(stringAt(object, 'status', 'phase'))
+  const isAtWork = collection === 'pods' && stringAt(object, 'spec', 'nodeName') !== '' && !hasEnded
   const grace = isAtWork ? (graceSeconds ?? 30) : 0
   if (finalizers.length === 0 && grace === 0) return undefined
   const deletionTimestamp = '2026-01-03T00:00:00Z'

@@ -1,7 +1,8 @@
 import { expect, test } from 'vitest'
 import type { JsonObject } from '../../lib/json.ts'
 import { readNode } from '../objects/node-object.ts'
-import { affinityToNode, nodeOfAffinity, nodeSelection, untoleratedTaint } from './node-match.ts'
+import { readPod } from '../objects/pod-object.ts'
+import { affinityToNode, nodeSelection, untoleratedTaint } from './node-match.ts'
 
 const NODE = readNode({
   metadata: { name: 'a', labels: { disk: 'ssd', cores: '8', zone: '' } },
@@ -71,10 +72,10 @@ test('the affinity to a node replaces the required one and keeps the rest', () =
   }
   const affinity = affinityToNode(spec, 'b')
   expect(affinity).toMatchObject({ podAntiAffinity: { a: 1 }, nodeAffinity: preferred })
-  expect(nodeOfAffinity({ affinity })).toBe('b')
+  expect(readPod({ spec: { affinity } }).wantedNode).toBe('b')
   expect(nodeSelection({ affinity })(NODE)).toBe(false)
   expect(nodeSelection({ affinity: affinityToNode(spec, 'a') })(NODE)).toBe(true)
-  expect(nodeOfAffinity(required(expression('metadata.name', 'In', 'a')))).toBe('')
+  expect(readPod({ spec: required(expression('metadata.name', 'In', 'a')) }).wantedNode).toBe('')
 })
 
 const EFFECTS = ['NoSchedule', 'NoExecute']

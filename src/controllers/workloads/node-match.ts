@@ -9,11 +9,11 @@ import {
   valueAt,
 } from '../../lib/json.ts'
 import type { NodeObject, Taint } from '../objects/node-object.ts'
+import { REQUIRED_AFFINITY } from '../objects/pod-object.ts'
 
 /** The taint that stands for `spec.unschedulable` of a Node. */
 export const UNSCHEDULABLE = 'node.kubernetes.io/unschedulable'
 
-const REQUIRED = 'requiredDuringSchedulingIgnoredDuringExecution'
 const INTEGER = /^[+-]?\d+$/
 
 /**
@@ -22,7 +22,7 @@ const INTEGER = /^[+-]?\d+$/
  */
 export function nodeSelection(podSpec: JsonObject): (node: NodeObject) => boolean {
   const wanted = Object.entries(objectAt(podSpec, 'nodeSelector'))
-  const required = valueAt(podSpec, 'affinity', 'nodeAffinity', REQUIRED)
+  const required = valueAt(podSpec, 'affinity', 'nodeAffinity', REQUIRED_AFFINITY)
   const terms = arrayAt(required, 'nodeSelectorTerms')
   return (node) =>
     wanted.every(([key, value]) => labelOf(node, key) === value) &&
@@ -35,19 +35,7 @@ export function affinityToNode(podSpec: JsonObject, nodeName: string): JsonObjec
   const nodeAffinity = objectAt(affinity, 'nodeAffinity')
   const matchFields = [{ key: 'metadata.name', operator: 'In', values: [nodeName] }]
   const required = { nodeSelectorTerms: [{ matchFields }] }
-  return { ...affinity, nodeAffinity: { ...nodeAffinity, [REQUIRED]: required } }
-}
-
-/** The node that `affinityToNode` names; empty: a Pod belongs on no particular node. */
-export function nodeOfAffinity(podSpec: JsonObject): string {
-  const required = valueAt(podSpec, 'affinity', 'nodeAffinity', REQUIRED)
-  const names = arrayAt(required, 'nodeSelectorTerms').flatMap((term) =>
-    arrayAt(term, 'matchFields')
-      .filter((one) => stringAt(one, 'key') === 'metadata.name')
-      .filter((one) => stringAt(one, 'operator') === 'In')
-      .map((one) => stringsAt(one, 'values')),
-  )
-  return names.find((values) => values.length === 1)?.[0] ?? ''
+  return { ...affinity, nodeAffinity: { ...nodeAffinity, [REQUIRED_AFFINITY]: required } }
 }
 
 /**

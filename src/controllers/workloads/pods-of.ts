@@ -39,11 +39,17 @@ export interface ClaimedPods {
 
 /**
  * The Pods of a workload. Between two workloads that select the same Pod the one that controls it has it; a workload
- * that is being deleted adopts none.
+ * that is being deleted adopts none. `mayHave`: which of the Pods that it selects may be its own.
  */
-export function claimPods(collection: PodOwner, owner: WorkloadObject, view: View): ClaimedPods {
+export function claimPods(
+  collection: PodOwner,
+  owner: WorkloadObject,
+  view: View,
+  mayHave: (pod: PodObject) => boolean = () => true,
+): ClaimedPods {
   const { meta } = owner
-  const isSelected = selectorOf(owner)
+  const matches = selectorOf(owner)
+  const isSelected = (pod: PodObject): boolean => matches(pod) && mayHave(pod)
   const controlled = [...view.pods.group(ownerGroup(meta.uid))].filter(
     (pod) => controllerOf(pod.meta)?.uid === meta.uid,
   )
@@ -87,13 +93,13 @@ function workloadsOf(collection: PodOwner, pod: PodObject, view: View): readonly
 }
 
 /**
- * A Pod of a workload's template. `name` ends with `-` where the server is to complete it. `labels` and `spec` are laid
- * over those of the template.
+ * A Pod of a workload's template. `name` ends with `-` where the server is to complete it. `labels`, `annotations` and
+ * `spec` are laid over those of the template.
  */
 export function podOf(
   collection: PodOwner,
   owner: WorkloadObject,
-  { name, labels = {}, spec = {} }: PodDifference,
+  { name, labels = {}, annotations = {}, spec = {} }: PodDifference,
 ): Create {
   const { meta, template } = owner
   const metadata = objectAt(template, 'metadata')
@@ -111,7 +117,7 @@ export function podOf(
         ...naming,
         namespace: meta.namespace,
         labels: { ...objectAt(metadata, 'labels'), ...labels },
-        annotations: objectAt(metadata, 'annotations'),
+        annotations: { ...objectAt(metadata, 'annotations'), ...annotations },
         finalizers: valueAt(metadata, 'finalizers') ?? [],
         ownerReferences: [controllerReference(collection, meta)],
       },
@@ -124,6 +130,7 @@ export function podOf(
 export interface PodDifference {
   readonly name: string
   readonly labels?: JsonObject
+  readonly annotations?: JsonObject
   readonly spec?: JsonObject
 }
 

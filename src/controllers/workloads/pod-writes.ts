@@ -1,0 +1,123 @@
+import type { ApiFailure } from '../../client/http/failure.ts'
+import type { JsonObject } from '../../lib/json.ts'
+import { readCondition, setCondition } from '../../resources/status-condition.ts'
+import { COLLECTION_ROUTES } from '../cache/collection-route.ts'
+import type { PodObject } from '../objects/pod-object.ts'
+import type { WorkloadObject } from '../objects/workload-object.ts'
+import {
+  type Create,
+  type Deletion,
+  type EventWrite,
+  eventWrite,
+  statusPatch,
+  type Write,
+} from '../runner/write.ts'
+import { type PodDifference, type PodOwner, podOf } from './pods-of.ts'
+import { type Conditions, conditionsOf, statusDifference } from './status-difference.ts'
+
+/** Type of the condition of a workload whose Pods the server refuses to make or delete. */
+const FAILURE = 'ReplicaFailure'
+
+/** The workload that Events are about, and how they are worded. */
+export interface PodReports {
+  readonly collection: PodOwner
+  readonly owner: WorkloadObject
+  readonly now: number
+  /** The sentence about a Pod that was made or deleted, or with `problem` was not. */
+  readonly message: (verb: 'create' | 'delete', pod: string, problem?: string) => string
+}
+
+/** Makes a Pod of the template, with an Event. */
+export function podCreation(reports: PodReports, difference: PodDifference): Create {
+  const pod = podOf(reports.collection, reports.owner, difference)
+  return {
+    ...pod,
+    done: (name) => [
+      podEvent(reports, 'Normal', 'SuccessfulCreate', reports.message('create', name)),
+    ],
+    refused: (failure) =>
+      refusal(
+        reports,
+        'FailedCreate',
+        reports.message('create', pod.name, failure.message),
+        failure,
+      ),
+  }
+}
+
+/** Deletes a Pod, with an Event, and before it those that say why. */
+export function podDeletion(
+  reports: PodReports,
+  { meta }: PodObject,
+  ...why: readonly EventWrite[]
+): Deletion {
+  const { message } = reports
+  return {
+    verb: 'delete',
+    collection: 'pods',
+    meta,
+    done: () => [
+      ...why,
+      podEvent(reports, 'Normal', 'SuccessfulDelete', message('delete', meta.name)),
+    ],
+    refused: (failure) =>
+      refusal(reports, 'FailedDelete', message('delete', meta.name, failure.message), failure),
+  }
+}
+
+/** An Event about the workload. */
+export function podEvent(
+  { collection, owner, now }: Pick<PodReports, 'collection' | 'owner' | 'now'>,
+  type: 'Normal' | 'Warning',
+  reason: string,
+  message: string,
+): EventWrite {
+  const { kind } = COLLECTION_ROUTES[collection]
+  const subject = { apiVersion: 'apps/v1', kind, meta: owner.meta }
+  return eventWrite(subject, { controller: kind.toLowerCase(), type, reason, message }, now)
+}
+
+/**
+ * The patch that gives a workload whose writes the server accepts this status; nothing where it has it. `always`: the
+ * counts that are there even where they are 0.
+ */
+export function acceptedStatus(
+  collection: PodOwner,
+  { meta, status }: WorkloadObject,
+  counts: Readonly<Record<string, number>>,
+  { always, texts = {}, conditions = conditionsOf(status) }: AcceptedStatus,
+): readonly Write[] {
+  const others = new Map([...conditions].filter(([type]) => type !== FAILURE))
+  const changed = Object.entries(texts).filter(([field, text]) => status[field] !== text)
+  const body: JsonObject = {
+    ...statusDifference(status, counts, others, always),
+    ...Object.fromEntries(changed),
+  }
+  return Object.keys(body).length === 0 ? [] : [statusPatch(collection, meta, body)]
+}
+
+/** What a status has beside counts. */
+interface AcceptedStatus {
+  readonly always: readonly string[]
+  readonly texts?: Readonly<Record<string, string>>
+  readonly conditions?: Conditions
+}
+
+/** The condition, and an Event when the condition is new: the write is tried again and again. */
+function refusal(
+  reports: PodReports,
+  reason: string,
+  sentence: string,
+  { message }: ApiFailure,
+): readonly Write[] {
+  const { collection, owner, now } = reports
+  const { meta, status } = owner
+  const known = conditionsOf(status)
+  const wanted = { type: FAILURE, status: 'True', reason, message } as const
+  const condition = setCondition(readCondition(status, FAILURE), wanted, now)
+  const body = statusDifference(status, {}, new Map([...known, [FAILURE, condition]]))
+  return [
+    ...(known.has(FAILURE) ? [] : [podEvent(reports, 'Warning', reason, sentence)]),
+    ...(Object.keys(body).length === 0 ? [] : [statusPatch(collection, meta, body)]),
+  ]
+}
