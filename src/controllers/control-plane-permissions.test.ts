@@ -147,6 +147,7 @@ test('controllers use all that their roles permit, and are refused nothing', asy
   const identity = { ca: 'the CA', sign: (payload: JsonObject) => sign(payload, api.key), requests }
   startControlPlane(api.socketPath, { clock, identity, wrap: conflictingAtFirst })
   await countBudgets(api)
+  await schedulePod(api)
   await serveWeb(api)
   await mirrorEndpoints(api)
   await requestAddresses(api)
@@ -230,6 +231,19 @@ async function serveWeb(api: SecuredApi): Promise<void> {
   await api.call('DELETE', `${SERVICES}/web`)
   await expectGone(api, `${ENDPOINTS}/web`)
   await expectSoon(api, SLICES, (items) => items.length === 0)
+}
+
+/** A Pod that fits nowhere at first. */
+async function schedulePod(api: SecuredApi): Promise<void> {
+  await api.make(PODS, { metadata: { name: 'waits' }, spec: POD })
+  await reported(api, 'FailedScheduling')
+  await api.make(NODES, { metadata: { name: 'node-b' } })
+  const status = { allocatable: { pods: '1' }, conditions: [readyCondition(true)] }
+  await api.call('PATCH', `${NODES}/node-b/status`, { body: { status }, headers: MERGE })
+  await reported(api, 'Scheduled')
+  await expectSoon(api, PODS, (items) =>
+    items.some((one) => stringAt(one, 'spec', 'nodeName') === 'node-b'),
+  )
 }
 
 async function countBudgets(api: SecuredApi): Promise<void> {

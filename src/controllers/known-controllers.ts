@@ -12,6 +12,7 @@ import { nodeLifecycleController, podReadinessController } from './nodelifecycle
 import { createFinishedPodsController, podCollector } from './podcollector-controller.ts'
 import { createRootCaController } from './rootca-controller.ts'
 import type { Controller } from './runner/controller.ts'
+import { scheduler } from './scheduler/scheduler-controller.ts'
 import {
   createServiceAccountTokensController,
   serviceAccountsController,
@@ -56,5 +57,6 @@ export function knownControllers(
     deploymentController,
     daemonSetController,
     statefulSetController,
+    scheduler,
   ]
 }

@@ -179,7 +179,8 @@ test('Endpoints are written by their controllers alone, and Secrets are read by 
     'generic-garbage-collector',
     'namespace-controller',
   ])
-  expect(those('patch', 'pods')).toEqual(['pod-binder', 'generic-garbage-collector'])
+  expect(those('patch', 'pods')).toEqual(['generic-garbage-collector'])
+  expect(those('create', 'pods/binding')).toEqual(['scheduler'])
   expect(those('delete', 'pods')).toEqual([
     'generic-garbage-collector',
     'namespace-controller',

@@ -128,7 +128,6 @@ const CONTROLLERS: Readonly<Record<string, readonly RoleRule[]>> = {
       'roles',
     ),
   ],
-  'pod-binder': [resourceRule(['patch'], '', 'pods')],
   'certificate-controller': [
     resourceRule(['delete', ...READ], CERTIFICATES_GROUP, 'certificatesigningrequests'),
     resourceRule(
@@ -227,6 +226,12 @@ const CONTROLLERS: Readonly<Record<string, readonly RoleRule[]>> = {
     ...RECORD,
   ],
   'root-ca-cert-publisher': [resourceRule(CHANGE, '', 'configmaps'), ...RECORD],
+  scheduler: [
+    resourceRule(['get'], '', 'pods'),
+    resourceRule(['create'], '', 'pods/binding'),
+    resourceRule(['patch'], '', 'pods/status'),
+    resourceRule(['create'], '', 'events'),
+  ],
   'service-account-controller': [resourceRule(['create', 'get'], '', 'serviceaccounts'), ...RECORD],
   'service-controller': [
     resourceRule(READ, '', 'services'),

@@ -27,6 +27,7 @@ import {
 } from '../objects/plain-objects.ts'
 import { type PodObject, readPod } from '../objects/pod-object.ts'
 import { type RevisionObject, readRevision } from '../objects/revision-object.ts'
+import type { Resources } from '../objects/resources.ts'
 import { readSecret, type SecretObject } from '../objects/secret-object.ts'
 import { readService, type ServiceObject } from '../objects/service-object.ts'
 import { readWorkload, type WorkloadObject } from '../objects/workload-object.ts'
@@ -70,6 +71,8 @@ export interface CollectionSpec<T> {
   readonly groups: (object: T) => readonly string[]
   /** What an object adds to the totals of the collection (see `Totals`). */
   readonly totals?: (object: T) => Totals
+  /** The name of the totals to which it adds; absent: there are no others, and the name is empty. */
+  readonly totalsName?: (object: T) => string
   /** The field that the sender of heartbeats changes with each one; empty: the object has none. */
   readonly heartbeat?: (object: T) => string
 }
@@ -96,11 +99,15 @@ export const COLLECTIONS: { readonly [K in CollectionName]: CollectionSpec<Objec
   },
   pods: {
     decode: readPod,
-    groups: ({ meta, nodeName, finished }) => [
+    groups: ({ meta, nodeName, finished, placement, antiAffinity }) => [
       ...Object.entries(meta.labels).map((label) => labelGroup(meta.namespace, label)),
       nodeGroup(nodeName),
       ...(finished ? [FINISHED_GROUP] : []),
+      ...(placement === undefined ? [] : [UNBOUND_GROUP]),
+      ...(antiAffinity.length === 0 || nodeName === '' ? [] : [REPELLING_GROUP]),
     ],
+    totals: takenBy,
+    totalsName: ({ nodeName }) => nodeName,
   },
   nodes: {
     decode: readNode,
@@ -166,6 +173,12 @@ export const AUTO_HINTS_GROUP = 'auto hints'
 /** Pods whose containers have ended for good. */
 export const FINISHED_GROUP = 'finished'
 
+/** Pods that the scheduler has to bind. */
+export const UNBOUND_GROUP = 'unbound'
+
+/** Pods with a node, in whose place other Pods must not run. */
+export const REPELLING_GROUP = 'repelling'
+
 /** Secrets for a token of the account with this key. */
 export function accountGroup(key: string): string {
   return `account ${key}`
@@ -226,8 +239,9 @@ const ZONE = 'zone '
 const MAX_CPU_MILLIS = 1e7
 
 /** What a Node adds to the capacity. Nodes that are not ready, and nodes of the control plane, add nothing. */
-export function capacityOf({ zone, cpuMillis, controlPlane, readiness }: NodeObject): Totals {
+export function capacityOf({ zone, allocatable, controlPlane, readiness }: NodeObject): Totals {
   if (controlPlane || readiness.status !== 'True') return []
+  const { cpuMillis } = allocatable
   const isKnown = zone !== '' && cpuMillis > 0 && cpuMillis <= MAX_CPU_MILLIS
   return isKnown ? [[`${ZONE}${zone}`, cpuMillis]] : [[INCOMPLETE, 1]]
 }
@@ -238,4 +252,39 @@ export function readCapacity(totals: ReadonlyMap<string, number>): ZoneCapacity 
     .filter(([name]) => name.startsWith(ZONE))
     .map(([name, millis]): [string, number] => [name.slice(ZONE.length), millis])
   return { zones: new Map(zones), incomplete: totals.get(INCOMPLETE) ?? 0 }
+}
+
+/** The names of totals of a node: what its Pods take together. Other resources have their own names. */
+export const TAKEN = {
+  pods: 'pods',
+  cpuMillis: 'cpu',
+  memory: 'memory',
+  storage: 'ephemeral-storage',
+  /** Processor and memory, for comparing nodes: Pods without requests take something, too. */
+  assumedCpu: 'assumed cpu',
+  assumedMemory: 'assumed memory',
+} as const
+
+/** What a Pod without requests is assumed to take, as in Kubernetes: a tenth of a processor, and 200 MiB. */
+const ASSUMED = { cpuMillis: 100, memory: 200 * 1024 * 1024 }
+
+/** Processor and memory of a Pod for comparing nodes. */
+export function assumedOf({ cpuMillis, memory }: Resources): typeof ASSUMED {
+  return { cpuMillis: cpuMillis || ASSUMED.cpuMillis, memory: memory || ASSUMED.memory }
+}
+
+/** What a Pod takes of its node; nothing once it has ended. */
+function takenBy({ nodeName, finished, requests }: PodObject): Totals {
+  if (nodeName === '' || finished) return []
+  const { cpuMillis, memory, storage, others } = requests
+  const assumed = assumedOf(requests)
+  return [
+    [TAKEN.pods, 1],
+    [TAKEN.cpuMillis, cpuMillis],
+    [TAKEN.memory, memory],
+    [TAKEN.storage, storage],
+    [TAKEN.assumedCpu, assumed.cpuMillis],
+    [TAKEN.assumedMemory, assumed.memory],
+    ...Object.entries(others),
+  ]
 }

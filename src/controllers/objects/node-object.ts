@@ -1,13 +1,14 @@
 import { arrayAt, type JsonObject, objectAt, stringAt, valueAt } from '../../lib/json.ts'
 import { READY } from '../../resources/label-names.ts'
 import { NAMES } from '../../resources/names.ts'
-import { milliQuantity } from '../../resources/quantity.ts'
+import { wholeQuantity } from '../../resources/quantity.ts'
 import {
   findCondition,
   readCondition,
   type StatusCondition,
 } from '../../resources/status-condition.ts'
 import { type ObjectMeta, readMeta } from './object-meta.ts'
+import { type Resources, readResources } from './resources.ts'
 
 const ADDRESS_TYPES = ['InternalIP', 'ExternalIP']
 
@@ -23,8 +24,10 @@ export interface NodeObject {
   readonly meta: ObjectMeta
   /** The value of the first label of `NAMES.zone` that the Node has; empty without one. */
   readonly zone: string
-  /** `status.allocatable.cpu` in thousandths of a processor; 0 when unknown. */
-  readonly cpuMillis: number
+  /** `status.allocatable`: what Pods may take; 0 of what the node does not report. */
+  readonly allocatable: Resources
+  /** The number of Pods that may run on it; 0 when unknown. */
+  readonly maxPods: number
   /** Whether a label marks it as a node of the control plane. */
   readonly controlPlane: boolean
   readonly taints: readonly Taint[]
@@ -46,7 +49,8 @@ export function readNode(object: JsonObject): NodeObject {
   return {
     meta,
     zone: label === undefined ? '' : (meta.labels[label] ?? ''),
-    cpuMillis: milliQuantity(valueAt(status, 'allocatable', 'cpu')) ?? 0,
+    allocatable: readResources(objectAt(status, 'allocatable')),
+    maxPods: wholeQuantity(valueAt(status, 'allocatable', 'pods')) ?? 0,
     controlPlane: NAMES.controlPlane.some((name) => Object.hasOwn(meta.labels, name)),
     taints: arrayAt(object, 'spec', 'taints').map((one) => ({
       key: stringAt(one, 'key'),

@@ -66,7 +66,7 @@ export interface NamespaceObject extends MetadataObject {
 /** Reads a Namespace as the API server sent it; see `readMeta` for missing fields. */
 export function readNamespace(object: JsonObject): NamespaceObject {
   return {
-    ...readMetadataObject(object),
+    meta: readMeta(object),
     finalizers: arrayAt(object, 'spec', 'finalizers').map(scalarText),
     status: objectAt(object, 'status'),
   }

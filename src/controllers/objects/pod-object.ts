@@ -1,7 +1,9 @@
+import { isDeepEqual } from '../../lib/equal.ts'
 import type { IpAddress } from '../../lib/ip.ts'
 import {
   arrayAt,
   isJsonObject,
+  type Json,
   type JsonObject,
   objectAt,
   stringAt,
@@ -12,6 +14,9 @@ import { parseLegacyIp } from '../../lib/legacy-address.ts'
 import { DISRUPTION, READY } from '../../resources/label-names.ts'
 import { readCondition, type StatusCondition } from '../../resources/status-condition.ts'
 import { type ObjectMeta, readMeta } from './object-meta.ts'
+import { type Placement, readAntiAffinity, readPlacement } from './pod-placement.ts'
+import type { PodTerm } from './requirements.ts'
+import { type Resources, readRequests } from './resources.ts'
 
 /** The field of a node affinity that decides where the Pod may be. */
 export const REQUIRED_AFFINITY = 'requiredDuringSchedulingIgnoredDuringExecution'
@@ -19,6 +24,14 @@ export const REQUIRED_AFFINITY = 'requiredDuringSchedulingIgnoredDuringExecution
 /** An entry of `ports` of a container. */
 export interface ContainerPort {
   readonly name: string
+  readonly protocol: string
+  readonly port: number
+}
+
+/** A port of its node that a Pod takes. */
+export interface HostPort {
+  /** `0.0.0.0`: at every address. */
+  readonly ip: string
   readonly protocol: string
   readonly port: number
 }
@@ -52,29 +65,64 @@ export interface PodObject {
   readonly disruption: StatusCondition
   /** Ports with a name: of containers, then of sidecars (init containers with `restartPolicy: Always`). */
   readonly namedPorts: readonly ContainerPort[]
+  /** `spec.priority`: the greater, the sooner it is bound. */
+  readonly priority: number
+  /** What it takes of its node. */
+  readonly requests: Resources
+  readonly hostPorts: readonly HostPort[]
+  /** `spec.tolerations`. */
+  readonly tolerations: readonly Json[]
+  /** Pods that must not run in the same place. */
+  readonly antiAffinity: readonly PodTerm[]
+  /** Where it may run; undefined: it has a node, has ended, or another scheduler binds it. */
+  readonly placement: Placement | undefined
 }
+
+const SCHEDULER = 'default-scheduler'
+const NO_PORTS: readonly HostPort[] = []
+/** What most Pods tolerate, who share it: nothing, or what Kubernetes adds. */
+const USUAL_TOLERATIONS: readonly (readonly Json[])[] = [
+  [],
+  ['not-ready', 'unreachable'].map((state) => ({
+    key: `node.kubernetes.io/${state}`,
+    operator: 'Exists',
+    effect: 'NoExecute',
+    tolerationSeconds: 300,
+  })),
+]
 
 /** Reads a Pod as the API server sent it; see `readMeta` for missing fields. */
 export function readPod(object: JsonObject): PodObject {
   const [spec, status] = [objectAt(object, 'spec'), objectAt(object, 'status')]
   const phase = stringAt(status, 'phase')
   const readiness = readCondition(status, READY)
+  const meta = readMeta(object)
+  const nodeName = stringAt(spec, 'nodeName')
+  const finished = phase === 'Succeeded' || phase === 'Failed'
+  const isOurs = (stringAt(spec, 'schedulerName') || SCHEDULER) === SCHEDULER
+  const isToBind = nodeName === '' && !finished && isOurs
   return {
-    meta: readMeta(object),
+    meta,
     ips: readIps(status),
-    nodeName: stringAt(spec, 'nodeName'),
+    nodeName,
     wantedNode: readWantedNode(spec),
     hostname: stringAt(spec, 'hostname'),
     subdomain: stringAt(spec, 'subdomain'),
     phase,
     restarts: readRestarts(status),
-    finished: phase === 'Succeeded' || phase === 'Failed',
+    finished,
     graceEndsAt: stringAt(object, 'metadata', 'deletionTimestamp'),
     graceSeconds: Number(valueAt(object, 'metadata', 'deletionGracePeriodSeconds') ?? 0),
     ready: readiness.status === 'True',
     readiness,
     disruption: readCondition(status, DISRUPTION),
     namedPorts: readNamedPorts(spec),
+    priority: Number(valueAt(spec, 'priority') ?? 0) || 0,
+    requests: readRequests(spec),
+    hostPorts: readHostPorts(spec),
+    tolerations: shared(arrayAt(spec, 'tolerations')),
+    antiAffinity: readAntiAffinity(spec, meta),
+    placement: isToBind ? readPlacement(spec, status, meta) : undefined,
   }
 }
 
@@ -95,6 +143,10 @@ function readWantedNode(spec: JsonObject): string {
   return names.find(({ length }) => length === 1)?.[0] ?? ''
 }
 
+function shared(tolerations: readonly Json[]): readonly Json[] {
+  return USUAL_TOLERATIONS.find((usual) => isDeepEqual(usual, tolerations)) ?? tolerations
+}
+
 function readIps(status: JsonObject): readonly IpAddress[] {
   const listed = arrayAt(status, 'podIPs').map((one) => stringAt(one, 'ip'))
   const texts = listed.length > 0 ? listed : [stringAt(status, 'podIP')]
@@ -102,16 +154,33 @@ function readIps(status: JsonObject): readonly IpAddress[] {
 }
 
 function readNamedPorts(spec: JsonObject): readonly ContainerPort[] {
-  const sidecars = arrayAt(spec, 'initContainers').filter(
-    (container) => stringAt(container, 'restartPolicy') === 'Always',
-  )
-  return [...arrayAt(spec, 'containers'), ...sidecars]
-    .flatMap((container) => arrayAt(container, 'ports'))
-    .filter(isJsonObject)
+  return portsOf(spec)
     .map((port) => ({
       name: stringAt(port, 'name'),
       protocol: stringAt(port, 'protocol') || 'TCP',
       port: Number(valueAt(port, 'containerPort')),
     }))
     .filter(({ name }) => name !== '')
+}
+
+/** The ports of containers and sidecars. With `hostNetwork` every port is one of the node. */
+function readHostPorts(spec: JsonObject): readonly HostPort[] {
+  const isHost = valueAt(spec, 'hostNetwork') === true
+  const ports = portsOf(spec)
+    .map((port) => ({
+      ip: stringAt(port, 'hostIP') || '0.0.0.0',
+      protocol: stringAt(port, 'protocol') || 'TCP',
+      port: Number(valueAt(port, 'hostPort') || (isHost && valueAt(port, 'containerPort'))),
+    }))
+    .filter(({ port }) => port > 0)
+  return ports.length === 0 ? NO_PORTS : ports
+}
+
+function portsOf(spec: JsonObject): readonly JsonObject[] {
+  const sidecars = arrayAt(spec, 'initContainers').filter(
+    (container) => stringAt(container, 'restartPolicy') === 'Always',
+  )
+  return [...arrayAt(spec, 'containers'), ...sidecars]
+    .flatMap((container) => arrayAt(container, 'ports'))
+    .filter(isJsonObject)
 }

@@ -44,8 +44,13 @@ export class ControllerLoop {
 
   constructor(parts: LoopParts) {
     this.#parts = parts
-    const { clock, timing } = parts
-    this.#queue = new WorkQueue({ ...timing, clock, onReady: () => this.pump() })
+    const { controller, view, clock, timing } = parts
+    this.#queue = new WorkQueue({
+      ...timing,
+      clock,
+      onReady: () => this.pump(),
+      priorityOf: (key) => controller.priority?.(key, view) ?? 0,
+    })
   }
 
   get controller(): Controller {
@@ -234,6 +239,8 @@ interface WorkQueueOptions {
   readonly clock: Clock
   /** Called when a key can be taken. */
   readonly onReady: () => void
+  /** Keys of the greatest number are taken first. */
+  readonly priorityOf?: (key: string) => number
   readonly backoffBaseMs: number
   readonly backoffMaxMs: number
 }
@@ -244,13 +251,15 @@ interface Timer {
 }
 
 /**
- * Keys to reconcile, in the order in which they were added, each once however often it was added. A key that was taken
+ * Keys to reconcile, by priority and then in the order in which they were added, each once however often it was added. A key that was taken
  * is not returned again before `done` is called for it. After n failures in succession, a key is added again after
  * `backoffBaseMs × 2ⁿ⁻¹`, at most `backoffMaxMs`.
  */
 export class WorkQueue {
   readonly #options: WorkQueueOptions
   readonly #ready = new Set<string>()
+  /** The keys that are ready, by the priority that they had when they were added. */
+  readonly #byPriority = new Map<number, Set<string>>()
   readonly #taken = new Set<string>()
   /** Keys that were added while they were taken. */
   readonly #again = new Set<string>()
@@ -277,9 +286,16 @@ export class WorkQueue {
     this.#timers.delete(key)
     if (this.#taken.has(key)) this.#again.add(key)
     else {
-      this.#ready.add(key)
+      this.#rank(key)
       this.#options.onReady()
     }
+  }
+
+  #rank(key: string): void {
+    if (this.#ready.has(key)) return
+    const priority = this.#options.priorityOf?.(key) ?? 0
+    this.#ready.add(key)
+    this.#byPriority.getOrInsertComputed(priority, () => new Set<string>()).add(key)
   }
 
   /** Adds the key after `ms`, unless another call adds it sooner. */
@@ -305,10 +321,15 @@ export class WorkQueue {
     this.#failures.delete(key)
   }
 
-  /** Removes the oldest key and returns it; undefined if none is ready. */
+  /** Removes the oldest key of the greatest priority and returns it; undefined if none is ready. */
   take(): string | undefined {
-    const [key] = this.#ready
+    if (this.#ready.size === 0) return undefined
+    const greatest = Math.max(...this.#byPriority.keys())
+    const keys = this.#byPriority.get(greatest) ?? new Set()
+    const [key] = keys
     if (key === undefined) return undefined
+    keys.delete(key)
+    if (keys.size === 0) this.#byPriority.delete(greatest)
     this.#ready.delete(key)
     this.#taken.add(key)
     return key
@@ -323,6 +344,7 @@ export class WorkQueue {
   /** Removes every key that waits, and the counts of failures. */
   clear(): void {
     for (const { cancel } of this.#timers.values()) cancel()
-    for (const set of [this.#ready, this.#again, this.#timers, this.#failures]) set.clear()
+    const kept = [this.#ready, this.#byPriority, this.#again, this.#timers, this.#failures]
+    for (const one of kept) one.clear()
   }
 }

@@ -3,7 +3,13 @@ import type { Clock } from '../../lib/clock.ts'
 import { arrayAt, isJsonObject, stringAt, valueAt } from '../../lib/json.ts'
 import { type CollectionName, perCollection } from '../cache/collection-route.ts'
 import { COLLECTIONS, groupsOf, type Objects } from '../cache/collections.ts'
-import { Heartbeats, ObjectCache, type ObjectChange, type View } from '../cache/object-cache.ts'
+import {
+  Heartbeats,
+  ObjectCache,
+  type ObjectChange,
+  Tally,
+  type View,
+} from '../cache/object-cache.ts'
 import type { Affects } from '../cache/selection.ts'
 import { readMeta } from '../objects/object-meta.ts'
 import type { Controller } from './controller.ts'
@@ -205,9 +211,10 @@ export class SharedCollection<K extends CollectionName> {
     onChange: (change: ObjectChange<Objects[K]>) => void,
     clock: Pick<Clock, 'now'>,
   ) {
-    const { heartbeat, totals: totalsOf } = COLLECTIONS[name]
+    const { heartbeat, totals, totalsName } = COLLECTIONS[name]
     const heartbeats = heartbeat && new Heartbeats(heartbeat, clock)
-    this.cache = new ObjectCache((object) => groupsOf(name, object), { heartbeats, totalsOf })
+    const tally = totals && new Tally(totals, totalsName)
+    this.cache = new ObjectCache((object) => groupsOf(name, object), { heartbeats, tally })
     this.#name = name
     this.#onChange = onChange
   }

@@ -55,6 +55,14 @@ export interface Deletion extends Reported {
   readonly graceSeconds?: number
 }
 
+/** The binding of a Pod to a node: the server refuses it if the Pod has another version. */
+export interface Bind {
+  readonly verb: 'bind'
+  readonly collection: 'pods'
+  readonly meta: ObjectMeta
+  readonly nodeName: string
+}
+
 /** An Event: written for operators, and read by no controller. */
 export interface EventWrite {
   readonly verb: 'record'
@@ -82,7 +90,7 @@ export function objectNamed(collection: CollectionName, key: string): ObjectIden
 }
 
 /** One change that a reconcile requires. */
-export type Write = Create | Patch | Deletion | EventWrite
+export type Write = Create | Patch | Deletion | Bind | EventWrite
 
 /** What the answer to a write requires to be written in addition; nothing where the server could not be reached. */
 export function reportsOn(write: Write, result: ApiResult<unknown>): readonly Write[] {
@@ -115,6 +123,8 @@ export function statusPatch(
 export interface EventContent {
   /** The name of the controller that reports the Event. */
   readonly controller: string
+  /** The program that reports it; absent: named after the controller. */
+  readonly component?: string
   readonly type: 'Normal' | 'Warning'
   /** One word in CamelCase. */
   readonly reason: string
@@ -132,7 +142,7 @@ export interface EventSubject {
 /** The write of an Event about `subject`. `now`: milliseconds since the epoch. */
 export function eventWrite(subject: EventSubject, content: EventContent, now: number): EventWrite {
   const { apiVersion, kind, meta } = subject
-  const { controller, type, reason, message } = content
+  const { controller, component = `${controller}-controller`, type, reason, message } = content
   const { name, uid, version } = meta
   const namespace = meta.namespace || undefined
   const regarding = { apiVersion, kind, name, namespace, uid, resourceVersion: version }
@@ -145,7 +155,7 @@ export function eventWrite(subject: EventSubject, content: EventContent, now: nu
       type,
       reason,
       message,
-      component: `${controller}-controller`,
+      component,
       ...seen,
     }),
   }

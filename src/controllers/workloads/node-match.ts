@@ -67,7 +67,7 @@ export function tolerates(toleration: Json, { key, value, effect }: Taint): bool
 }
 
 /** A term of a node selector: all its requirements hold. One without requirements matches no node. */
-function matchesTerm(term: Json, node: NodeObject): boolean {
+export function matchesTerm(term: Json, node: NodeObject): boolean {
   const expressions = arrayAt(term, 'matchExpressions')
   const fields = arrayAt(term, 'matchFields')
   return (
