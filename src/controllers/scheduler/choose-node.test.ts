@@ -3,6 +3,7 @@ import type { JsonObject } from '../../lib/json.ts'
 import { all, clusterWith, type Stored } from '../testing/cluster-with.ts'
 import { rawPod, rawService } from '../testing/fixtures.ts'
 import { chooseNode } from './choose-node.ts'
+import { nameOf } from './testing/naive-scheduler.ts'
 import { requesting, waitingPod, worker } from './testing/placements.ts'
 
 const HOST = 'kubernetes.io/hostname'
@@ -304,12 +305,12 @@ const NAMESPACE: Stored = ['namespaces', { metadata: { name: 'other', labels: { 
 /** The nodes that a Pod may be bound to. */
 function fitting(spec: JsonObject, pods: readonly JsonObject[]): string {
   const found = AB.filter((node) => {
-    const name = String((node['metadata'] as JsonObject)['name'])
+    const name = nameOf(node)
     const pinned = { ...spec, nodeSelector: { [HOST]: name } }
     const objects = [...all('nodes', AB), ...all('pods', pods), NAMESPACE]
     return chosen(waitingPod(1, { spec: pinned }), ...objects) === name
   })
-  return found.map((node) => String((node['metadata'] as JsonObject)['name'])).join('')
+  return found.map(nameOf).join('')
 }
 
 test.each<[string, JsonObject, JsonObject[], string]>([

@@ -76,8 +76,10 @@ function keysOfNode({ before, after }: ObjectChange<NodeObject>): readonly strin
   return isDeepEqual(before && factsOf(before), after && factsOf(after)) ? [] : [ALL_WAITING]
 }
 
-function factsOf({ meta, readiness, heartbeatAt, addresses, ...facts }: NodeObject): unknown {
-  return { ...facts, labels: meta.labels, ready: readiness.status }
+/** What of a Node decides which Pods it takes. */
+function factsOf({ meta, readiness, unschedulable, taints, allocatable, maxPods }: NodeObject) {
+  const { labels } = meta
+  return { labels, ready: readiness.status, unschedulable, taints, allocatable, maxPods }
 }
 
 function keysOfNamespace({ before, after }: ObjectChange<MetadataObject>): readonly string[] {

@@ -3,6 +3,7 @@ import {
   type Json,
   type JsonObject,
   objectAt,
+  scalarText,
   stringAt,
   stringsAt,
   valueAt,
@@ -124,7 +125,7 @@ export function overloads(node: JsonObject, pods: readonly JsonObject[]): readon
 
 /** In thousandths. */
 function amountOf(quantity: Json | undefined): number {
-  const text = String(quantity ?? '0')
+  const text = scalarText(quantity ?? '0')
   return text.endsWith('m') ? Number(text.slice(0, -1)) : 1000 * Number(text)
 }
 
