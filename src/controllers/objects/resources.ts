@@ -46,7 +46,6 @@ export function readRequests(spec: JsonObject): Resources {
     if (stringAt(container, 'restartPolicy') === 'Always') {
       running = plus(running, own)
       sidecars = plus(sidecars, own)
-      starting = most(starting, sidecars)
     } else starting = most(starting, plus(sidecars, own))
   }
   return plus(most(running, starting), readResources(objectAt(spec, 'overhead')))

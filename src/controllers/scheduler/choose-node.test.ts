@@ -468,6 +468,27 @@ test('nodes with taints count as places, unless the constraint honours the taint
   expect(found({ nodeTaintsPolicy: 'Honor' })).toBe('b')
 })
 
+test('with matchLabelKeys only Pods with the same value count', () => {
+  const pod = (matchLabelKeys: string[]) =>
+    waitingPod(1, {
+      metadata: { labels: { app: 'web', version: '2' } },
+      spec: spread(ZONE, { matchLabelKeys }),
+    })
+  const old = all('pods', [web(7, 'a', { labels: { app: 'web', version: '1' } }), web(8, 'b')])
+  const objects = [
+    ...all('nodes', AB.slice(0, 2)),
+    ['nodes', worker('c', { labels: { [ZONE]: 'z2' }, cpu: '1m' })] as const,
+    ...old,
+  ]
+  const spec = requesting({ cpu: '1' })
+  const needing = (keys: string[]) => {
+    const one = pod(keys)
+    return { ...one, spec: { ...(one['spec'] as JsonObject), ...spec } }
+  }
+  expect(chosen(needing([]), ...objects)).toContain('topology spread constraints')
+  expect(chosen(needing(['version']), ...objects)).toMatch(/^[ab]$/)
+})
+
 test('a place that no node has is a reason of its own', () => {
   expect(onNode(spread('rack'), worker('a'))).toBe(
     without("1 node(s) didn't match pod topology spread constraints (missing required label)"),

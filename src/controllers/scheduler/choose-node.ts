@@ -4,7 +4,7 @@ import type { Placement } from '../objects/pod-placement.ts'
 import { nodeSelection } from '../workloads/node-match.ts'
 import {
   hasPortConflict,
-  lackingResources,
+  insufficientResources,
   type Reason,
   refusedByState,
   type SchedulerView,
@@ -61,8 +61,8 @@ export function nodeFilter(
     if (hasPortConflict(pod.hostPorts, name, view)) {
       return ["node(s) didn't have free ports for the requested pod ports"]
     }
-    const lacking = lackingResources(pod, node, view.pods.totals(name))
-    if (lacking.length > 0) return lacking
+    const insufficient = insufficientResources(pod, node, view.pods.totals(name))
+    if (insufficient.length > 0) return insufficient
     const excluded = spread(node) ?? affinity(node)
     return excluded === undefined ? FITS : [excluded]
   }

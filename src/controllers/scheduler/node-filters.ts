@@ -70,29 +70,29 @@ function conflicts(a: HostPort, b: HostPort): boolean {
   return a.ip === b.ip || a.ip === ANY_ADDRESS || b.ip === ANY_ADDRESS
 }
 
-/** What a node lacks for a Pod; empty: the Pod fits. */
-export function lackingResources(
+/** What a node has too little of for a Pod; empty: the Pod fits. */
+export function insufficientResources(
   { requests }: Pick<PodObject, 'requests'>,
   { allocatable, maxPods }: NodeObject,
   taken: ReadonlyMap<string, number>,
 ): readonly Reason[] {
   const { cpuMillis, memory, storage, others } = requests
   const reasons: Reason[] = []
-  if (lacks(1, maxPods, taken.get(TAKEN.pods))) reasons.push('Too many pods')
-  if (lacks(cpuMillis, allocatable.cpuMillis, taken.get(TAKEN.cpuMillis)))
+  if (exceeds(1, maxPods, taken.get(TAKEN.pods))) reasons.push('Too many pods')
+  if (exceeds(cpuMillis, allocatable.cpuMillis, taken.get(TAKEN.cpuMillis)))
     reasons.push('Insufficient cpu')
-  if (lacks(memory, allocatable.memory, taken.get(TAKEN.memory)))
+  if (exceeds(memory, allocatable.memory, taken.get(TAKEN.memory)))
     reasons.push('Insufficient memory')
-  if (lacks(storage, allocatable.storage, taken.get(TAKEN.storage))) {
+  if (exceeds(storage, allocatable.storage, taken.get(TAKEN.storage))) {
     reasons.push('Insufficient ephemeral-storage')
   }
   for (const [name, amount] of Object.entries(others)) {
-    if (lacks(amount, amountOf(allocatable, name), taken.get(name)))
+    if (exceeds(amount, amountOf(allocatable, name), taken.get(name)))
       reasons.push(`Insufficient ${name}`)
   }
   return reasons
 }
 
-function lacks(wanted: number, has: number, taken = 0): boolean {
+function exceeds(wanted: number, has: number, taken = 0): boolean {
   return wanted > 0 && wanted > has - taken
 }

@@ -122,7 +122,7 @@ function weightOf({ placeOf, isOfNodes }: SpreadPreference, nodes: readonly Node
   return Math.log(places.size + 2)
 }
 
-/** Undefined: the node lacks a place. */
+/** Undefined: the node has no place. */
 function costOf(
   node: NodeObject,
   preferences: readonly (SpreadPreference & { readonly weight: number })[],

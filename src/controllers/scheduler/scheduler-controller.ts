@@ -25,7 +25,7 @@ const GATED = {
 
 /**
  * Binds the Pods of `default-scheduler` to nodes. A key is `namespace/name` of a Pod. A Pod that fits nowhere is tried again
- * when a change may have made room for it: all that wait are, after the Pods that were not tried yet.
+ * when a change may let it fit: all that wait are, after the Pods that were not tried yet.
  */
 export const scheduler: Controller = {
   name: 'scheduler',
@@ -47,7 +47,7 @@ function isWaitingKey(key: string): boolean {
   return key === ALL_WAITING || key === DEPENDENT_WAITING
 }
 
-/** The Pod itself if it is to be tried; those that wait if it leaves room for them, or takes it from others. */
+/** The Pod itself if it is to be tried; those that wait if it may let them fit. */
 function keysOfPod({ key, before, after }: ObjectChange<PodObject>, view: View): readonly string[] {
   if (after?.placement !== undefined) {
     return isDeepEqual(before && needsOf(before), needsOf(after)) ? [] : [key]

@@ -11,7 +11,7 @@ const EVENTS = '/api/v1/namespaces/default/events'
 const ACCOUNTS = '/api/v1/namespaces/default/serviceaccounts'
 const MERGE = { 'content-type': 'application/merge-patch+json' }
 
-test('a server binds Pods as there is room, and says of the others why they wait', async () => {
+test('a server binds the Pods that fit, and reports why the others wait', async () => {
   const api = await startSecuredApi(controlPlaneAccounts)
   startControlPlane(api.socketPath)
   await expectSoon(api, ACCOUNTS, (items) => items.length === 1)
