@@ -94,7 +94,7 @@ export type Write = Create | Patch | Deletion | Bind | EventWrite
 
 /** What the answer to a write requires to be written in addition; nothing where the server could not be reached. */
 export function reportsOn(write: Write, result: ApiResult<unknown>): readonly Write[] {
-  if (write.verb === 'patch' || write.verb === 'record') return []
+  if (write.verb !== 'create' && write.verb !== 'delete') return []
   const { done, refused } = write
   if (!result.ok) {
     const { code } = result.failure
