@@ -1,5 +1,6 @@
-import type { Kubectl } from '../../support/kubectl/installed.ts'
-import { openShell, type Said, type Shell } from '../../support/kubectl/shell.ts'
+import { Agent, get } from 'node:https'
+import { json } from 'node:stream/consumers'
+import { KubeConfig } from '@kubernetes/client-node'
 
 /** An object of `kubectl get -o json`, as far as snapshots look at it. */
 interface Item {
@@ -26,7 +27,7 @@ interface Item {
 /** What a cluster holds of workloads, without what differs from run to run: times, uids, generated names. */
 export type Snapshot = Readonly<Record<string, readonly string[]>>
 
-const KINDS = 'deployments,replicasets,daemonsets,statefulsets,controllerrevisions,pods,events'
+const APPS = ['Deployment', 'ReplicaSet', 'DaemonSet', 'StatefulSet', 'ControllerRevision']
 const WORKLOADS = new Set(['Deployment', 'ReplicaSet', 'DaemonSet', 'StatefulSet'])
 const REVISION = 'deployment.kubernetes.io/revision'
 /** Counts and revisions of statuses; `observedGeneration` is compared with the generation by `rollout status`. */
@@ -47,16 +48,45 @@ const STATUS = [
   'updatedNumberScheduled',
 ]
 
-/** Opens a shell whose kubectl works in the namespace `shop`. */
-export function openShop(kubectl: Kubectl, kubeconfig: string, files = {}): Promise<Shell> {
-  return openShell({ kubectl, kubeconfig, namespace: 'shop', files })
+/** Reads the workloads of one namespace, and what was made for them. */
+export interface Observer extends Disposable {
+  snapshot(): Promise<Snapshot>
+  /** A text with the generated names replaced as in a snapshot of this moment. */
+  rename(text: string): Promise<string>
 }
 
-/** What the namespace of a shell holds now. Throws when kubectl fails. */
-export async function takeSnapshot(shell: Shell): Promise<Snapshot> {
-  const { text, status } = await shell.run(`kubectl get ${KINDS} -o json`)
-  if (status !== 0) throw new Error(text)
-  const { items } = JSON.parse(text) as { readonly items: readonly Item[] }
+/** Observes `namespace` with the rights of a kubeconfig. */
+export function openObserver(kubeconfig: string, namespace: string): Observer {
+  const config = new KubeConfig()
+  config.loadFromFile(kubeconfig)
+  const agent = new Agent({ keepAlive: true })
+  const list = async (root: string, kind: string): Promise<readonly Item[]> => {
+    const options = { agent }
+    await config.applyToHTTPSOptions(options)
+    const plural = `${kind.toLowerCase()}s`
+    const url = `${config.getCurrentCluster()?.server}${root}/namespaces/${namespace}/${plural}`
+    const { items } = (await read(url, options)) as { readonly items: readonly Item[] }
+    return items.map((item) => ({ ...item, kind }))
+  }
+  const all = async (): Promise<readonly Item[]> => {
+    const apps = APPS.map((kind) => list('/apis/apps/v1', kind))
+    const core = ['Pod', 'Event'].map((kind) => list('/api/v1', kind))
+    return (await Promise.all([...apps, ...core])).flat()
+  }
+  return {
+    snapshot: async () => snapshotOf(await all()),
+    rename: async (text) => renamerOf(await all())(text),
+    [Symbol.dispose]: () => agent.destroy(),
+  }
+}
+
+async function read(url: string, options: object): Promise<unknown> {
+  const { promise, resolve, reject } = Promise.withResolvers<unknown>()
+  get(url, options, (response) => json(response).then(resolve, reject)).on('error', reject)
+  return promise
+}
+
+function snapshotOf(items: readonly Item[]): Snapshot {
   const rename = renamerOf(items)
   const found = new Map<string, string[]>()
   for (const item of items) {
@@ -68,13 +98,6 @@ export async function takeSnapshot(shell: Shell): Promise<Snapshot> {
     return [kind, kept.toSorted()] as const
   })
   return Object.fromEntries(sorted.toSorted(([a], [b]) => (a < b ? -1 : 1)))
-}
-
-/** What a command said, with the generated names replaced as in the snapshot of the same moment. */
-export async function renamed(shell: Shell, { text }: Said): Promise<string> {
-  const { text: list } = await shell.run('kubectl get replicasets,controllerrevisions -o json')
-  const { items } = JSON.parse(list) as { readonly items: readonly Item[] }
-  return renamerOf(items)(text)
 }
 
 /** Replaces the names of ReplicaSets and revisions by their order of age, and the ends of names of Pods by a star. */

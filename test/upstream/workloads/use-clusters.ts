@@ -1,16 +1,17 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { afterAll, beforeAll, expect } from 'vitest'
 import type { Kubectl } from '../../support/kubectl/installed.ts'
-import type { Shell } from '../../support/kubectl/shell.ts'
+import { openShell, type Shell } from '../../support/kubectl/shell.ts'
 import { startOrchServer } from '../../support/orchserver/orch-server-process.ts'
 import { startKubeApiserver } from '../kube-apiserver-process.ts'
 import { startHollowNodes } from './hollow-nodes.ts'
-import { openShop, renamed, type Snapshot, takeSnapshot } from './snapshot.ts'
+import { type Observer, openObserver, type Snapshot } from './snapshot.ts'
 
 const POLL_MS = 200
 /** How long a cluster must hold the same for it to have settled. */
 const SETTLED_MS = 1_500
 const TIMEOUT_MS = 60_000
+const NAMESPACE = 'shop'
 const NODES = ['node-1', 'node-2', 'node-3']
 
 /** A command of kubectl, and what is compared of it. */
@@ -29,57 +30,62 @@ export type AtBoth = (step: Step | string) => Promise<Snapshot>
  */
 export function useTwoClusters(kubectl: Kubectl, files: Readonly<Record<string, string>>): AtBoth {
   const held = new AsyncDisposableStack()
-  let shells: { readonly ours: Shell; readonly theirs: Shell } | undefined
+  let both: { readonly ours: Cluster; readonly theirs: Cluster } | undefined
   beforeAll(async () => {
     const theirs = held.use(await startKubeApiserver({ workloads: true }))
     const ours = held.use(await startOrchServer())
-    for (const { kubeconfig } of [ours, theirs]) {
+    const open = async (kubeconfig: string): Promise<Cluster> => {
       held.use(await startHollowNodes(kubeconfig, NODES))
+      const shell = held.use(await openShell({ kubectl, kubeconfig, namespace: NAMESPACE, files }))
+      return { shell, observer: held.use(openObserver(kubeconfig, NAMESPACE)) }
     }
-    shells = {
-      ours: held.use(await openShop(kubectl, ours.kubeconfig, files)),
-      theirs: held.use(await openShop(kubectl, theirs.kubeconfig, files)),
-    }
+    both = { ours: await open(ours.kubeconfig), theirs: await open(theirs.kubeconfig) }
   })
   afterAll(() => held.disposeAsync())
   return async (given) => {
-    if (shells === undefined) throw new Error('the clusters are there only while tests run')
-    const { command, compare = 'status' } = typeof given === 'string' ? { command: given } : given
-    const [ours, theirs] = await Promise.all(
-      [shells.ours, shells.theirs].map(async (shell) => {
-        const said = await shell.run(command)
-        const text = await renamed(shell, said)
-        const lines = text.trimEnd().split('\n')
-        return { command, status: said.status, said: compare === 'text' ? lines : lines.slice(-1) }
-      }),
-    )
-    expect(ours).toEqual(theirs)
-    const wanted = await settled(shells.theirs)
-    const found = await becomes(shells.ours, wanted)
-    expect(found, command).toEqual(wanted)
+    if (both === undefined) throw new Error('the clusters are there only while tests run')
+    const { ours, theirs } = both
+    const step = typeof given === 'string' ? { command: given } : given
+    const [said, wantedSaid] = await Promise.all([run(ours, step), run(theirs, step)])
+    expect(said).toEqual(wantedSaid)
+    const wanted = await settled(theirs)
+    const found = await becomes(ours, wanted)
+    expect(found, step.command).toEqual(wanted)
     return found
   }
 }
 
+interface Cluster {
+  readonly shell: Shell
+  readonly observer: Observer
+}
+
+/** What is compared of a command. */
+async function run({ shell, observer }: Cluster, { command, compare = 'status' }: Step) {
+  const { text, status } = await shell.run(command)
+  const lines = (await observer.rename(text)).trimEnd().split('\n')
+  return { command, status, said: compare === 'text' ? lines : lines.slice(-1) }
+}
+
 /** What a cluster holds once it has not changed for a while. */
-async function settled(shell: Shell): Promise<Snapshot> {
+async function settled({ observer }: Cluster): Promise<Snapshot> {
   const deadline = performance.now() + TIMEOUT_MS
-  let [last, since] = [await takeSnapshot(shell), performance.now()]
+  let [last, since] = [await observer.snapshot(), performance.now()]
   while (performance.now() - since < SETTLED_MS && performance.now() < deadline) {
     await delay(POLL_MS)
-    const next = await takeSnapshot(shell)
+    const next = await observer.snapshot()
     if (JSON.stringify(next) !== JSON.stringify(last)) [last, since] = [next, performance.now()]
   }
   return last
 }
 
 /** The first snapshot that equals `wanted`, else the last one before the timeout. */
-async function becomes(shell: Shell, wanted: Snapshot): Promise<Snapshot> {
+async function becomes({ observer }: Cluster, wanted: Snapshot): Promise<Snapshot> {
   const deadline = performance.now() + TIMEOUT_MS
-  let found = await takeSnapshot(shell)
+  let found = await observer.snapshot()
   while (JSON.stringify(found) !== JSON.stringify(wanted) && performance.now() < deadline) {
     await delay(POLL_MS)
-    found = await takeSnapshot(shell)
+    found = await observer.snapshot()
   }
   return found
 }
