@@ -90,7 +90,7 @@ function snapshotOf(items: readonly Item[]): Snapshot {
   const rename = renamerOf(items)
   const found = new Map<string, string[]>()
   for (const item of items) {
-    const line = rename(lineOf(item))
+    const line = item.kind === 'Event' ? lineOf(item) : rename(lineOf(item))
     if (line !== '') found.set(item.kind, [...(found.get(item.kind) ?? []), line])
   }
   const sorted = [...found].map(([kind, lines]) => {
@@ -116,7 +116,7 @@ function renamerOf(items: readonly Item[]): (text: string) => string {
   return (text) => {
     let said = text
     for (const [name, short] of names) said = said.replaceAll(name, short)
-    return said.replaceAll(/(\]|shop|every)-[a-z0-9]{5}\b/g, '$1-*')
+    return said.replaceAll(/(\]|bare|every)-[a-z0-9]{5}\b/g, '$1-*')
   }
 }
 
@@ -127,14 +127,25 @@ function keyOf(item: Item): string {
   return `${item.metadata.creationTimestamp} ${item.revision ?? 0} ${image}`
 }
 
+/**
+ * The words of an Event without names and numbers: kube-controller-manager combines Events that are similar, and then
+ * only the last one is kept. Kubernetes 1.27 added from which number a ReplicaSet was scaled.
+ */
+function patternOf(message: string): string {
+  return message
+    .replace('(combined from similar events): ', '')
+    .replace(/ from \d+$/, '')
+    .replaceAll(/\b(?:web|stuck|recreated|bare|every|db|parallel)(?:-[\w-]+)?\b/g, 'NAME')
+    .replaceAll(/\b\d+\b/g, 'N')
+}
+
 function lineOf(item: Item): string {
   const { kind, metadata, spec, status } = item
   const owner = metadata.ownerReferences?.map((one) => `${one.kind} ${one.name}`).join() ?? ''
   if (kind === 'Event') {
     const { type, reason, message = '', involvedObject } = item
     if (!WORKLOADS.has(involvedObject?.kind ?? '')) return ''
-    const said = message.replace(/ from \d+$/, '')
-    return `${type} ${reason} ${involvedObject?.kind} ${involvedObject?.name}: ${said}`
+    return `${type} ${reason} ${involvedObject?.kind}: ${patternOf(message)}`
   }
   if (kind === 'ControllerRevision') return `${metadata.name} of ${owner}: ${item.revision}`
   if (kind === 'Pod') {
