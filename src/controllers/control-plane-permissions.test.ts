@@ -34,6 +34,7 @@ const EVENTS = `${SHOP}/events`
 const LEASES = '/apis/coordination.k8s.io/v1/namespaces/kube-node-lease/leases'
 const ROLES = '/apis/rbac.authorization.k8s.io/v1/clusterroles'
 const REQUESTS = '/apis/certificates.k8s.io/v1/certificatesigningrequests'
+const APPS = '/apis/apps/v1/namespaces/default'
 const BUDGETS = '/apis/policy/v1/namespaces/default/poddisruptionbudgets'
 const MERGE = { 'content-type': 'application/merge-patch+json' }
 
@@ -67,6 +68,13 @@ const OF_KUBERNETES: Readonly<Record<string, readonly string[]>> = {
     'list,update,watch apps/controllerrevisions',
     'list,watch /nodes,/pods',
     'create /pods/binding',
+    ...OTHER_EVENTS,
+  ],
+  'deployment-controller': [
+    'list,update,watch apps/deployments',
+    'update apps/deployments/status,apps/deployments/finalizers',
+    'list,update,watch apps/replicasets',
+    'get,list,update,watch /pods',
     ...OTHER_EVENTS,
   ],
   'disruption-controller': [
@@ -109,6 +117,12 @@ const OF_KUBERNETES: Readonly<Record<string, readonly string[]>> = {
     ...OTHER_EVENTS,
   ],
   'pod-garbage-collector': ['list,watch /pods', 'list /nodes'],
+  'replicaset-controller': [
+    'list,update,watch apps/replicasets',
+    'update apps/replicasets/status,apps/replicasets/finalizers',
+    'list,watch /pods',
+    ...OTHER_EVENTS,
+  ],
   'root-ca-cert-publisher': ['update /configmaps', ...ALL_EVENTS],
   'statefulset-controller': [
     'list,watch apps/statefulsets',
@@ -158,6 +172,7 @@ test('controllers use all that their roles permit, and are refused nothing', asy
   await daemonSetLife(api)
   await statefulSetLife(api)
   await deleteNamespace(api)
+  await rollOut(api)
   await silenceNode(api)
   expect(refused).toEqual([])
   for (const account of controlPlaneAccounts) {
@@ -258,8 +273,9 @@ async function countBudgets(api: SecuredApi): Promise<void> {
 
 async function mirrorEndpoints(api: SecuredApi): Promise<void> {
   const subsets = (ip: string) => [{ addresses: [{ ip }], ports: [{ port: 80 }] }]
-  await api.make(ENDPOINTS, { metadata: { name: 'hand' }, subsets: subsets('192.0.2.7') })
+  // The clock is ahead of the time of creation, so that Endpoints without a Service are old at once.
   await api.make(SERVICES, service('hand'))
+  await api.make(ENDPOINTS, { metadata: { name: 'hand' }, subsets: subsets('192.0.2.7') })
   await expectSoon(api, SLICES, sliced('192.0.2.7'))
   const body = { subsets: subsets('192.0.2.8') }
   await api.call('PATCH', `${ENDPOINTS}/hand`, { body, headers: MERGE })
@@ -353,6 +369,36 @@ async function deleteNamespace(api: SecuredApi): Promise<void> {
   )
   await api.call('DELETE', `${NAMESPACES}/other/pods/busy?gracePeriodSeconds=0`)
   await expectGone(api, `${NAMESPACES}/other`)
+}
+
+/** Two templates of a Deployment that keeps no old ReplicaSet, and a Pod that one of these adopts. */
+async function rollOut(api: SecuredApi): Promise<void> {
+  const labels = { app: 'rolled' }
+  await api.make(PODS, { metadata: { name: 'orphan', labels }, spec: POD })
+  const template = { metadata: { labels }, spec: POD }
+  const spec = { replicas: 1, selector: { matchLabels: labels }, template }
+  await api.make(`${APPS}/replicasets`, { metadata: { name: 'early', labels }, spec })
+  await expectSoon(api, `${APPS}/replicasets`, ([set]) => valueAt(set, 'status', 'replicas') === 1)
+  const strategy = { type: 'Recreate' }
+  const changed = { ...template, spec: { ...POD, hostNetwork: true } }
+  const metadata = { name: 'rolled' }
+  const later = { ...spec, template: changed, strategy, revisionHistoryLimit: 0 }
+  await api.make(`${APPS}/deployments`, { metadata, spec: later })
+  await expectSoon(api, `${APPS}/replicasets`, (items) =>
+    items.some((set) => stringAt(set, 'metadata', 'name').startsWith('rolled-')),
+  )
+  const serve = async (): Promise<void> => {
+    const { body } = await api.call('GET', PODS)
+    const pods = arrayAt(body, 'items').filter(
+      (one) => stringAt(one, 'metadata', 'labels', 'app') === 'rolled',
+    )
+    const status = { conditions: [readyCondition(true)] }
+    for (const pod of pods) {
+      const path = `${PODS}/${stringAt(pod, 'metadata', 'name')}/status`
+      await api.call('PATCH', path, { body: { status }, headers: MERGE })
+    }
+  }
+  while ((await api.call('GET', `${APPS}/replicasets/early`)).status !== 404) await serve()
 }
 
 async function silenceNode(api: SecuredApi): Promise<void> {
