@@ -162,8 +162,10 @@ const OTHER: JsonObject = {
 test('Pods that are refused are reported by the ReplicaSet and the Deployment, until they are made', async () => {
   await api.make(DEPLOYMENTS, deployment({ serviceAccountName: 'builder' }))
   await expectSoon(api, DEPLOYMENTS, ([one]) => {
-    const { status, reason, message } = conditionOf(one, 'ReplicaFailure')
-    return status === 'True' && reason === 'FailedCreate' && String(message).includes('builder')
+    const failure = conditionOf(one, 'ReplicaFailure')
+    const { status, reason } = failure
+    const isOfAccount = stringAt(failure, 'message').includes('builder')
+    return status === 'True' && reason === 'FailedCreate' && isOfAccount
   })
   await expectSoon(api, EVENTS, (items) =>
     items.some(

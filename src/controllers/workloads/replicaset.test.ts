@@ -150,7 +150,10 @@ test.each<[string, JsonObject, JsonObject]>([
   ],
   [
     'that was restarted more often',
-    { status: { containerStatuses: [{ restartCount: 1 }, { restartCount: 3 }] } },
+    {
+      status: { containerStatuses: [{ restartCount: 1 }, { restartCount: 3 }] },
+      ...born('2029-12-30T00:00:00Z'),
+    },
     { status: { containerStatuses: [{ restartCount: 2 }] }, ...born('2029-12-31T00:00:00Z') },
   ],
   ['that is younger', born('2029-12-31T00:00:00Z'), born('2029-12-30T00:00:00Z')],

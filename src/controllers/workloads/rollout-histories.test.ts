@@ -146,9 +146,10 @@ const EVENTS = {
   /** Somebody deletes a ReplicaSet, and the garbage collector its Pods. */
   forget: (world: World, at: number) => {
     const sets = world.cluster.all('replicasets')
-    const { name, uid } = objectAt(sets[at % sets.length], 'metadata')
-    if (name === undefined) return
-    world.cluster.remove('replicasets', `shop/${String(name)}`)
+    const metadata = objectAt(sets[at % sets.length], 'metadata')
+    const [name, uid] = [stringAt(metadata, 'name'), stringAt(metadata, 'uid')]
+    if (name === '') return
+    world.cluster.remove('replicasets', `shop/${name}`)
     const pods = world.cluster.all('pods')
     const ofSet = (pod: JsonObject): boolean =>
       arrayAt(pod, 'metadata', 'ownerReferences').some((one) => valueAt(one, 'uid') === uid)

@@ -132,6 +132,50 @@ const CREATING: readonly Line[] = [
   ['kubectl describe secret s', /^a: +1 bytes?$/m],
 ]
 
+/** Makes Pods ready, as a node agent would, until the rollout of the Deployment `d` is complete. */
+const ROLL = `until kubectl rollout status deploy/d --timeout=1s; do
+  for pod in $(kubectl get pods -o name); do
+    kubectl patch $pod --subresource=status -p '{"status":{"conditions":[{"type":"Ready","status":"True"}]}}' ||
+      kubectl get $pod --ignore-not-found
+  done
+done`
+
+/** The first version that writes a status. */
+const ROLLS = 24
+
+const ROLLOUTS: readonly Line[] = [
+  ['kubectl create deployment d --image=none:1', /created/],
+  [ROLL, /"d" successfully rolled out\n$/, ROLLS],
+  ['kubectl get rs', /^NAME +DESIRED +CURRENT +READY +AGE\nd-\w{10} +1 +1 +1 /, ROLLS],
+  ['kubectl get rs -o wide', / none:1 +app=d,pod-template-hash=\w{10}\n$/],
+  ['kubectl get all', /pod\/d-\w{10}-[^]*replicaset\.apps\/d-/],
+  ['kubectl set image deploy/d none=none:2', /updated/],
+  [ROLL, /"d" successfully rolled out\n$/, ROLLS],
+  ['kubectl rollout history deploy/d', /^1 +<none>\n2 +<none>\n/m],
+  ['kubectl rollout history deploy/d --revision=1', /Image:\s+none:1/],
+  ['kubectl rollout undo deploy/d', /rolled back/],
+  [ROLL, /"d" successfully rolled out\n$/, ROLLS],
+  ["kubectl get deploy d -o jsonpath='{..image}'", /^none:1$/],
+  ['kubectl rollout history deploy/d', /^2 +<none>\n3 +<none>\n/m],
+  ['kubectl rollout undo deploy/d --to-revision=2', /rolled back/],
+  ['kubectl rollout pause deploy/d', /paused/],
+  ['kubectl rollout restart deploy/d 2>&1 || true', /can't restart paused deployment/],
+  ['kubectl rollout resume deploy/d', /resumed/],
+  ['kubectl rollout restart deploy/d', /restarted/],
+  [ROLL, /"d" successfully rolled out\n$/, ROLLS],
+  [
+    'kubectl describe deploy d',
+    /NewReplicaSet: +d-\w{10} \(1\/1 replicas created\)[^]*ScalingReplicaSet/,
+    ROLLS,
+  ],
+  ['kubectl delete deploy d', /deleted/],
+  [
+    'kubectl wait pods --all --for=delete --timeout=60s',
+    /^(?:pod\/\S+ condition met\n)*(?:error: no matching resources found\n)?$/,
+    ROLLS,
+  ],
+]
+
 const CHANGING: readonly Line[] = [
   ['kubectl apply -f web.yaml', /service\/web created/],
   ['kubectl apply -f web.yaml', /service\/web unchanged/],
@@ -222,4 +266,5 @@ export const SCENES: readonly Scene[] = [
   { name: 'changes', lines: CHANGING },
   { name: 'applies', lines: APPLYING },
   { name: 'waits', lines: WAITING },
+  { name: 'rolls', lines: ROLLOUTS },
 ]

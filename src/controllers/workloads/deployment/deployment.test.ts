@@ -400,7 +400,9 @@ test('a ReplicaSet that was there before is found', async () => {
 })
 
 test('a rollout without progress for progressDeadlineSeconds has failed, until there is progress', async () => {
-  const { cluster, settle, condition, again } = scene({ spec: { progressDeadlineSeconds: 60 } })
+  const { cluster, settle, condition, again, edit } = scene({
+    spec: { progressDeadlineSeconds: 60 },
+  })
   add(cluster, '2', 3, { ready: 0, waiting: 3 })
   await settle()
   expect(again()).toBe(61_000)
@@ -414,6 +416,10 @@ test('a rollout without progress for progressDeadlineSeconds has failed, until t
     lastTransitionTime: '2030-01-01T00:01:01Z',
   })
   expect(again(NOW + 61_000)).toBeUndefined()
+  edit({ spec: { paused: true } })
+  await settle(NOW + 61_000)
+  expect(condition('Progressing')).toMatchObject({ reason: 'ProgressDeadlineExceeded' })
+  edit({ spec: { paused: false } })
   add(cluster, '2', 3, { ready: 1, waiting: 2 })
   await settle(NOW + 90_000)
   expect(condition('Progressing')).toMatchObject({ status: 'True', reason: 'ReplicaSetUpdated' })
@@ -427,6 +433,12 @@ test('what is complete stays so when Pods fail later', async () => {
   await settle(NOW + 3_600_000)
   expect(condition('Progressing')).toMatchObject({ reason: 'NewReplicaSetAvailable' })
   expect(condition('Available')).toMatchObject({ status: 'False' })
+  add(cluster, '2', 3, { ready: 1, waiting: 2 })
+  await settle(NOW + 3_600_000)
+  expect(condition('Progressing')).toMatchObject({ reason: 'NewReplicaSetAvailable' })
+  add(cluster, '1', 0, { waiting: 1 })
+  await settle(NOW + 3_600_000)
+  expect(condition('Progressing')).toMatchObject({ reason: 'NewReplicaSetAvailable' })
 })
 
 test('without a deadline there is no condition Progressing', async () => {
@@ -486,12 +498,9 @@ test('a long history loses its oldest revisions', async () => {
     annotations: { [`${PREFIX}/revision`]: '9998', [`${PREFIX}/revision-history`]: long },
   })
   await settle()
-  const { [`${PREFIX}/revision-history`]: history } = objectAt(
-    cluster.get('replicasets', 'shop/2'),
-    'metadata',
-    'annotations',
-  )
-  expect(String(history)).toMatch(/^1101,.*,1499,9998$/)
+  const annotations = objectAt(cluster.get('replicasets', 'shop/2'), 'metadata', 'annotations')
+  const history = stringAt(annotations, `${PREFIX}/revision-history`)
+  expect(history).toMatch(/^1101,.*,1499,9998$/)
 })
 
 test('where another ReplicaSet has the name, collisionCount makes another one', async () => {
