@@ -179,18 +179,28 @@ test('Endpoints are written by their controllers alone, and Secrets are read by 
     'generic-garbage-collector',
     'namespace-controller',
   ])
-  expect(those('patch', 'pods')).toEqual(['generic-garbage-collector'])
+  const makers = ['daemon-set-controller', 'replicaset-controller', 'statefulset-controller']
+  expect(those('patch', 'pods')).toEqual([
+    'daemon-set-controller',
+    'generic-garbage-collector',
+    'replicaset-controller',
+    'statefulset-controller',
+  ])
   expect(those('create', 'pods/binding')).toEqual(['scheduler'])
   expect(those('delete', 'pods')).toEqual([
+    'daemon-set-controller',
     'generic-garbage-collector',
     'namespace-controller',
     'node-controller',
     'pod-garbage-collector',
+    'replicaset-controller',
+    'statefulset-controller',
   ])
-  for (const what of ['secrets', 'pods', 'serviceaccounts/token', 'nodes']) {
+  expect(those('create', 'pods')).toEqual(makers)
+  for (const what of ['secrets', 'serviceaccounts/token', 'nodes']) {
     expect([what, ...those('create', what)]).toEqual([what])
   }
-  expect(accounts.length).toBe(16)
+  expect(accounts.length).toBe(20)
 })
 
 test('every bound role exists', () => {
