@@ -223,8 +223,11 @@ test('a refused creation is one Event and a condition, which goes when it succee
   const { cluster, run, settled, status } = scene(daemonSet(), node('a'))
   await run()
   const { intercept } = cluster
+  let pods = 0
   cluster.intercept = async (write) =>
-    write.verb === 'create' && write.collection === 'pods' ? refusal(403, 'no room') : undefined
+    write.verb === 'create' && write.collection === 'pods'
+      ? refusal(403, `no room for web-${++pods}`)
+      : undefined
   for (let attempt = 0; attempt < 2; attempt++) await expect(run()).rejects.toThrow('no room')
   expect(cluster.log.filter((one) => one.startsWith('record'))).toEqual([
     'record FailedCreate shop/web',
@@ -232,7 +235,7 @@ test('a refused creation is one Event and a condition, which goes when it succee
   expect(conditionOf(cluster.get('daemonsets', 'shop/web'), 'ReplicaFailure')).toMatchObject({
     status: 'True',
     reason: 'FailedCreate',
-    message: 'no room',
+    message: 'no room for web-1',
   })
   cluster.intercept = intercept
   await settled()

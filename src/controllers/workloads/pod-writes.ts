@@ -113,11 +113,10 @@ function refusal(
   const { collection, owner, now } = reports
   const { meta, status } = owner
   const known = conditionsOf(status)
+  // The message of a refusal may name the Pod, which has another name at the next attempt.
+  if (known.has(FAILURE)) return []
   const wanted = { type: FAILURE, status: 'True', reason, message } as const
   const condition = setCondition(readCondition(status, FAILURE), wanted, now)
   const body = statusDifference(status, {}, new Map([...known, [FAILURE, condition]]))
-  return [
-    ...(known.has(FAILURE) ? [] : [podEvent(reports, 'Warning', reason, sentence)]),
-    ...(Object.keys(body).length === 0 ? [] : [statusPatch(collection, meta, body)]),
-  ]
+  return [podEvent(reports, 'Warning', reason, sentence), statusPatch(collection, meta, body)]
 }
