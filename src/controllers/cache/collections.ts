@@ -26,8 +26,8 @@ import {
   type SliceObject,
 } from '../objects/plain-objects.ts'
 import { type PodObject, readPod } from '../objects/pod-object.ts'
-import { type RevisionObject, readRevision } from '../objects/revision-object.ts'
 import type { Resources } from '../objects/resources.ts'
+import { type RevisionObject, readRevision } from '../objects/revision-object.ts'
 import { readSecret, type SecretObject } from '../objects/secret-object.ts'
 import { readService, type ServiceObject } from '../objects/service-object.ts'
 import { readWorkload, type WorkloadObject } from '../objects/workload-object.ts'

@@ -1,7 +1,7 @@
 import type { NodeObject } from '../objects/node-object.ts'
 import type { PodObject } from '../objects/pod-object.ts'
 import type { Placement } from '../objects/pod-placement.ts'
-import { nodeSelection } from '../workloads/node-match.ts'
+import { nodeSelection } from '../workloads/shared/node-match.ts'
 import {
   hasPortConflict,
   insufficientResources,

@@ -4,7 +4,7 @@ import type { View } from '../cache/object-cache.ts'
 import type { NodeObject, Taint } from '../objects/node-object.ts'
 import type { HostPort, PodObject } from '../objects/pod-object.ts'
 import { amountOf } from '../objects/resources.ts'
-import { tolerates, UNSCHEDULABLE } from '../workloads/node-match.ts'
+import { tolerates, UNSCHEDULABLE } from '../workloads/shared/node-match.ts'
 
 /** The parts of the cluster on which the choice of a node depends. */
 export type SchedulerView = Pick<View, 'nodes' | 'pods' | 'services' | 'namespaces'>

@@ -8,7 +8,7 @@ import type { RevisionObject } from '../objects/revision-object.ts'
 import { countAt, type WorkloadObject } from '../objects/workload-object.ts'
 import { type Deletion, statusPatch, type Write } from '../runner/write.ts'
 import { isSameTemplate, templateHash } from './deployment/owned-sets.ts'
-import { adopt, controllerOf, controllerReference } from './pods-of.ts'
+import { adopt, controllerOf, controllerReference } from './shared/pods-of.ts'
 
 /** Label of Pods: the revision of their template. */
 export const POD_REVISION = 'controller-revision-hash'

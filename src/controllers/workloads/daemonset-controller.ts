@@ -23,7 +23,7 @@ import {
   podDeletion,
   podEvent,
 } from './pod-writes.ts'
-import { claimPods, untilAvailable, workloadsOfPod } from './pods-of.ts'
+import { claimPods, untilAvailable, workloadsOfPod } from './shared/pods-of.ts'
 
 /** Pods that one reconcile makes or deletes; the next one follows at once. */
 const BURST = 250

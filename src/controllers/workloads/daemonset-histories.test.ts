@@ -8,7 +8,7 @@ import { createFakeCluster, type FakeCluster } from '../testing/fake-cluster.ts'
 import { reconcile } from '../testing/reconcile.ts'
 import { placementOf } from './daemonset/daemon-placement.ts'
 import { daemonSetController } from './daemonset-controller.ts'
-import { untilAvailable } from './pods-of.ts'
+import { untilAvailable } from './shared/pods-of.ts'
 import { labelOf, type PodEvent, settle, simulateNodes } from './testing/simulated-nodes.ts'
 
 const HISTORIES = Number(process.env['NP_HISTORIES'] ?? 300)

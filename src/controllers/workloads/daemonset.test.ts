@@ -226,16 +226,16 @@ test('a refused creation is one Event and a condition, which goes when it succee
   let pods = 0
   cluster.intercept = async (write) =>
     write.verb === 'create' && write.collection === 'pods'
-      ? refusal(403, `no room for web-${++pods}`)
+      ? refusal(403, `no space for web-${++pods}`)
       : undefined
-  for (let attempt = 0; attempt < 2; attempt++) await expect(run()).rejects.toThrow('no room')
+  for (let attempt = 0; attempt < 2; attempt++) await expect(run()).rejects.toThrow('no space')
   expect(cluster.log.filter((one) => one.startsWith('record'))).toEqual([
     'record FailedCreate shop/web',
   ])
   expect(conditionOf(cluster.get('daemonsets', 'shop/web'), 'ReplicaFailure')).toMatchObject({
     status: 'True',
     reason: 'FailedCreate',
-    message: 'no room for web-1',
+    message: 'no space for web-1',
   })
   cluster.intercept = intercept
   await settled()

@@ -22,8 +22,8 @@ import {
   isScaled,
   proportionalSizes,
   rollingSizes,
-  roomFor,
   type Sizes,
+  spareFor,
   UNCHANGED,
 } from './deployment/rollout-sizes.ts'
 import {
@@ -40,7 +40,7 @@ import {
   withFoundSet,
   withProgress,
 } from './deployment/rollout-status.ts'
-import { type Conditions, conditionsOf, statusDifference } from './status-difference.ts'
+import { type Conditions, conditionsOf, statusDifference } from './shared/status-difference.ts'
 
 const NAME = 'deployment'
 
@@ -102,11 +102,11 @@ function planOf(state: State): Plan {
   const isTidy = isComplete(deployment, storedCounts(deployment))
   if (isRecreate) return { ...recreate(state), isRollout: true, isTidy }
   if (current === undefined) {
-    const room = roomFor(
+    const spare = spareFor(
       deployment,
       old.map((set) => sizeOf(set, view, now)),
     )
-    return { sizes: UNCHANGED, create: Math.min(room, deployment.replicas) }
+    return { sizes: UNCHANGED, create: Math.min(spare, deployment.replicas) }
   }
   const sizes = rollingSizes(deployment, { current, old }, view, now)
   return { sizes, isRollout: true, isTidy: isTidy && sizes.size === 0 }

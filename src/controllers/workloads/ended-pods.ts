@@ -6,7 +6,7 @@ import { POD_REVISION } from './controller-revisions.ts'
 const ENDED_BEFORE = 'orch.io/ended-before'
 
 const FIRST_MS = 1_000
-const MOST_MS = 900_000
+const MAX_MS = 900_000
 
 /**
  * After how many milliseconds a Pod that has ended is replaced by one of a revision: the first one at once, the next ones
@@ -15,13 +15,13 @@ const MOST_MS = 900_000
 export function untilReplaced(pod: PodObject, revision: string, now: number): number {
   const before = endedBefore(pod, revision)
   if (before === 0) return 0
-  const delay = Math.min(MOST_MS, FIRST_MS * 2 ** Math.min(before - 1, 30))
+  const delay = Math.min(MAX_MS, FIRST_MS * 2 ** Math.min(before - 1, 30))
   return Math.max(0, createdAt(pod, now) + delay - now)
 }
 
 /** The annotation of the Pod that replaces one. A Pod that lived for half an hour begins anew. */
 export function replacementAnnotations(pod: PodObject, revision: string, now: number): JsonObject {
-  const isOld = now - createdAt(pod, now) > 2 * MOST_MS
+  const isOld = now - createdAt(pod, now) > 2 * MAX_MS
   return { [ENDED_BEFORE]: String((isOld ? 0 : endedBefore(pod, revision)) + 1) }
 }
 
@@ -33,5 +33,5 @@ function endedBefore({ meta }: PodObject, revision: string): number {
 
 function createdAt({ meta }: PodObject, otherwise: number): number {
   const time = Date.parse(meta.createdAt)
-  return Number.isNaN(time) ? otherwise - MOST_MS : time
+  return Number.isNaN(time) ? otherwise - MAX_MS : time
 }

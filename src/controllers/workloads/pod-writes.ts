@@ -12,8 +12,8 @@ import {
   statusPatch,
   type Write,
 } from '../runner/write.ts'
-import { type PodDifference, type PodOwner, podOf } from './pods-of.ts'
-import { type Conditions, conditionsOf, statusDifference } from './status-difference.ts'
+import { type PodDifference, type PodOwner, podOf } from './shared/pods-of.ts'
+import { type Conditions, conditionsOf, statusDifference } from './shared/status-difference.ts'
 
 /** Type of the condition of a workload whose Pods the server refuses to make or delete. */
 const FAILURE = 'ReplicaFailure'

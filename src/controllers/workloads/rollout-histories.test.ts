@@ -17,9 +17,9 @@ import { reconcile } from '../testing/reconcile.ts'
 import { sizeOf } from './deployment/owned-sets.ts'
 import { limitsOf } from './deployment/rollout-limits.ts'
 import { deploymentController } from './deployment-controller.ts'
-import { untilAvailable } from './pods-of.ts'
 import { replicaSetController } from './replicaset-controller.ts'
-import { isActive } from './surplus-pods.ts'
+import { untilAvailable } from './shared/pods-of.ts'
+import { isActive } from './shared/surplus-pods.ts'
 
 const HISTORIES = Number(process.env['NP_HISTORIES'] ?? 300)
 const KEY = 'shop/web'

@@ -22,7 +22,8 @@ import {
   podDeletion,
   podEvent,
 } from './pod-writes.ts'
-import { claimPods, untilAvailable, workloadsOfPod } from './pods-of.ts'
+import { claimPods, untilAvailable, workloadsOfPod } from './shared/pods-of.ts'
+import { type Conditions, conditionsOf } from './shared/status-difference.ts'
 import {
   isMember,
   type Members,
@@ -31,7 +32,6 @@ import {
   type SetPolicy,
   type Slot,
 } from './statefulset/set-members.ts'
-import { type Conditions, conditionsOf } from './status-difference.ts'
 
 /** Labels of a Pod: its name and its ordinal. */
 const POD_NAME = 'statefulset.kubernetes.io/pod-name'

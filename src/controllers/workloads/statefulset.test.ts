@@ -270,14 +270,14 @@ test('a refused creation is one Event and a condition, which goes when it succee
   await run()
   const { intercept } = cluster
   cluster.intercept = async (write) =>
-    write.verb === 'create' && write.collection === 'pods' ? refusal(403, 'no room') : undefined
-  for (let attempt = 0; attempt < 2; attempt++) await expect(run()).rejects.toThrow('no room')
+    write.verb === 'create' && write.collection === 'pods' ? refusal(403, 'no space') : undefined
+  for (let attempt = 0; attempt < 2; attempt++) await expect(run()).rejects.toThrow('no space')
   expect(cluster.log.filter((one) => one.startsWith('record'))).toEqual([
     'record FailedCreate shop/web',
   ])
   expect(conditionOf(cluster.get('statefulsets', 'shop/web'), 'ReplicaFailure')).toMatchObject({
     reason: 'FailedCreate',
-    message: 'no room',
+    message: 'no space',
   })
   cluster.intercept = intercept
   await settled()

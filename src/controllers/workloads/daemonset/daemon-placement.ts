@@ -1,7 +1,12 @@
 import { arrayAt, type Json, type JsonObject, objectAt, stringAt } from '../../../lib/json.ts'
 import type { NodeObject } from '../../objects/node-object.ts'
 import type { WorkloadObject } from '../../objects/workload-object.ts'
-import { affinityToNode, nodeSelection, UNSCHEDULABLE, untoleratedTaint } from '../node-match.ts'
+import {
+  affinityToNode,
+  nodeSelection,
+  UNSCHEDULABLE,
+  untoleratedTaint,
+} from '../shared/node-match.ts'
 
 /** Taints of nodes that are in trouble, which Pods of DaemonSets tolerate: by their effect. */
 const TOLERATED: readonly (readonly [key: string, effect: string])[] = [

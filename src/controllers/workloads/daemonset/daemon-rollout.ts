@@ -1,7 +1,7 @@
 import { objectAt, stringAt, valueAt } from '../../../lib/json.ts'
 import type { PodObject } from '../../objects/pod-object.ts'
 import type { WorkloadObject } from '../../objects/workload-object.ts'
-import { scaledValue } from '../scaled-value.ts'
+import { scaledValue } from '../shared/scaled-value.ts'
 
 /** A node that should run a Pod, in a rollout. */
 export interface RolloutNode {

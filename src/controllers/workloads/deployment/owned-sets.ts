@@ -8,8 +8,14 @@ import { byAge, keyOf } from '../../objects/object-meta.ts'
 import type { PodObject } from '../../objects/pod-object.ts'
 import { countAt, type WorkloadObject } from '../../objects/workload-object.ts'
 import type { Create, Patch } from '../../runner/write.ts'
-import { adopt, controllerOf, controllerReference, release, untilAvailable } from '../pods-of.ts'
-import { byDeletionOrder, isActive } from '../surplus-pods.ts'
+import {
+  adopt,
+  controllerOf,
+  controllerReference,
+  release,
+  untilAvailable,
+} from '../shared/pods-of.ts'
+import { byDeletionOrder, isActive } from '../shared/surplus-pods.ts'
 
 /** Label of the ReplicaSets of a Deployment and of their Pods, and in their selectors: the hash of the template. */
 export const TEMPLATE_HASH = 'pod-template-hash'

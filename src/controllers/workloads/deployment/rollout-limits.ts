@@ -1,6 +1,6 @@
 import { objectAt, stringAt, valueAt } from '../../../lib/json.ts'
 import { countAt, type WorkloadObject } from '../../objects/workload-object.ts'
-import { scaledValue } from '../scaled-value.ts'
+import { scaledValue } from '../shared/scaled-value.ts'
 
 /** How a Deployment replaces Pods, and within which limits. */
 export interface RolloutLimits {

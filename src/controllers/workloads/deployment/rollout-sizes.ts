@@ -88,14 +88,14 @@ export function rollingSizes(
   if (current.replicas > deployment.replicas) return new Map([[current, deployment.replicas]])
   const next = sizeOf(current, view, now)
   const before = old.map((set) => sizeOf(set, view, now))
-  const room = roomFor(deployment, [...before, next])
-  const growth = Math.min(room, deployment.replicas - current.replicas)
+  const free = spareFor(deployment, [...before, next])
+  const growth = Math.min(free, deployment.replicas - current.replicas)
   if (growth > 0) return new Map([[current, current.replicas + growth]])
   return shrink(before, next, limitsOf(deployment).minAvailable)
 }
 
 /** How many Pods more there may be. */
-export function roomFor(deployment: WorkloadObject, sets: readonly SizedSet[]): number {
+export function spareFor(deployment: WorkloadObject, sets: readonly SizedSet[]): number {
   return Math.max(0, limitsOf(deployment).maxTotal - sum(sets.map(({ held }) => held)))
 }
 

@@ -1,7 +1,7 @@
 import { stringAt, valueAt } from '../../../lib/json.ts'
 import type { PodObject } from '../../objects/pod-object.ts'
 import { countAt, type WorkloadObject } from '../../objects/workload-object.ts'
-import { scaledValue } from '../scaled-value.ts'
+import { scaledValue } from '../shared/scaled-value.ts'
 
 /** The place of one Pod in a StatefulSet. */
 export interface Slot {

@@ -1,4 +1,3 @@
-import type { SecuredApi } from '../../../apiserver/testing/secured-api.ts'
 import {
   arrayAt,
   isJsonObject,
@@ -8,6 +7,7 @@ import {
   valueAt,
 } from '../../../lib/json.ts'
 import { expectGone, expectSoon } from '../../testing/expect-soon.ts'
+import type { ServedApi } from '../../testing/served-api.ts'
 import { serveNodes } from './served-nodes.ts'
 
 const APPS = '/apis/apps/v1/namespaces/default'
@@ -15,6 +15,13 @@ const REVISIONS = `${APPS}/controllerrevisions`
 const PODS = '/api/v1/namespaces/default/pods'
 const MERGE = { 'content-type': 'application/merge-patch+json' }
 const STRATEGIC = { 'content-type': 'application/strategic-merge-patch+json' }
+
+/** An API server whose answers are read. */
+interface ReadableApi extends ServedApi {
+  call(
+    ...request: Parameters<ServedApi['call']>
+  ): Promise<{ readonly status: number; readonly body: JsonObject }>
+}
 
 /** What the Pods and the revisions of a set were at some moment. */
 export interface SetState {
@@ -37,7 +44,7 @@ export interface SetLife {
  * A DaemonSet on two nodes, one of which has an orphan of its selector: it is made, gets another image, goes back by its
  * ControllerRevision, forgets its history, and is deleted.
  */
-export async function daemonSetLife(api: SecuredApi): Promise<SetLife> {
+export async function daemonSetLife(api: ReadableApi): Promise<SetLife> {
   const labels = { app: 'daemon' }
   await serveNodes(api, 'app=daemon')
   for (const name of ['daemon-a', 'daemon-b']) {
@@ -59,7 +66,7 @@ export async function daemonSetLife(api: SecuredApi): Promise<SetLife> {
 }
 
 /** The same of a StatefulSet of two Pods, the first of which is an orphan. */
-export async function statefulSetLife(api: SecuredApi): Promise<SetLife> {
+export async function statefulSetLife(api: ReadableApi): Promise<SetLife> {
   const labels = { app: 'state' }
   await api.make('/api/v1/nodes', { metadata: { name: 'state-a' } })
   await serveNodes(api, 'app=state', 'state-a')
@@ -82,7 +89,7 @@ interface MadeSet {
 }
 
 async function lifeOf(
-  api: SecuredApi,
+  api: ReadableApi,
   { plural, name, spec }: MadeSet,
   isComplete: (status: JsonObject) => boolean,
 ): Promise<SetLife> {
@@ -113,7 +120,7 @@ async function lifeOf(
   return { made, changed, undone, forgotten, deleted: await stateOf(api, name) }
 }
 
-async function stateOf(api: SecuredApi, name: string): Promise<SetState> {
+async function stateOf(api: ReadableApi, name: string): Promise<SetState> {
   const pods = await itemsOf(api, PODS, name)
   const revisions = await itemsOf(api, REVISIONS, name)
   return {
@@ -135,12 +142,12 @@ async function stateOf(api: SecuredApi, name: string): Promise<SetState> {
   }
 }
 
-async function pathsOf(api: SecuredApi, path: string, name: string): Promise<readonly string[]> {
+async function pathsOf(api: ReadableApi, path: string, name: string): Promise<readonly string[]> {
   const items = await itemsOf(api, path, name)
   return items.map((one) => `${path}/${stringAt(one, 'metadata', 'name')}`)
 }
 
-async function revisionOf(api: SecuredApi, name: string, image: string): Promise<JsonObject> {
+async function revisionOf(api: ReadableApi, name: string, image: string): Promise<JsonObject> {
   const revisions = await itemsOf(api, REVISIONS, name)
   const isWanted = (one: JsonObject): boolean =>
     imageOf(objectAt(one, 'data', 'spec', 'template', 'spec')) === image
@@ -149,7 +156,7 @@ async function revisionOf(api: SecuredApi, name: string, image: string): Promise
 
 /** The objects of a collection with the label `app` of a set. */
 async function itemsOf(
-  api: SecuredApi,
+  api: ReadableApi,
   path: string,
   name: string,
 ): Promise<readonly JsonObject[]> {

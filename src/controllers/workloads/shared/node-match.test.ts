@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
-import type { JsonObject } from '../../lib/json.ts'
-import { readNode } from '../objects/node-object.ts'
-import { readPod } from '../objects/pod-object.ts'
+import type { JsonObject } from '../../../lib/json.ts'
+import { readNode } from '../../objects/node-object.ts'
+import { readPod } from '../../objects/pod-object.ts'
 import { affinityToNode, nodeSelection, untoleratedTaint } from './node-match.ts'
 
 const NODE = readNode({

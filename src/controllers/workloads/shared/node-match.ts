@@ -7,9 +7,9 @@ import {
   stringAt,
   stringsAt,
   valueAt,
-} from '../../lib/json.ts'
-import type { NodeObject, Taint } from '../objects/node-object.ts'
-import { REQUIRED_AFFINITY } from '../objects/pod-object.ts'
+} from '../../../lib/json.ts'
+import type { NodeObject, Taint } from '../../objects/node-object.ts'
+import { REQUIRED_AFFINITY } from '../../objects/pod-object.ts'
 
 /** The taint that stands for `spec.unschedulable` of a Node. */
 export const UNSCHEDULABLE = 'node.kubernetes.io/unschedulable'

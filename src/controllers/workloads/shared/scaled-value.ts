@@ -1,4 +1,4 @@
-import type { Json } from '../../lib/json.ts'
+import type { Json } from '../../../lib/json.ts'
 
 /**
  * The number that a field such as `maxSurge` means for a workload of `total` Pods: itself, or for `25%` this share of

@@ -1,7 +1,7 @@
-import { ownerGroup } from '../cache/collections.ts'
-import type { View } from '../cache/object-cache.ts'
-import type { PodObject } from '../objects/pod-object.ts'
-import type { WorkloadObject } from '../objects/workload-object.ts'
+import { ownerGroup } from '../../cache/collections.ts'
+import type { View } from '../../cache/object-cache.ts'
+import type { PodObject } from '../../objects/pod-object.ts'
+import type { WorkloadObject } from '../../objects/workload-object.ts'
 import { controllerOf, readySince } from './pods-of.ts'
 
 const COST = 'controller.kubernetes.io/pod-deletion-cost'

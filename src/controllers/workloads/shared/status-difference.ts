@@ -1,5 +1,5 @@
-import { isDeepEqual } from '../../lib/equal.ts'
-import { arrayAt, isJsonObject, type JsonObject, stringAt, valueAt } from '../../lib/json.ts'
+import { isDeepEqual } from '../../../lib/equal.ts'
+import { arrayAt, isJsonObject, type JsonObject, stringAt, valueAt } from '../../../lib/json.ts'
 
 /** Conditions of a status by their type. */
 export type Conditions = ReadonlyMap<string, JsonObject>
