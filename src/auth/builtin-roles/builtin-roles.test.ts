@@ -186,7 +186,7 @@ test('Endpoints are written by their controllers alone, and Secrets are read by 
     'replicaset-controller',
     'statefulset-controller',
   ])
-  expect(those('create', 'pods/binding')).toEqual(['scheduler'])
+  expect(those('create', 'pods/binding')).toEqual(['daemon-set-controller', 'scheduler'])
   expect(those('delete', 'pods')).toEqual([
     'daemon-set-controller',
     'generic-garbage-collector',

@@ -24,6 +24,7 @@ import {
   podEvent,
 } from './pod-writes.ts'
 import { claimPods, untilAvailable, workloadsOfPod } from './shared/pods-of.ts'
+import { statusDifference } from './shared/status-difference.ts'
 
 /** Pods that one reconcile makes or deletes; the next one follows at once. */
 const BURST = 250
@@ -75,7 +76,7 @@ function reconcile(key: string, view: View, now: number): Reconciliation {
   const changes = managed.length > 0 ? managed : rollout(state)
   const writes = [
     ...changes.slice(0, BURST),
-    ...statusWrites(state),
+    ...acceptedStatus(state.reports),
     ...(changes.length === 0 ? tidy(state) : []),
   ]
   const againMs = nextChange(state)
@@ -123,15 +124,22 @@ function stateOf(
       return { name: node.meta.name, placement: place(node), pods: own, active }
     })
     .toSorted((a, b) => (a.name < b.name ? -1 : 1))
-  return {
+  const state: State = {
     set,
-    reports: { collection: 'daemonsets', owner: set, now, message },
+    reports: {
+      collection: 'daemonsets',
+      owner: set,
+      now,
+      message,
+      status: (conditions) => statusDifference(set.status, countsOf(state), conditions, ALWAYS),
+    },
     history,
     hash: hashOf('daemonsets', history.update),
     nodes,
     elsewhere: pods.filter((pod) => view.nodes.get(nodeOf(pod)) === undefined),
     now,
   }
+  return state
 }
 
 function nodeOf({ nodeName, wantedNode }: PodObject): string {
@@ -260,12 +268,13 @@ function isAvailable({ set, now }: State, pod: PodObject): boolean {
   return untilAvailable(pod, set.minReadyMs, now) === 0
 }
 
-function statusWrites(state: State): readonly Write[] {
+/** Of a node with two Pods the one that is older counts. */
+function countsOf(state: State): Readonly<Record<string, number>> {
   const { set, nodes, hash } = state
   const running = nodes.filter(({ placement }) => placement === 'run')
   const first = running.flatMap(({ pods }) => pods.slice(0, 1))
   const available = first.filter((pod) => isAvailable(state, pod)).length
-  const counts = {
+  return {
     observedGeneration: set.generation,
     desiredNumberScheduled: running.length,
     currentNumberScheduled: first.length,
@@ -277,7 +286,6 @@ function statusWrites(state: State): readonly Write[] {
     numberAvailable: available,
     numberUnavailable: running.length - available,
   }
-  return acceptedStatus('daemonsets', set, counts, { always: ALWAYS })
 }
 
 /** Old revisions that are too many, once no Pod has them. */

@@ -160,7 +160,7 @@ test('of two Pods of a node the one that is bound stays, then the older one', as
   await settled()
   const [first] = pods()
   serve(NOW)
-  const other = mergePatch(first!, { metadata: { name: 'web-0', uid: 'other' } }) as JsonObject
+  const other = mergePatch(first, { metadata: { name: 'web-0', uid: 'other' } }) as JsonObject
   cluster.put('pods', other)
   expect(await settled()).toContain('delete pods/shop/web-0')
   expect(pods()).toHaveLength(1)
@@ -237,6 +237,7 @@ test('a refused creation is one Event and a condition, which goes when it succee
     reason: 'FailedCreate',
     message: 'no space for web-1',
   })
+  expect(status()).toMatchObject({ observedGeneration: 3, desiredNumberScheduled: 1 })
   cluster.intercept = intercept
   await settled()
   expect(status()['conditions']).toEqual([])

@@ -2,6 +2,7 @@ import type { ApiFailure } from '../../client/http/failure.ts'
 import type { JsonObject } from '../../lib/json.ts'
 import { readCondition, setCondition } from '../../resources/status-condition.ts'
 import { COLLECTION_ROUTES } from '../cache/collection-route.ts'
+import { isEmpty } from '../objects/object-meta.ts'
 import type { PodObject } from '../objects/pod-object.ts'
 import type { WorkloadObject } from '../objects/workload-object.ts'
 import {
@@ -13,7 +14,7 @@ import {
   type Write,
 } from '../runner/write.ts'
 import { type PodDifference, type PodOwner, podOf } from './shared/pods-of.ts'
-import { type Conditions, conditionsOf, statusDifference } from './shared/status-difference.ts'
+import { type Conditions, conditionsOf } from './shared/status-difference.ts'
 
 /** Type of the condition of a workload whose Pods the server refuses to make or delete. */
 const FAILURE = 'ReplicaFailure'
@@ -25,6 +26,8 @@ export interface PodReports {
   readonly now: number
   /** The sentence about a Pod that was made or deleted, or with `problem` was not. */
   readonly message: (verb: 'create' | 'delete', pod: string, problem?: string) => string
+  /** The strategic merge patch that gives the status these conditions and the present counts; empty: it has them. */
+  readonly status: (conditions: Conditions) => JsonObject
 }
 
 /** Makes a Pod of the template, with an Event. */
@@ -77,33 +80,16 @@ export function podEvent(
   return eventWrite(subject, { controller: kind.toLowerCase(), type, reason, message }, now)
 }
 
-/**
- * The patch that gives a workload whose writes the server accepts this status; nothing where it has it. `always`: the
- * counts that are there even where they are 0.
- */
+/** The status of a workload whose writes the server accepts; nothing where it has that already. */
 export function acceptedStatus(
-  collection: PodOwner,
-  { meta, status }: WorkloadObject,
-  counts: Readonly<Record<string, number>>,
-  { always, texts = {}, conditions = conditionsOf(status) }: AcceptedStatus,
+  { collection, owner, status }: PodReports,
+  conditions: Conditions = conditionsOf(owner.status),
 ): readonly Write[] {
-  const others = new Map([...conditions].filter(([type]) => type !== FAILURE))
-  const changed = Object.entries(texts).filter(([field, text]) => status[field] !== text)
-  const body: JsonObject = {
-    ...statusDifference(status, counts, others, always),
-    ...Object.fromEntries(changed),
-  }
-  return Object.keys(body).length === 0 ? [] : [statusPatch(collection, meta, body)]
+  const body = status(new Map([...conditions].filter(([type]) => type !== FAILURE)))
+  return isEmpty(body) ? [] : [statusPatch(collection, owner.meta, body)]
 }
 
-/** What a status has beside counts. */
-interface AcceptedStatus {
-  readonly always: readonly string[]
-  readonly texts?: Readonly<Record<string, string>>
-  readonly conditions?: Conditions
-}
-
-/** The condition, and an Event when the condition is new: the write is tried again and again. */
+/** The status with the condition, and an Event when the condition is new: the write is tried again and again. */
 function refusal(
   reports: PodReports,
   reason: string,
@@ -111,12 +97,14 @@ function refusal(
   { message }: ApiFailure,
 ): readonly Write[] {
   const { collection, owner, now } = reports
-  const { meta, status } = owner
-  const known = conditionsOf(status)
+  const known = conditionsOf(owner.status)
   // The message of a refusal may name the Pod, which has another name at the next attempt.
-  if (known.has(FAILURE)) return []
+  const isKnown = known.has(FAILURE)
   const wanted = { type: FAILURE, status: 'True', reason, message } as const
-  const condition = setCondition(readCondition(status, FAILURE), wanted, now)
-  const body = statusDifference(status, {}, new Map([...known, [FAILURE, condition]]))
-  return [podEvent(reports, 'Warning', reason, sentence), statusPatch(collection, meta, body)]
+  const condition = setCondition(readCondition(owner.status, FAILURE), wanted, now)
+  const body = reports.status(isKnown ? known : new Map([...known, [FAILURE, condition]]))
+  return [
+    ...(isKnown ? [] : [podEvent(reports, 'Warning', reason, sentence)]),
+    ...(isEmpty(body) ? [] : [statusPatch(collection, owner.meta, body)]),
+  ]
 }

@@ -23,7 +23,7 @@ import {
   podEvent,
 } from './pod-writes.ts'
 import { claimPods, untilAvailable, workloadsOfPod } from './shared/pods-of.ts'
-import { type Conditions, conditionsOf } from './shared/status-difference.ts'
+import { type Conditions, conditionsOf, statusDifference } from './shared/status-difference.ts'
 import {
   isMember,
   type Members,
@@ -71,17 +71,15 @@ function reconcile(key: string, view: View, now: number): Reconciliation {
   const changes = needsClaims(set) ? [] : changesOf(state)
   const againMs = nextChange(state)
   return {
-    writes: [
-      ...changes,
-      ...statusWrites(state, claimed.pods),
-      ...(changes.length === 0 ? tidy(state, claimed.pods) : []),
-    ],
+    writes: [...changes, ...statusWrites(state), ...(changes.length === 0 ? tidy(state) : [])],
     ...(againMs !== undefined && { againMs }),
   }
 }
 
 interface State extends Members {
   readonly set: WorkloadObject
+  /** All of them. */
+  readonly pods: readonly PodObject[]
   readonly policy: SetPolicy
   readonly reports: PodReports
   readonly history: History
@@ -101,15 +99,23 @@ function stateOf(
     const result = problem === undefined ? 'successful' : `failed error: ${problem}`
     return `${verb} Pod ${pod} in StatefulSet ${set.meta.name} ${result}`
   }
-  return {
+  const state: State = {
     ...membersOf(set, pods),
     set,
+    pods,
     policy: policyOf(set),
-    reports: { collection: 'statefulsets', owner: set, now, message },
+    reports: {
+      collection: 'statefulsets',
+      owner: set,
+      now,
+      message,
+      status: (conditions) => statusBody(state, conditions),
+    },
     history,
     current: history.revisions.find(({ meta }) => meta.name === known) ?? history.update,
     now,
   }
+  return state
 }
 
 /** What is to be done first: Pods are made, then surplus ones deleted, then those of old templates replaced. */
@@ -236,19 +242,27 @@ function isRunning({ phase, ready }: PodObject): boolean {
   return phase === 'Running' && ready
 }
 
-function statusWrites(state: State, pods: readonly PodObject[]): readonly Write[] {
-  const { set, history, current, policy, now } = state
-  const update = history.update.meta.name
+function statusWrites({ set, reports, now }: State): readonly Write[] {
+  if (!needsClaims(set)) return acceptedStatus(reports)
+  const event = podEvent(reports, 'Warning', 'FailedCreate', CLAIMS_MESSAGE)
+  const isKnown = conditionsOf(set.status).has(CLAIMS)
+  return [...acceptedStatus(reports, withClaims(set, now)), ...(isKnown ? [] : [event])]
+}
+
+/** The patch that gives the status these conditions, and the present counts and revisions. */
+function statusBody(state: State, conditions: Conditions): JsonObject {
+  const { set, history, current, policy, pods, now } = state
+  const updateRevision = history.update.meta.name
   const running = pods.filter(isRunning)
   const ofRevision = (name: string): number =>
     pods.filter(({ meta }) => !meta.terminating && meta.labels[POD_REVISION] === name).length
-  const updatedReplicas = ofRevision(update)
+  const updatedReplicas = ofRevision(updateRevision)
   const isComplete =
     policy.isRolling &&
     updatedReplicas === set.replicas &&
     pods.length === set.replicas &&
     running.length === pods.length
-  const currentRevision = isComplete ? update : current.meta.name
+  const currentRevision = isComplete ? updateRevision : current.meta.name
   const counts = {
     observedGeneration: set.generation,
     replicas: pods.length,
@@ -258,12 +272,11 @@ function statusWrites(state: State, pods: readonly PodObject[]): readonly Write[
     currentReplicas: ofRevision(currentRevision),
     updatedReplicas,
   }
-  const status = acceptedStatus('statefulsets', set, counts, {
-    always: ['replicas', 'availableReplicas'],
-    texts: { currentRevision, updateRevision: update },
-    conditions: needsClaims(set) ? withClaims(set, now) : conditionsOf(set.status),
-  })
-  return needsClaims(set) ? [...status, ...claimsEvents(state)] : status
+  const names = Object.entries({ currentRevision, updateRevision })
+  return {
+    ...statusDifference(set.status, counts, conditions, ['replicas', 'availableReplicas']),
+    ...Object.fromEntries(names.filter(([field, name]) => set.status[field] !== name)),
+  }
 }
 
 /** Whether Pods need volumes that are made for each of them, for which this server has no kind. */
@@ -282,14 +295,8 @@ function withClaims({ status }: WorkloadObject, now: number): Conditions {
   return new Map([...conditionsOf(status), [CLAIMS, condition]])
 }
 
-/** Reported once: when the condition is new. */
-function claimsEvents({ set, reports }: State): readonly Write[] {
-  if (conditionsOf(set.status).has(CLAIMS)) return []
-  return [podEvent(reports, 'Warning', 'FailedCreate', CLAIMS_MESSAGE)]
-}
-
 /** Old revisions that are too many, and that no Pod has. */
-function tidy({ set, history, current }: State, pods: readonly PodObject[]): readonly Write[] {
+function tidy({ set, history, current, pods }: State): readonly Write[] {
   const live = new Set([current.meta.name, ...pods.map(({ meta }) => meta.labels[POD_REVISION])])
   return surplusRevisions(set, history, ({ meta }) => live.has(meta.name))
 }
