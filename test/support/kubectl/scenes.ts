@@ -30,7 +30,31 @@ metadata: {name: hand}
 subsets: [{addresses: [{ip: 10.1.0.1}], ports: [{name: http, port: 8080}]}]
 `
 
+/** A DaemonSet without nodes and a StatefulSet of no Pods: a rollout is complete at once. */
+const SETS = `
+apiVersion: apps/v1
+kind: DaemonSet
+metadata: {name: d}
+spec:
+  selector: {matchLabels: {app: d}}
+  template:
+    metadata: {labels: {app: d}}
+    spec: {nodeSelector: {is: nowhere}, containers: [{name: c, image: 'none:1'}]}
+---
+apiVersion: apps/v1
+kind: StatefulSet
+metadata: {name: s}
+spec:
+  replicas: 0
+  serviceName: s
+  selector: {matchLabels: {app: s}}
+  template:
+    metadata: {labels: {app: s}}
+    spec: {containers: [{name: c, image: 'none:1'}]}
+`
+
 export const FILES = {
+  'sets.yaml': SETS,
   'web.yaml': WEB,
   'web-81.yaml': WEB.replace('port: 80,', 'port: 81,'),
   'web-8081.yaml': WEB.replace('8080', '8081'),
@@ -176,6 +200,33 @@ const ROLLOUTS: readonly Line[] = [
   ],
 ]
 
+/** Changes the template of a set and goes back, by its ControllerRevisions. */
+const rollBack = (set: string): readonly Line[] => [
+  [`kubectl rollout status ${set} --timeout=60s`, /rolled out|complete/],
+  [`kubectl set image ${set} c=none:2`, /updated/],
+  [`kubectl rollout status ${set} --timeout=60s`, /rolled out|complete/],
+  [`kubectl rollout history ${set}`, /^1 +<none>\n2 +<none>\n/m],
+  [`kubectl rollout history ${set} --revision=1`, /Image:\s+none:1/],
+  [`kubectl rollout undo ${set}`, /rolled back/],
+  [`kubectl rollout status ${set} --timeout=60s`, /rolled out|complete/],
+  [`kubectl get ${set} -o jsonpath='{..image}'`, /^none:1$/],
+  [`kubectl rollout history ${set}`, /^2 +<none>\n3 +<none>\n/m],
+  [`kubectl rollout undo ${set} --to-revision=2`, /rolled back/],
+  [`kubectl get ${set} -o jsonpath='{..image}'`, /^none:2$/],
+]
+
+const RETURNING: readonly Line[] = [
+  ['kubectl create -f sets.yaml', /created\n.*created/],
+  ...rollBack('ds/d'),
+  ...rollBack('sts/s'),
+  [
+    'kubectl get controllerrevisions',
+    /^NAME +CONTROLLER +REVISION +AGE\nd-\w{10} +daemonset\.apps\/d +\d /,
+  ],
+  ['kubectl get controllerrevisions', /^s-\w{10} +statefulset\.apps\/s +\d /m],
+  ['kubectl delete ds/d sts/s', /deleted\n.*deleted/],
+]
+
 const CHANGING: readonly Line[] = [
   ['kubectl apply -f web.yaml', /service\/web created/],
   ['kubectl apply -f web.yaml', /service\/web unchanged/],
@@ -267,4 +318,5 @@ export const SCENES: readonly Scene[] = [
   { name: 'applies', lines: APPLYING },
   { name: 'waits', lines: WAITING },
   { name: 'rolls', lines: ROLLOUTS },
+  { name: 'returns', lines: RETURNING },
 ]
