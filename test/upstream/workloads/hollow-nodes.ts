@@ -9,35 +9,24 @@ export const BROKEN_IMAGE = 'example.com/broken:1'
 /**
  * Nodes without machines: a Pod that is bound to one is reported ready at once, and one that is being deleted is gone at
  * once, by the same writes as a kubelet's.
+ *
+ * Registers the nodes and begins; resolves once all are registered. Disposal throws what made them stop, if anything has.
  */
-export interface HollowNodes extends AsyncDisposable {
-  /** Throws what made them stop, if they have. */
-  check(): void
-}
-
-/** Registers the nodes and begins; resolves once all are registered. */
 export async function startHollowNodes(
   kubeconfig: string,
   names: readonly string[],
-): Promise<HollowNodes> {
+): Promise<AsyncDisposable> {
   const config = new KubeConfig()
   config.loadFromFile(kubeconfig)
   const core = config.makeApiClient(CoreV1Api)
   for (const name of names) await register(core, name)
   const stop = new AbortController()
-  let failure: unknown
-  const work = run(core, new Set(names), stop.signal).catch((error: unknown) => {
-    failure = error
-  })
-  const check = (): void => {
-    if (failure !== undefined) throw failure
-  }
+  const work = run(core, new Set(names), stop.signal)
+  work.catch(() => stop.abort())
   return {
-    check,
     async [Symbol.asyncDispose]() {
       stop.abort()
       await work
-      check()
     },
   }
 }
@@ -68,7 +57,7 @@ async function serve(core: CoreV1Api, pod: V1Pod, serial: number): Promise<numbe
   }
   if (pod.status?.phase !== 'Pending' || pod.status.startTime !== undefined) return serial
   const podIP = `10.181.${serial >> 8}.${serial & 0xff}`
-  pod.status = { ...pod.status, ...statusOf(pod, podIP) }
+  pod.status = Object.assign(pod.status, statusOf(pod, podIP))
   await unlessChanged(core.replaceNamespacedPodStatus({ ...place, body: pod }))
   return serial + 1
 }
@@ -102,8 +91,7 @@ async function reportReady(core: CoreV1Api, name: string): Promise<void> {
   const body: V1Node = await core.readNode({ name })
   const now = new Date()
   const resources = { cpu: '8', memory: '32Gi', pods: '110' }
-  body.status = {
-    ...body.status,
+  body.status = Object.assign(body.status ?? {}, {
     capacity: resources,
     allocatable: resources,
     conditions: [
@@ -115,7 +103,7 @@ async function reportReady(core: CoreV1Api, name: string): Promise<void> {
         lastTransitionTime: now,
       },
     ],
-  }
+  })
   await unlessChanged(core.replaceNodeStatus({ name, body }))
 }
 

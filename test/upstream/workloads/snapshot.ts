@@ -1,35 +1,9 @@
+import { once } from 'node:events'
+import type { IncomingMessage } from 'node:http'
 import { Agent, get } from 'node:https'
 import { json } from 'node:stream/consumers'
 import { KubeConfig } from '@kubernetes/client-node'
 
-/** An object of `kubectl get -o json`, as far as snapshots look at it. */
-interface Item {
-  readonly kind: string
-  readonly metadata: {
-    readonly name: string
-    readonly creationTimestamp: string
-    readonly annotations?: Readonly<Record<string, string>>
-    readonly labels?: Readonly<Record<string, string>>
-    readonly deletionTimestamp?: string
-    readonly ownerReferences?: readonly { readonly kind: string; readonly name: string }[]
-  }
-  readonly spec: Readonly<Record<string, unknown>> & { readonly replicas?: number }
-  readonly status: Readonly<Record<string, unknown>> & {
-    readonly conditions?: readonly Readonly<Record<string, string>>[]
-  }
-  readonly revision?: number
-  readonly type?: string
-  readonly reason?: string
-  readonly message?: string
-  readonly involvedObject?: { readonly kind: string; readonly name: string }
-}
-
-/** What a cluster holds of workloads, without what differs from run to run: times, uids, generated names. */
-export type Snapshot = Readonly<Record<string, readonly string[]>>
-
-const APPS = ['Deployment', 'ReplicaSet', 'DaemonSet', 'StatefulSet', 'ControllerRevision']
-const WORKLOADS = new Set(['Deployment', 'ReplicaSet', 'DaemonSet', 'StatefulSet'])
-const REVISION = 'deployment.kubernetes.io/revision'
 /** Counts and revisions of statuses; `observedGeneration` is compared with the generation by `rollout status`. */
 const STATUS = [
   'replicas',
@@ -46,7 +20,37 @@ const STATUS = [
   'numberAvailable',
   'numberUnavailable',
   'updatedNumberScheduled',
-]
+] as const
+type Count = (typeof STATUS)[number]
+
+/** An object of `kubectl get -o json`, as far as snapshots look at it. */
+interface Item {
+  readonly kind: string
+  readonly metadata: {
+    readonly name: string
+    readonly creationTimestamp: string
+    readonly annotations?: Readonly<Record<string, string>>
+    readonly labels?: Readonly<Record<string, string>>
+    readonly deletionTimestamp?: string
+    readonly ownerReferences?: readonly { readonly kind: string; readonly name: string }[]
+  }
+  readonly spec: Readonly<Record<string, unknown>> & { readonly replicas?: number }
+  readonly status: Readonly<Partial<Record<Count, number>>> & {
+    readonly conditions?: readonly Readonly<Record<string, string>>[]
+  }
+  readonly revision?: number
+  readonly type?: string
+  readonly reason?: string
+  readonly message?: string
+  readonly involvedObject?: { readonly kind: string; readonly name: string }
+}
+
+/** What a cluster holds of workloads, without what differs from run to run: times, uids, generated names. */
+export type Snapshot = Readonly<Record<string, readonly string[]>>
+
+const APPS = ['Deployment', 'ReplicaSet', 'DaemonSet', 'StatefulSet', 'ControllerRevision']
+const WORKLOADS = new Set(['Deployment', 'ReplicaSet', 'DaemonSet', 'StatefulSet'])
+const REVISION = 'deployment.kubernetes.io/revision'
 
 /** Reads the workloads of one namespace, and what was made for them. */
 export interface Observer extends Disposable {
@@ -81,9 +85,8 @@ export function openObserver(kubeconfig: string, namespace: string): Observer {
 }
 
 async function read(url: string, options: object): Promise<unknown> {
-  const { promise, resolve, reject } = Promise.withResolvers<unknown>()
-  get(url, options, (response) => json(response).then(resolve, reject)).on('error', reject)
-  return promise
+  const [response] = (await once(get(url, options), 'response')) as [IncomingMessage]
+  return json(response)
 }
 
 function snapshotOf(items: readonly Item[]): Snapshot {

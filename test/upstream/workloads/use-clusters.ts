@@ -50,7 +50,7 @@ export function useTwoClusters(kubectl: Kubectl, files: Readonly<Record<string, 
     expect(said).toEqual(wantedSaid)
     const wanted = await settled(theirs)
     const found = await becomes(ours, wanted)
-    expect(found, step.command).toEqual(wanted)
+    expect({ after: step.command, holds: found }).toEqual({ after: step.command, holds: wanted })
     return found
   }
 }

@@ -49,15 +49,17 @@ const history = (what: string): { command: string; compare: 'text' } => ({
 })
 
 describe.each(installedKubectls())('kubectl $version', (kubectl) => {
-  const same = useTwoClusters(kubectl, FILES)
+  const expectSameAfter = useTwoClusters(kubectl, FILES)
 
   /** Each line waits until both clusters have settled and hold the same. */
-  async function all(...commands: readonly Parameters<typeof same>[0][]): Promise<void> {
-    for (const command of commands) await same(command)
+  async function expectSame(
+    ...commands: readonly Parameters<typeof expectSameAfter>[0][]
+  ): Promise<void> {
+    for (const command of commands) await expectSameAfter(command)
   }
 
   test('a Deployment is created, scaled and rolled out', async () => {
-    await all(
+    await expectSame(
       'kubectl apply -f web.json',
       rolledOut('deployment/web'),
       { command: 'kubectl get deployment web -o custom-columns=A:.spec.replicas', compare: 'text' },
@@ -72,7 +74,7 @@ describe.each(installedKubectls())('kubectl $version', (kubectl) => {
   })
 
   test('it is undone, paused, resumed and restarted', async () => {
-    await all(
+    await expectSame(
       'kubectl rollout undo deployment/web',
       rolledOut('deployment/web'),
       history('deployment/web'),
@@ -92,7 +94,7 @@ describe.each(installedKubectls())('kubectl $version', (kubectl) => {
   })
 
   test('a roll-out that does not get on is reported, and undone', async () => {
-    await all(
+    await expectSame(
       'kubectl apply -f stuck.json',
       rolledOut('deployment/stuck'),
       setImage('deployment/stuck', BROKEN_IMAGE),
@@ -104,7 +106,7 @@ describe.each(installedKubectls())('kubectl $version', (kubectl) => {
   })
 
   test('a Deployment of type Recreate ends its Pods first', async () => {
-    await all(
+    await expectSame(
       'kubectl apply -f recreated.json',
       setImage('deployment/recreated', shop(2)),
       rolledOut('deployment/recreated'),
@@ -113,7 +115,7 @@ describe.each(installedKubectls())('kubectl $version', (kubectl) => {
   })
 
   test('a ReplicaSet adopts and releases Pods', async () => {
-    await all(
+    await expectSame(
       'kubectl apply -f bare.json',
       'kubectl label "$(kubectl get pods -l app=bare -o name | head -n 1)" app=other --overwrite',
       'kubectl label pods -l app=other app=bare --overwrite',
@@ -124,7 +126,7 @@ describe.each(installedKubectls())('kubectl $version', (kubectl) => {
   })
 
   test('a DaemonSet has a Pod on each node, and is rolled out and undone', async () => {
-    await all(
+    await expectSame(
       'kubectl apply -f every.json',
       rolledOut('daemonset/every'),
       setImage('daemonset/every', shop(2)),
@@ -141,7 +143,7 @@ describe.each(installedKubectls())('kubectl $version', (kubectl) => {
   })
 
   test('a StatefulSet is created in its order, scaled, rolled out and undone', async () => {
-    await all(
+    await expectSame(
       'kubectl apply -f db.json',
       rolledOut('statefulset/db'),
       'kubectl scale statefulset/db --replicas=4',
@@ -159,7 +161,7 @@ describe.each(installedKubectls())('kubectl $version', (kubectl) => {
   })
 
   test('a node is drained within a budget, and serves again', async () => {
-    await all(
+    await expectSame(
       'kubectl apply -f budget.json',
       'kubectl drain node-1 --force --timeout=60s',
       'kubectl uncordon node-1',
@@ -168,7 +170,7 @@ describe.each(installedKubectls())('kubectl $version', (kubectl) => {
   })
 
   test('a Deployment goes with all that it made', async () => {
-    const left = await same('kubectl delete deployment web')
+    const left = await expectSameAfter('kubectl delete deployment web')
     expect(left['ReplicaSet']).toBeUndefined()
     expect(left['Pod']).toBeUndefined()
   })
