@@ -52,6 +52,12 @@ const APPS = ['Deployment', 'ReplicaSet', 'DaemonSet', 'StatefulSet', 'Controlle
 const WORKLOADS = new Set(['Deployment', 'ReplicaSet', 'DaemonSet', 'StatefulSet'])
 const REVISION = 'deployment.kubernetes.io/revision'
 
+/** What came after Kubernetes 1.20 (1.28, 1.22), and a label from before `apps/v1` that nothing here reads. */
+const NOT_COMPARED = new Set(['apps.kubernetes.io/pod-index', 'pod-template-generation'])
+const NOT_COMPARED_OF = new Map<string, ReadonlySet<Count>>([
+  ['StatefulSet', new Set(['availableReplicas'])],
+])
+
 /** Reads the workloads of one namespace, and what was made for them. */
 export interface Observer extends Disposable {
   snapshot(): Promise<Snapshot>
@@ -153,10 +159,11 @@ function lineOf(item: Item): string {
   if (kind === 'ControllerRevision') return `${metadata.name} of ${owner}: ${item.revision}`
   if (kind === 'Pod') {
     const ready = status.conditions?.find(({ type }) => type === 'Ready')?.['status'] ?? 'none'
-    const labels = Object.keys(metadata.labels ?? {}).toSorted()
-    return `${metadata.name} of ${owner}: ready ${ready}, labels ${labels.join()}`
+    const labels = Object.keys(metadata.labels ?? {}).filter((one) => !NOT_COMPARED.has(one))
+    return `${metadata.name} of ${owner}: ready ${ready}, labels ${labels.toSorted().join()}`
   }
-  const counts = STATUS.flatMap((name) => (status[name] ? [`${name} ${status[name]}`] : []))
+  const compared = STATUS.filter((name) => NOT_COMPARED_OF.get(kind)?.has(name) !== true)
+  const counts = compared.flatMap((name) => (status[name] ? [`${name} ${status[name]}`] : []))
   const conditions = (status.conditions ?? []).map(
     ({ type, status: is, reason, message }) => `${type}=${is} ${reason} (${message})`,
   )

@@ -20,12 +20,8 @@ const FILES = {
     serviceName: 'parallel',
     podManagementPolicy: 'Parallel',
   }),
-  'budget.json': JSON.stringify({
-    apiVersion: 'policy/v1beta1',
-    kind: 'PodDisruptionBudget',
-    metadata: { name: 'web' },
-    spec: { minAvailable: 2, selector: { matchLabels: { app: 'web' } } },
-  }),
+  'budget.json': budget('policy/v1'),
+  'beta-budget.json': budget('policy/v1beta1'),
 }
 
 function workload(kind: string, name: string, spec: object): string {
@@ -37,6 +33,16 @@ function workload(kind: string, name: string, spec: object): string {
     kind,
     metadata: { name },
     spec: { selector: { matchLabels: labels }, template, ...spec },
+  })
+}
+
+function budget(apiVersion: string): string {
+  const spec = { minAvailable: 2, selector: { matchLabels: { app: 'web' } } }
+  return JSON.stringify({
+    apiVersion,
+    kind: 'PodDisruptionBudget',
+    metadata: { name: 'web' },
+    spec,
   })
 }
 
@@ -162,7 +168,7 @@ describe.each(installedKubectls())('kubectl $version', (kubectl) => {
 
   test('a node is drained within a budget, and serves again', async () => {
     await expectSame(
-      'kubectl apply -f budget.json',
+      'kubectl apply -f budget.json || kubectl apply -f beta-budget.json',
       'kubectl drain node-1 --force --timeout=60s',
       'kubectl uncordon node-1',
       'kubectl delete pdb web',
