@@ -22,6 +22,8 @@ const WORKLOADS = 'deployment,replicaset,daemonset,statefulset,disruption'
 export interface KubeApiserverOptions {
   /** Also the controllers of Deployments, ReplicaSets, DaemonSets and StatefulSets, and kube-scheduler. */
   readonly workloads?: boolean
+  /** Requests a second that each of them may make; what Kubernetes has unless set. */
+  readonly requestsPerSecond?: number
 }
 
 /** kube-apiserver with RBAC on the loopback, with an etcd and some controllers of its own. */
@@ -38,6 +40,7 @@ export interface KubeApiserverProcess extends AsyncDisposable {
 /** Resolves once it is ready. */
 export async function startKubeApiserver({
   workloads = false,
+  requestsPerSecond,
 }: KubeApiserverOptions = {}): Promise<KubeApiserverProcess> {
   await using starting = new AsyncDisposableStack()
   const folder = await mkdtemp(join(tmpdir(), 'np-kube-apiserver-'))
@@ -59,6 +62,9 @@ export async function startKubeApiserver({
     '--leader-elect=false',
     '--port=0',
     '--secure-port=0',
+    ...(requestsPerSecond === undefined
+      ? []
+      : [`--kube-api-qps=${requestsPerSecond}`, `--kube-api-burst=${requestsPerSecond}`]),
   ]
   const controllers = workloads ? `${CONTROLLERS},${WORKLOADS}` : CONTROLLERS
   const manager = spawnQuietly('kube-controller-manager', [
