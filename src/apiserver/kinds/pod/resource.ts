@@ -26,6 +26,7 @@ import { defaultPodSpec } from '../shared/pod-spec/defaults.ts'
 import { checkPodSpec } from '../shared/pod-spec/validation.ts'
 import { podBinding } from './binding.ts'
 import { completePod } from './complete-account.ts'
+import { withDefaultTolerations } from './default-tolerations.ts'
 import { podEviction } from './eviction.ts'
 import { podSummary } from './summary.ts'
 
@@ -115,7 +116,7 @@ export const pods: Resource = {
 }
 
 function defaultPod(pod: Raw): Raw {
-  return change(pod, 'spec', defaultPodSpec)
+  return change(pod, 'spec', (spec) => withDefaultTolerations(defaultPodSpec(spec)))
 }
 
 /**
