@@ -81,7 +81,7 @@ const OF_KUBERNETES: Readonly<Record<string, readonly string[]>> = {
     'get,list,watch /pods',
     'list,watch policy/poddisruptionbudgets',
     'update policy/poddisruptionbudgets/status',
-    ...ALL_EVENTS,
+    ...OTHER_EVENTS,
   ],
   'endpoint-controller': [
     'get,list,watch /pods',
