@@ -81,7 +81,7 @@ const OF_KUBERNETES: Readonly<Record<string, readonly string[]>> = {
     'get,list,watch /pods',
     'list,watch policy/poddisruptionbudgets',
     'update policy/poddisruptionbudgets/status',
-    ...ALL_EVENTS,
+    ...OTHER_EVENTS,
   ],
   'endpoint-controller': [
     'get,list,watch /pods',
@@ -111,9 +111,9 @@ const OF_KUBERNETES: Readonly<Record<string, readonly string[]>> = {
     'deletecollection */*',
   ],
   'node-controller': [
-    'delete,list,patch,update /nodes',
+    'delete,list,update /nodes',
     'update /nodes/status,/pods/status',
-    'delete,list /pods',
+    'list /pods',
     ...OTHER_EVENTS,
   ],
   'pod-garbage-collector': ['list,watch /pods', 'list /nodes'],
@@ -174,6 +174,7 @@ test('controllers use all that their roles permit, and are refused nothing', asy
   await deleteNamespace(api)
   await rollOut(api)
   await silenceNode(api)
+  await repairNode(api)
   expect(refused).toEqual([])
   for (const account of controlPlaneAccounts) {
     const name = `system:controller:${account}`
@@ -414,6 +415,14 @@ async function silenceNode(api: SecuredApi): Promise<void> {
         stringAt(conditionOf(one, 'Ready'), 'status') === 'False',
     ),
   )
+}
+
+/** A taint by which the Pods of a node are deleted. */
+async function repairNode(api: SecuredApi): Promise<void> {
+  const { body: node } = await api.call('GET', `${NODES}/node-a`)
+  const taints = [...arrayAt(node, 'spec', 'taints'), { key: 'repair', effect: 'NoExecute' }]
+  await api.call('PATCH', `${NODES}/node-a`, { body: { spec: { taints } }, headers: MERGE })
+  await reported(api, 'TaintManagerEviction')
 }
 
 async function reported(api: SecuredApi, reason: string): Promise<void> {

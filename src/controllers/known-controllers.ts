@@ -9,6 +9,7 @@ import { garbageCollector } from './garbagecollector-controller.ts'
 import { createLoadBalancerController } from './loadbalancer-controller.ts'
 import { namespaceLifecycleController } from './namespacelifecycle-controller.ts'
 import { nodeLifecycleController, podReadinessController } from './nodelifecycle-controller.ts'
+import { nodeTaintsController } from './nodetaints-controller.ts'
 import { createFinishedPodsController, podCollector } from './podcollector-controller.ts'
 import { createRootCaController } from './rootca-controller.ts'
 import type { Controller } from './runner/controller.ts'
@@ -18,6 +19,7 @@ import {
   serviceAccountsController,
   type TokenContents,
 } from './serviceaccounts-controller.ts'
+import { taintEvictionController } from './tainteviction-controller.ts'
 import { daemonSetController } from './workloads/daemonset-controller.ts'
 import { deploymentController } from './workloads/deployment-controller.ts'
 import { replicaSetController } from './workloads/replicaset-controller.ts'
@@ -40,6 +42,8 @@ export function knownControllers(
     mirroringController,
     nodeLifecycleController,
     podReadinessController,
+    nodeTaintsController,
+    taintEvictionController,
     createLoadBalancerController(loadBalancerPools.map(parseAddressPool)),
     garbageCollector,
     namespaceLifecycleController,

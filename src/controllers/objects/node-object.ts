@@ -19,6 +19,31 @@ export interface Taint {
   readonly effect: string
 }
 
+/** A taint as a Node has it. */
+export interface NodeTaint extends Taint {
+  /** `timeAdded`, RFC 3339; empty where it is absent, as in a taint that a person put. */
+  readonly addedAt: string
+}
+
+/** Keys of the taints that stand for the state of a Node. */
+export const NODE_TAINTS = {
+  notReady: 'node.kubernetes.io/not-ready',
+  unreachable: 'node.kubernetes.io/unreachable',
+  unschedulable: 'node.kubernetes.io/unschedulable',
+  diskPressure: 'node.kubernetes.io/disk-pressure',
+  memoryPressure: 'node.kubernetes.io/memory-pressure',
+  pidPressure: 'node.kubernetes.io/pid-pressure',
+  networkUnavailable: 'node.kubernetes.io/network-unavailable',
+} as const
+
+/** The taints of conditions that are True while the node is in trouble. */
+const TROUBLES: ReadonlyMap<string, string> = new Map([
+  ['DiskPressure', NODE_TAINTS.diskPressure],
+  ['MemoryPressure', NODE_TAINTS.memoryPressure],
+  ['NetworkUnavailable', NODE_TAINTS.networkUnavailable],
+  ['PIDPressure', NODE_TAINTS.pidPressure],
+])
+
 /** The fields of a Node that controllers read. */
 export interface NodeObject {
   readonly meta: ObjectMeta
@@ -30,7 +55,9 @@ export interface NodeObject {
   readonly maxPods: number
   /** Whether a label marks it as a node of the control plane. */
   readonly controlPlane: boolean
-  readonly taints: readonly Taint[]
+  readonly taints: readonly NodeTaint[]
+  /** Keys of the taints for what it has too little of, by its conditions, in the order of `TROUBLES`. */
+  readonly troubles: readonly string[]
   /** `spec.unschedulable`: it is to get no more Pods. */
   readonly unschedulable: boolean
   /** Its internal and external IP addresses, as the node reports them. */
@@ -56,7 +83,11 @@ export function readNode(object: JsonObject): NodeObject {
       key: stringAt(one, 'key'),
       value: stringAt(one, 'value'),
       effect: stringAt(one, 'effect'),
+      addedAt: stringAt(one, 'timeAdded'),
     })),
+    troubles: [...TROUBLES]
+      .filter(([type]) => readCondition(status, type).status === 'True')
+      .map(([, key]) => key),
     unschedulable: valueAt(object, 'spec', 'unschedulable') === true,
     addresses: arrayAt(status, 'addresses')
       .filter((one) => ADDRESS_TYPES.includes(stringAt(one, 'type')))

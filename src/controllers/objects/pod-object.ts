@@ -57,6 +57,8 @@ export interface PodObject {
   readonly graceEndsAt: string
   /** `deletionGracePeriodSeconds`; 0 when it has none, or is not being deleted. */
   readonly graceSeconds: number
+  /** Since when it has had its node, as the condition `PodScheduled` says, RFC 3339; empty where it does not. */
+  readonly boundAt: string
   /** Whether `readiness` is True. */
   readonly ready: boolean
   /** The condition `Ready`. */
@@ -113,6 +115,7 @@ export function readPod(object: JsonObject): PodObject {
     finished,
     graceEndsAt: stringAt(object, 'metadata', 'deletionTimestamp'),
     graceSeconds: Number(valueAt(object, 'metadata', 'deletionGracePeriodSeconds') ?? 0),
+    boundAt: readBoundAt(status),
     ready: readiness.status === 'True',
     readiness,
     disruption: readCondition(status, DISRUPTION),
@@ -124,6 +127,11 @@ export function readPod(object: JsonObject): PodObject {
     antiAffinity: readAntiAffinity(spec, meta),
     placement: isToBind ? readPlacement(spec, status, meta) : undefined,
   }
+}
+
+function readBoundAt(podStatus: JsonObject): string {
+  const { status, lastTransitionTime } = readCondition(podStatus, 'PodScheduled')
+  return status === 'True' ? lastTransitionTime : ''
 }
 
 function readRestarts(status: JsonObject): number {

@@ -1,10 +1,10 @@
 import type { Json } from '../../lib/json.ts'
 import { nodeGroup, TAKEN } from '../cache/collections.ts'
 import type { View } from '../cache/object-cache.ts'
-import type { NodeObject, Taint } from '../objects/node-object.ts'
+import { NODE_TAINTS, type NodeObject, type Taint } from '../objects/node-object.ts'
 import type { HostPort, PodObject } from '../objects/pod-object.ts'
 import { amountOf } from '../objects/resources.ts'
-import { tolerates, UNSCHEDULABLE } from '../workloads/shared/node-match.ts'
+import { tolerates } from '../workloads/shared/node-match.ts'
 
 /** The parts of the cluster on which the choice of a node depends. */
 export type SchedulerView = Pick<View, 'nodes' | 'pods' | 'services' | 'namespaces'>
@@ -12,14 +12,10 @@ export type SchedulerView = Pick<View, 'nodes' | 'pods' | 'services' | 'namespac
 /** Why a node does not fit, in the words of Kubernetes. */
 export type Reason = string
 
-/** The taints of Nodes that are not ready, and of those that are silent. */
-export const NOT_READY = 'node.kubernetes.io/not-ready'
-export const UNREACHABLE = 'node.kubernetes.io/unreachable'
-
 const ANY_ADDRESS = '0.0.0.0'
-const UNSCHEDULABLE_TAINT = stateTaint(UNSCHEDULABLE)
-const NOT_READY_TAINT = stateTaint(NOT_READY)
-const UNREACHABLE_TAINT = stateTaint(UNREACHABLE)
+const UNSCHEDULABLE_TAINT = stateTaint(NODE_TAINTS.unschedulable)
+const NOT_READY_TAINT = stateTaint(NODE_TAINTS.notReady)
+const UNREACHABLE_TAINT = stateTaint(NODE_TAINTS.unreachable)
 
 function stateTaint(key: string): Taint {
   return { key, value: '', effect: 'NoSchedule' }

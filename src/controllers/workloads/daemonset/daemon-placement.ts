@@ -1,23 +1,18 @@
 import { arrayAt, type Json, type JsonObject, objectAt, stringAt } from '../../../lib/json.ts'
-import type { NodeObject } from '../../objects/node-object.ts'
+import { NODE_TAINTS, type NodeObject } from '../../objects/node-object.ts'
 import type { WorkloadObject } from '../../objects/workload-object.ts'
-import {
-  affinityToNode,
-  nodeSelection,
-  UNSCHEDULABLE,
-  untoleratedTaint,
-} from '../shared/node-match.ts'
+import { affinityToNode, nodeSelection, untoleratedTaint } from '../shared/node-match.ts'
 
 /** Taints of nodes that are in trouble, which Pods of DaemonSets tolerate: by their effect. */
 const TOLERATED: readonly (readonly [key: string, effect: string])[] = [
-  ['node.kubernetes.io/not-ready', 'NoExecute'],
-  ['node.kubernetes.io/unreachable', 'NoExecute'],
-  ['node.kubernetes.io/disk-pressure', 'NoSchedule'],
-  ['node.kubernetes.io/memory-pressure', 'NoSchedule'],
-  ['node.kubernetes.io/pid-pressure', 'NoSchedule'],
-  [UNSCHEDULABLE, 'NoSchedule'],
+  [NODE_TAINTS.notReady, 'NoExecute'],
+  [NODE_TAINTS.unreachable, 'NoExecute'],
+  [NODE_TAINTS.diskPressure, 'NoSchedule'],
+  [NODE_TAINTS.memoryPressure, 'NoSchedule'],
+  [NODE_TAINTS.pidPressure, 'NoSchedule'],
+  [NODE_TAINTS.unschedulable, 'NoSchedule'],
 ]
-const NETWORK_UNAVAILABLE = ['node.kubernetes.io/network-unavailable', 'NoSchedule'] as const
+const NETWORK_UNAVAILABLE = [NODE_TAINTS.networkUnavailable, 'NoSchedule'] as const
 
 /**
  * Whether a node runs a Pod of a DaemonSet: `run`; `stay`: it gets none, and keeps the one that it has; `none`: it loses

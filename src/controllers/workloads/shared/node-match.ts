@@ -8,12 +8,10 @@ import {
   stringsAt,
   valueAt,
 } from '../../../lib/json.ts'
-import type { NodeObject, Taint } from '../../objects/node-object.ts'
+import { NODE_TAINTS, type NodeObject, type Taint } from '../../objects/node-object.ts'
 import { REQUIRED_AFFINITY } from '../../objects/pod-object.ts'
 
-/** The taint that stands for `spec.unschedulable` of a Node. */
-export const UNSCHEDULABLE = 'node.kubernetes.io/unschedulable'
-
+const UNSCHEDULABLE = NODE_TAINTS.unschedulable
 const INTEGER = /^[+-]?\d+$/
 
 /**
