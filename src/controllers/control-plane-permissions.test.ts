@@ -24,6 +24,7 @@ import { expectGone, expectSoon } from './testing/expect-soon.ts'
 import { conditionOf, readyCondition } from './testing/fixtures.ts'
 import { endpoints, sliced } from './testing/shown-endpoints.ts'
 import { makePod, setPod } from './testing/web-pods.ts'
+import { daemonSetLife, statefulSetLife } from './workloads/testing/served-sets.ts'
 
 const SHOP = '/api/v1/namespaces/default'
 const NAMESPACES = '/api/v1/namespaces'
@@ -33,6 +34,7 @@ const EVENTS = `${SHOP}/events`
 const LEASES = '/apis/coordination.k8s.io/v1/namespaces/kube-node-lease/leases'
 const ROLES = '/apis/rbac.authorization.k8s.io/v1/clusterroles'
 const REQUESTS = '/apis/certificates.k8s.io/v1/certificatesigningrequests'
+const APPS = '/apis/apps/v1/namespaces/default'
 const BUDGETS = '/apis/policy/v1/namespaces/default/poddisruptionbudgets'
 const MERGE = { 'content-type': 'application/merge-patch+json' }
 
@@ -60,11 +62,26 @@ const OF_KUBERNETES: Readonly<Record<string, readonly string[]>> = {
   'clusterrole-aggregation-controller': [
     'list,watch,update rbac.authorization.k8s.io/clusterroles',
   ],
+  'daemon-set-controller': [
+    'list,watch apps/daemonsets',
+    'update apps/daemonsets/status,apps/daemonsets/finalizers',
+    'list,update,watch apps/controllerrevisions',
+    'list,watch /nodes,/pods',
+    'create /pods/binding',
+    ...OTHER_EVENTS,
+  ],
+  'deployment-controller': [
+    'list,update,watch apps/deployments',
+    'update apps/deployments/status,apps/deployments/finalizers',
+    'list,update,watch apps/replicasets',
+    'get,list,update,watch /pods',
+    ...OTHER_EVENTS,
+  ],
   'disruption-controller': [
     'get,list,watch /pods',
     'list,watch policy/poddisruptionbudgets',
     'update policy/poddisruptionbudgets/status',
-    ...ALL_EVENTS,
+    ...OTHER_EVENTS,
   ],
   'endpoint-controller': [
     'get,list,watch /pods',
@@ -94,13 +111,26 @@ const OF_KUBERNETES: Readonly<Record<string, readonly string[]>> = {
     'deletecollection */*',
   ],
   'node-controller': [
-    'delete,list,patch,update /nodes',
+    'delete,list,update /nodes',
     'update /nodes/status,/pods/status',
-    'delete,list /pods',
+    'list /pods',
     ...OTHER_EVENTS,
   ],
   'pod-garbage-collector': ['list,watch /pods', 'list /nodes'],
+  'replicaset-controller': [
+    'list,update,watch apps/replicasets',
+    'update apps/replicasets/status,apps/replicasets/finalizers',
+    'list,watch /pods',
+    ...OTHER_EVENTS,
+  ],
   'root-ca-cert-publisher': ['update /configmaps', ...ALL_EVENTS],
+  'statefulset-controller': [
+    'list,watch apps/statefulsets',
+    'update apps/statefulsets/status,apps/statefulsets/finalizers',
+    'list,update,watch apps/controllerrevisions',
+    'list,update,watch /pods',
+    ...OTHER_EVENTS,
+  ],
   'service-account-controller': ALL_EVENTS,
   'service-controller': ['list,watch /nodes,/services', 'update /services/status', ...OTHER_EVENTS],
 }
@@ -131,6 +161,7 @@ test('controllers use all that their roles permit, and are refused nothing', asy
   const identity = { ca: 'the CA', sign: (payload: JsonObject) => sign(payload, api.key), requests }
   startControlPlane(api.socketPath, { clock, identity, wrap: conflictingAtFirst })
   await countBudgets(api)
+  await schedulePod(api)
   await serveWeb(api)
   await mirrorEndpoints(api)
   await requestAddresses(api)
@@ -138,8 +169,12 @@ test('controllers use all that their roles permit, and are refused nothing', asy
   await collectGarbage(api)
   await changeIdentity(api)
   await certifyNode(api)
+  await daemonSetLife(api)
+  await statefulSetLife(api)
   await deleteNamespace(api)
+  await rollOut(api)
   await silenceNode(api)
+  await repairNode(api)
   expect(refused).toEqual([])
   for (const account of controlPlaneAccounts) {
     const name = `system:controller:${account}`
@@ -214,6 +249,19 @@ async function serveWeb(api: SecuredApi): Promise<void> {
   await expectSoon(api, SLICES, (items) => items.length === 0)
 }
 
+/** A Pod that fits nowhere at first. */
+async function schedulePod(api: SecuredApi): Promise<void> {
+  await api.make(PODS, { metadata: { name: 'waits' }, spec: POD })
+  await reported(api, 'FailedScheduling')
+  await api.make(NODES, { metadata: { name: 'node-b' } })
+  const status = { allocatable: { pods: '1' }, conditions: [readyCondition(true)] }
+  await api.call('PATCH', `${NODES}/node-b/status`, { body: { status }, headers: MERGE })
+  await reported(api, 'Scheduled')
+  await expectSoon(api, PODS, (items) =>
+    items.some((one) => stringAt(one, 'spec', 'nodeName') === 'node-b'),
+  )
+}
+
 async function countBudgets(api: SecuredApi): Promise<void> {
   const spec = { minAvailable: 1, selector: { matchLabels: { app: 'web' } } }
   await api.make(BUDGETS, { metadata: { name: 'web' }, spec })
@@ -226,8 +274,9 @@ async function countBudgets(api: SecuredApi): Promise<void> {
 
 async function mirrorEndpoints(api: SecuredApi): Promise<void> {
   const subsets = (ip: string) => [{ addresses: [{ ip }], ports: [{ port: 80 }] }]
-  await api.make(ENDPOINTS, { metadata: { name: 'hand' }, subsets: subsets('192.0.2.7') })
+  // The clock is ahead of the time of creation, so that Endpoints without a Service are old at once.
   await api.make(SERVICES, service('hand'))
+  await api.make(ENDPOINTS, { metadata: { name: 'hand' }, subsets: subsets('192.0.2.7') })
   await expectSoon(api, SLICES, sliced('192.0.2.7'))
   const body = { subsets: subsets('192.0.2.8') }
   await api.call('PATCH', `${ENDPOINTS}/hand`, { body, headers: MERGE })
@@ -323,6 +372,36 @@ async function deleteNamespace(api: SecuredApi): Promise<void> {
   await expectGone(api, `${NAMESPACES}/other`)
 }
 
+/** Two templates of a Deployment that keeps no old ReplicaSet, and a Pod that one of these adopts. */
+async function rollOut(api: SecuredApi): Promise<void> {
+  const labels = { app: 'rolled' }
+  await api.make(PODS, { metadata: { name: 'orphan', labels }, spec: POD })
+  const template = { metadata: { labels }, spec: POD }
+  const spec = { replicas: 1, selector: { matchLabels: labels }, template }
+  await api.make(`${APPS}/replicasets`, { metadata: { name: 'early', labels }, spec })
+  await expectSoon(api, `${APPS}/replicasets`, ([set]) => valueAt(set, 'status', 'replicas') === 1)
+  const strategy = { type: 'Recreate' }
+  const changed = { ...template, spec: { ...POD, hostNetwork: true } }
+  const metadata = { name: 'rolled' }
+  const later = { ...spec, template: changed, strategy, revisionHistoryLimit: 0 }
+  await api.make(`${APPS}/deployments`, { metadata, spec: later })
+  await expectSoon(api, `${APPS}/replicasets`, (items) =>
+    items.some((set) => stringAt(set, 'metadata', 'name').startsWith('rolled-')),
+  )
+  const serve = async (): Promise<void> => {
+    const { body } = await api.call('GET', PODS)
+    const pods = arrayAt(body, 'items').filter(
+      (one) => stringAt(one, 'metadata', 'labels', 'app') === 'rolled',
+    )
+    const status = { conditions: [readyCondition(true)] }
+    for (const pod of pods) {
+      const path = `${PODS}/${stringAt(pod, 'metadata', 'name')}/status`
+      await api.call('PATCH', path, { body: { status }, headers: MERGE })
+    }
+  }
+  while ((await api.call('GET', `${APPS}/replicasets/early`)).status !== 404) await serve()
+}
+
 async function silenceNode(api: SecuredApi): Promise<void> {
   const spec = { holderIdentity: 'node-a', renewTime: '2026-01-01T00:00:00.000000Z' }
   await api.make(LEASES, { metadata: { name: 'node-a' }, spec })
@@ -336,6 +415,14 @@ async function silenceNode(api: SecuredApi): Promise<void> {
         stringAt(conditionOf(one, 'Ready'), 'status') === 'False',
     ),
   )
+}
+
+/** A taint by which the Pods of a node are deleted. */
+async function repairNode(api: SecuredApi): Promise<void> {
+  const { body: node } = await api.call('GET', `${NODES}/node-a`)
+  const taints = [...arrayAt(node, 'spec', 'taints'), { key: 'repair', effect: 'NoExecute' }]
+  await api.call('PATCH', `${NODES}/node-a`, { body: { spec: { taints } }, headers: MERGE })
+  await reported(api, 'TaintManagerEviction')
 }
 
 async function reported(api: SecuredApi, reason: string): Promise<void> {

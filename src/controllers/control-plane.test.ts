@@ -1,10 +1,11 @@
 import { beforeEach, expect, test } from 'vitest'
 import { type SecuredApi, startSecuredApi } from '../apiserver/testing/secured-api.ts'
-import { ENDPOINTS, PODS, SERVICES, SLICES, service } from '../apiserver/testing/test-api.ts'
+import { ENDPOINTS, POD, PODS, SERVICES, SLICES, service } from '../apiserver/testing/test-api.ts'
 import { eventually } from '../client/testing/eventually.ts'
-import { arrayAt, type JsonObject, stringAt } from '../lib/json.ts'
+import { arrayAt, type JsonObject, stringAt, valueAt } from '../lib/json.ts'
 import { controlPlaneAccounts, startControlPlane } from './testing/control-plane.ts'
-import { expectSoon } from './testing/expect-soon.ts'
+import { expectGone, expectSoon } from './testing/expect-soon.ts'
+import { readyCondition } from './testing/fixtures.ts'
 import { endpoints, sliced } from './testing/shown-endpoints.ts'
 import { makePod, setPod } from './testing/web-pods.ts'
 
@@ -92,4 +93,64 @@ test('Services of type LoadBalancer get an address, as long as there are any', a
   const headers = { 'content-type': 'application/merge-patch+json' }
   await api.call('PATCH', `${SERVICES}/a`, { body: { spec: { type: 'ClusterIP' } }, headers })
   await expectSoon(api, SERVICES, holds('b'))
+})
+
+const NODES = '/api/v1/nodes'
+const MERGE = { 'content-type': 'application/merge-patch+json' }
+
+/** The only Node, when its taints are these: `not-ready:NoSchedule`. */
+async function expectTaints(...wanted: readonly string[]): Promise<void> {
+  await expectSoon(api, NODES, ([node]) => {
+    const taints = arrayAt(node, 'spec', 'taints').map(
+      (one) => `${stringAt(one, 'key').replace(/^.*\//, '')}:${stringAt(one, 'effect')}`,
+    )
+    return taints.join() === wanted.join()
+  })
+}
+
+test('a Node has the taints of its state; Pods that do not tolerate one with NoExecute are deleted', async () => {
+  await api.make(NODES, { metadata: { name: 'node-a' } })
+  const report = (ready: boolean) =>
+    api.call('PATCH', `${NODES}/node-a/status`, {
+      body: { status: { conditions: [readyCondition(ready)] } },
+      headers: MERGE,
+    })
+  await report(false)
+  await expectTaints('not-ready:NoSchedule')
+  await report(true)
+  await expectTaints()
+  const spec = { ...POD, nodeName: 'node-a', terminationGracePeriodSeconds: 0 }
+  const tolerations = [{ key: 'repair', operator: 'Exists' }]
+  await api.make(PODS, { metadata: { name: 'stays' }, spec: { ...spec, tolerations } })
+  await api.make(PODS, { metadata: { name: 'leaves' }, spec })
+  const taints = [{ key: 'repair', effect: 'NoExecute' }]
+  await api.call('PATCH', `${NODES}/node-a`, { body: { spec: { taints } }, headers: MERGE })
+  await expectGone(api, `${PODS}/leaves`)
+  await expectSoon(
+    api,
+    NODES,
+    ([node]) => stringAt(arrayAt(node, 'spec', 'taints')[0], 'timeAdded') !== '',
+  )
+  expect((await api.call('GET', `${PODS}/stays`)).status).toBe(200)
+})
+
+test('a budget is of the Pods that a ReplicaSet should have', async () => {
+  const budgets = '/apis/policy/v1/namespaces/default/poddisruptionbudgets'
+  const selector = { matchLabels: { app: 'web' } }
+  await api.make(budgets, {
+    metadata: { name: 'web' },
+    spec: { selector, maxUnavailable: '34%' },
+  })
+  const template = { metadata: { labels: { app: 'web' } }, spec: POD }
+  await api.make('/apis/apps/v1/namespaces/default/replicasets', {
+    metadata: { name: 'web' },
+    spec: { replicas: 3, selector, template },
+  })
+  await expectSoon(
+    api,
+    budgets,
+    ([budget]) =>
+      valueAt(budget, 'status', 'expectedPods') === 3 &&
+      valueAt(budget, 'status', 'desiredHealthy') === 1,
+  )
 })

@@ -1,13 +1,17 @@
 import { isDeepEqual } from '../lib/equal.ts'
-import { type JsonObject, objectAt, without } from '../lib/json.ts'
+import { type JsonObject, objectAt, valueAt, without } from '../lib/json.ts'
 import { selectsLabels } from '../resources/label-selector.ts'
-import { readCondition, setCondition } from '../resources/status-condition.ts'
+import { readCondition, setCondition, type WantedCondition } from '../resources/status-condition.ts'
 import { namespaceGroup } from './cache/collections.ts'
 import type { ObjectChange, View } from './cache/object-cache.ts'
+import { keyOf, type ObjectMeta } from './objects/object-meta.ts'
 import type { BudgetObject } from './objects/plain-objects.ts'
 import type { PodObject } from './objects/pod-object.ts'
+import type { WorkloadObject } from './objects/workload-object.ts'
 import { type Controller, type Reconciliation, SETTLED } from './runner/controller.ts'
-import { statusPatch } from './runner/write.ts'
+import { type EventWrite, eventWrite, statusPatch } from './runner/write.ts'
+import { controllerOf } from './workloads/shared/pods-of.ts'
+import { scaledValue } from './workloads/shared/scaled-value.ts'
 
 const ALLOWED = 'DisruptionAllowed'
 
@@ -15,9 +19,9 @@ const ALLOWED = 'DisruptionAllowed'
 const EVICTION_MS = 120_000
 
 /**
- * Counts the Pods of PodDisruptionBudgets, and how many of them may be evicted. Only `minAvailable` as a number permits
- * evictions: a share and `maxUnavailable` are of the Pods that there should be, which only the controller of the
- * Pods knows, and this server has none. A key is `namespace/name` of a budget.
+ * Counts the Pods of PodDisruptionBudgets, and how many of them may be evicted. A share, and `maxUnavailable`, are of the
+ * Pods that there should be by `replicas` of their Deployments, ReplicaSets and StatefulSets; of other Pods that is not known,
+ * and none may be evicted. A key is `namespace/name` of a budget.
  */
 export const disruptionController: Controller = {
   name: 'disruption',
@@ -25,6 +29,9 @@ export const disruptionController: Controller = {
   watches: {
     poddisruptionbudgets: ({ key, after }) => (after === undefined ? [] : [key]),
     pods: budgetsOf,
+    deployments: budgetsByScale,
+    replicasets: budgetsByScale,
+    statefulsets: budgetsByScale,
   },
   reconcile,
 }
@@ -42,14 +49,148 @@ function isOf({ selector }: BudgetObject, { meta }: PodObject): boolean {
   return selector !== undefined && selectsLabels(selector, meta.labels)
 }
 
+/** The budgets that may depend on how many Pods a workload should have. */
+function budgetsByScale(
+  { before, after }: ObjectChange<WorkloadObject>,
+  view: View,
+): readonly string[] {
+  if (isDeepEqual(before && scaleFacts(before), after && scaleFacts(after))) return []
+  const namespace = (before ?? after)?.meta.namespace ?? ''
+  return [...view.poddisruptionbudgets.group(namespaceGroup(namespace))]
+    .filter(takesScale)
+    .map(({ meta }) => meta.key)
+}
+
+function scaleFacts({ meta, replicas }: WorkloadObject): unknown {
+  return [meta.uid, controllerOf(meta)?.uid, replicas]
+}
+
+/** Whether the limit of a budget is of the Pods that there should be. */
+function takesScale({ minAvailable, maxUnavailable }: BudgetObject): boolean {
+  return maxUnavailable !== undefined || typeof minAvailable === 'string'
+}
+
 function reconcile(key: string, view: View, now: number): Reconciliation {
   const budget = view.poddisruptionbudgets.get(key)
   if (budget === undefined || budget.meta.terminating) return SETTLED
   const pods = [...view.pods.group(namespaceGroup(budget.meta.namespace))].filter((pod) =>
     isOf(budget, pod),
   )
-  const evicted = pendingEvictions(budget, pods, now)
-  const status = statusOf(budget, { pods, evicted, now })
+  const wanted = wantedPods(budget, pods, view)
+  return 'problem' in wanted
+    ? fail(budget, wanted, now)
+    : count(budget, { pods, wanted, evicted: pendingEvictions(budget, pods, now), now })
+}
+
+/** How many Pods there should be, and how many of them have to be healthy. */
+interface WantedPods {
+  readonly expectedPods: number
+  readonly desiredHealthy: number
+}
+
+/** Why it is not known how many Pods there should be. */
+interface Failure {
+  /** The reason of the Event. */
+  readonly reason: string
+  readonly problem: string
+}
+
+function wantedPods(
+  budget: BudgetObject,
+  pods: readonly PodObject[],
+  view: View,
+): WantedPods | Failure {
+  const { minAvailable, maxUnavailable } = budget
+  const counted = pods.filter(({ finished }) => !finished)
+  if (!takesScale(budget)) {
+    const expectedPods = minAvailable === undefined ? 0 : counted.length
+    return { expectedPods, desiredHealthy: Number(minAvailable ?? 0) }
+  }
+  const expectedPods = scaleOfAll(counted, view)
+  if (typeof expectedPods !== 'number') return expectedPods
+  const share = scaledValue(maxUnavailable ?? minAvailable, expectedPods, 'up')
+  const desiredHealthy = maxUnavailable === undefined ? share : Math.max(0, expectedPods - share)
+  return { expectedPods, desiredHealthy }
+}
+
+/** The sum of `replicas` of the workloads whose Pods these are, or the problem with the first of these by name. */
+function scaleOfAll(pods: readonly PodObject[], view: View): number | Failure {
+  const scales = new Map<string, number>()
+  for (const pod of pods.toSorted((a, b) => (a.meta.name < b.meta.name ? -1 : 1))) {
+    const name = JSON.stringify(pod.meta.name)
+    if (controllerOf(pod.meta) === undefined) {
+      return { reason: 'NoControllerRef', problem: `found no controller ref for pod ${name}` }
+    }
+    const workload = scaledWorkload(pod.meta, view)
+    if (workload === undefined) {
+      return { reason: 'NoControllers', problem: `found no controllers for pod ${name}` }
+    }
+    scales.set(workload.meta.uid, workload.replicas)
+  }
+  return [...scales.values()].reduce((sum, replicas) => sum + replicas, 0)
+}
+
+/** The kinds that say how many Pods there should be. */
+const SCALED: ReadonlyMap<string, 'deployments' | 'replicasets' | 'statefulsets'> = new Map([
+  ['Deployment', 'deployments'],
+  ['ReplicaSet', 'replicasets'],
+  ['StatefulSet', 'statefulsets'],
+])
+
+/** The workload that controls an object; instead of a ReplicaSet its Deployment, if it has one. */
+function scaledWorkload(meta: ObjectMeta, view: View): WorkloadObject | undefined {
+  const owner = controllerOf(meta)
+  const collection = owner?.apiVersion.startsWith('apps/') ? SCALED.get(owner.kind) : undefined
+  if (owner === undefined || collection === undefined) return undefined
+  const found = view[collection].get(keyOf({ namespace: meta.namespace, name: owner.name }))
+  if (found === undefined || found.meta.uid !== owner.uid) return undefined
+  const isOfDeployment =
+    collection === 'replicasets' && controllerOf(found.meta)?.kind === 'Deployment'
+  return (isOfDeployment && scaledWorkload(found.meta, view)) || found
+}
+
+function fail(budget: BudgetObject, { reason, problem }: Failure, now: number): Reconciliation {
+  const observed = valueAt(budget.status, 'observedGeneration')
+  const condition = allowance(
+    budget,
+    { status: 'False', reason: 'SyncFailed', message: problem },
+    now,
+  )
+  const status = {
+    ...without(budget.status, 'conditions'),
+    disruptionsAllowed: 0,
+    conditions: [{ ...condition, ...(observed !== undefined && { observedGeneration: observed }) }],
+  }
+  if (isDeepEqual(status, budget.status)) return SETTLED
+  const { reason: known, message } = readCondition(budget.status, ALLOWED)
+  const isReported = known === 'SyncFailed' && message === problem
+  const sentence = `Failed to calculate the number of expected pods: ${problem}`
+  return {
+    writes: [
+      statusPatch('poddisruptionbudgets', budget.meta, status),
+      ...(isReported
+        ? []
+        : [
+            report(budget, ['Warning', reason, problem], now),
+            report(budget, ['Warning', 'CalculateExpectedPodCountFailed', sentence], now),
+          ]),
+    ],
+  }
+}
+
+function report(
+  { meta }: BudgetObject,
+  [type, reason, message]: readonly ['Normal' | 'Warning', string, string],
+  now: number,
+): EventWrite {
+  const subject = { apiVersion: 'policy/v1', kind: 'PodDisruptionBudget', meta }
+  const content = { controller: 'disruption', component: 'controllermanager' } as const
+  return eventWrite(subject, { ...content, type, reason, message }, now)
+}
+
+function count(budget: BudgetObject, counted: Counted): Reconciliation {
+  const { pods, evicted, now } = counted
+  const status = statusOf(budget, counted)
   const ends = Object.values(evicted).map((time) => Date.parse(time) + EVICTION_MS - now)
   const againMs = ends.length === 0 ? {} : { againMs: Math.max(1, Math.min(...ends)) }
   const known = objectAt(budget.status, 'disruptedPods')
@@ -61,7 +202,14 @@ function reconcile(key: string, view: View, now: number): Reconciliation {
   const removed = Object.keys(known).filter((name) => evicted[name] === undefined)
   const disruptedPods = { ...evicted, ...Object.fromEntries(removed.map((name) => [name, null])) }
   const body = { ...status, ...(Object.keys(disruptedPods).length > 0 && { disruptedPods }) }
-  return { writes: [statusPatch('poddisruptionbudgets', budget.meta, body)], ...againMs }
+  const none = ['Normal', 'NoPods', 'No matching pods found'] as const
+  return {
+    writes: [
+      statusPatch('poddisruptionbudgets', budget.meta, body),
+      ...(pods.length === 0 ? [report(budget, none, now)] : []),
+    ],
+    ...againMs,
+  }
 }
 
 /** The evictions that the server answered and whose Pods are not being deleted yet, as the caches show them. */
@@ -81,27 +229,26 @@ function pendingEvictions(
 
 interface Counted {
   readonly pods: readonly PodObject[]
+  readonly wanted: WantedPods
   readonly evicted: Readonly<Record<string, string>>
   readonly now: number
 }
 
-function statusOf(budget: BudgetObject, { pods, evicted, now }: Counted): JsonObject {
-  const { minAvailable, generation } = budget
-  const counted = pods.filter(({ finished }) => !finished)
-  const currentHealthy = counted.filter(
-    ({ meta, ready }) => ready && !meta.terminating && evicted[meta.name] === undefined,
+function statusOf(budget: BudgetObject, { pods, wanted, evicted, now }: Counted): JsonObject {
+  const { generation } = budget
+  const { expectedPods, desiredHealthy } = wanted
+  const currentHealthy = pods.filter(
+    ({ meta, ready, finished }) =>
+      ready && !finished && !meta.terminating && evicted[meta.name] === undefined,
   ).length
-  const expectedPods = minAvailable === undefined ? 0 : counted.length
-  const desiredHealthy = minAvailable ?? 0
   const disruptionsAllowed = expectedPods === 0 ? 0 : Math.max(0, currentHealthy - desiredHealthy)
   const isAllowed = disruptionsAllowed > 0
-  const condition = setCondition(
-    readCondition(budget.status, ALLOWED),
+  const condition = allowance(
+    budget,
     {
-      type: ALLOWED,
       status: isAllowed ? 'True' : 'False',
       reason: isAllowed ? 'SufficientPods' : 'InsufficientPods',
-      message: minAvailable === undefined ? NO_CONTROLLER : '',
+      message: '',
     },
     now,
   )
@@ -117,5 +264,10 @@ function statusOf(budget: BudgetObject, { pods, evicted, now }: Counted): JsonOb
   }
 }
 
-const NO_CONTROLLER =
-  'this server knows of no controller how many pods there should be: give minAvailable as a number'
+function allowance(
+  { status }: BudgetObject,
+  wanted: Omit<WantedCondition, 'type'>,
+  now: number,
+): JsonObject {
+  return setCondition(readCondition(status, ALLOWED), { type: ALLOWED, ...wanted }, now)
+}

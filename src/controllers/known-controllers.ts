@@ -9,14 +9,21 @@ import { garbageCollector } from './garbagecollector-controller.ts'
 import { createLoadBalancerController } from './loadbalancer-controller.ts'
 import { namespaceLifecycleController } from './namespacelifecycle-controller.ts'
 import { nodeLifecycleController, podReadinessController } from './nodelifecycle-controller.ts'
+import { nodeTaintsController } from './nodetaints-controller.ts'
 import { createFinishedPodsController, podCollector } from './podcollector-controller.ts'
 import { createRootCaController } from './rootca-controller.ts'
 import type { Controller } from './runner/controller.ts'
+import { scheduler } from './scheduler/scheduler-controller.ts'
 import {
   createServiceAccountTokensController,
   serviceAccountsController,
   type TokenContents,
 } from './serviceaccounts-controller.ts'
+import { taintEvictionController } from './tainteviction-controller.ts'
+import { daemonSetController } from './workloads/daemonset-controller.ts'
+import { deploymentController } from './workloads/deployment-controller.ts'
+import { replicaSetController } from './workloads/replicaset-controller.ts'
+import { statefulSetController } from './workloads/statefulset-controller.ts'
 
 /** The account in kube-system that watches the objects for all controllers. */
 export const READER_ACCOUNT = 'controllers-reader'
@@ -35,6 +42,8 @@ export function knownControllers(
     mirroringController,
     nodeLifecycleController,
     podReadinessController,
+    nodeTaintsController,
+    taintEvictionController,
     createLoadBalancerController(loadBalancerPools.map(parseAddressPool)),
     garbageCollector,
     namespaceLifecycleController,
@@ -48,5 +57,10 @@ export function knownControllers(
     clusterRoleAggregationController,
     createCertificatesController(requests),
     disruptionController,
+    replicaSetController,
+    deploymentController,
+    daemonSetController,
+    statefulSetController,
+    scheduler,
   ]
 }

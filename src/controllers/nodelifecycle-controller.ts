@@ -122,7 +122,7 @@ function podReadiness(
 }
 
 /** How long a node may send no heartbeat before it counts as silent; it sends one every ten seconds. */
-const SILENCE_MS = 40_000
+export const SILENCE_MS = 40_000
 
 /** Whether a node sends heartbeats. */
 interface Liveness {

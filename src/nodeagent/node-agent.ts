@@ -23,7 +23,7 @@ import type { Logger } from '../telemetry/logger.ts'
 import { PodAddresses } from './network/pod-addresses.ts'
 import { PodNetwork } from './network/pod-network.ts'
 import { Prober } from './network/prober.ts'
-import { type NodeIdentity, nodeLabels } from './node-object.ts'
+import type { NodeIdentity } from './node-object.ts'
 import { Registration } from './node-registration.ts'
 import type { PodPlan } from './plan/pod-plan.ts'
 import type { NodeTools, Variable } from './pods/node-tools.ts'
@@ -63,11 +63,7 @@ export interface NodeAgentOptions {
   readonly logFolder: string
   /** Where volumes are kept, for this node agent alone; it is emptied at the start and at the end. */
   readonly volumeFolder: string
-  /** Whether Pods that name no node are bound to this one. */
-  readonly bindsPods: boolean
-  /** Binds them, and needs the right to patch Pods; default: `client`. */
-  readonly bindingClient?: Pick<ApiClient, 'patch'>
-  /** Default 110. */
+  /** The number of Pods that schedulers may bind to the node; default 110. */
   readonly maxPods?: number
   /** Milliseconds that Pods have to end when the agent stops. Default 10,000. */
   readonly stopGraceMs?: number
@@ -188,25 +184,21 @@ function identityOf(options: NodeAgentOptions): NodeIdentity {
 }
 
 function createFleet(options: NodeAgentOptions, node: NodeIdentity, tools: NodeTools): PodFleet {
-  const { client, bindingClient = client, bindsPods: binds, logger, onError } = options
+  const { client, logger, onError } = options
   return new PodFleet({
     client,
-    bindingClient,
     tools,
-    binds,
     onError,
     nodeName: node.nodeName,
-    nodeLabels: nodeLabels(node),
-    maxPods: node.maxPods,
     onRefused: (failure: ApiFailure, pod: string) => {
       logger.warn({ err: failureError(failure, pod) }, 'a write about a Pod was refused')
     },
   })
 }
 
-/** Watches the Pods of this node, and, if Pods are to be bound, those without a node. */
+/** Watches the Pods of this node. */
 async function followPods(
-  { client, clock, random, bindsPods, nodeName, reporter }: NodeAgentOptions,
+  { client, clock, random, nodeName, reporter }: NodeAgentOptions,
   fleet: PodFleet,
   signal: AbortSignal,
 ): Promise<void> {
@@ -215,7 +207,7 @@ async function followPods(
     client,
     clock,
     random,
-    resource: { path: '/api/v1/pods', query: bindsPods ? {} : { fieldSelector } },
+    resource: { path: '/api/v1/pods', query: { fieldSelector } },
     decode: (raw) => ({ ok: true, value: isJsonObject(raw) ? raw : undefined }),
     onChanges: (changes) => fleet.changed(changes),
     onListed: () => undefined,

@@ -11,7 +11,7 @@ export interface NodeIdentity {
   readonly addresses: readonly IpAddress[]
   readonly podCIDRs: readonly Cidr[]
   readonly labels: Readonly<Record<string, string>>
-  /** The maximum number of Pods that run at the same time. */
+  /** The number of Pods that schedulers may bind to it. */
   readonly maxPods: number
 }
 
@@ -27,7 +27,7 @@ export function nodeObject(node: NodeIdentity): JsonObject {
 }
 
 /** The usual labels of a node, and its own. */
-export function nodeLabels({ nodeName, labels }: NodeIdentity): Record<string, string> {
+function nodeLabels({ nodeName, labels }: NodeIdentity): Record<string, string> {
   return {
     [HOSTNAME]: nodeName,
     [OPERATING_SYSTEM]: 'linux',

@@ -12,7 +12,7 @@ import type { ClusterResolver } from '../resources/pod-dns.ts'
 import type { SocketAddress } from '../settings/network-types.ts'
 import type { NodeStreams } from '../streams/node-streams.ts'
 import type { Logger } from '../telemetry/logger.ts'
-import { controllerUser, nodeAgentUser } from './access/component-tokens.ts'
+import { nodeAgentUser } from './access/component-tokens.ts'
 import type { OrchServerConfiguration } from './config/configuration.ts'
 import { createFailureLog } from './system/failure-log.ts'
 import { type Interfaces, machineAddresses } from './system/machine-addresses.ts'
@@ -21,9 +21,6 @@ import type { ProcessMetrics } from './system/process-metrics.ts'
 /** The port of every name server in a resolv.conf. */
 const DNS_PORT = 53
 const ANY: readonly string[] = ['0.0.0.0', '::']
-
-/** The account that binds Pods to nodes, which is the work of a scheduler: node agents have no permission for it. */
-const POD_BINDER = 'pod-binder'
 
 export interface NodeAgentParts {
   readonly config: OrchServerConfiguration
@@ -92,8 +89,6 @@ async function run(parts: NodeAgentParts, node: string, signal: AbortSignal): Pr
     labels: {},
     logFolder: join(config.dataDir, 'pod-logs'),
     volumeFolder: join(config.dataDir, 'pod-volumes'),
-    bindsPods: true,
-    bindingClient: clientOf(POD_BINDER, controllerUser(POD_BINDER)),
     onRegistered: () => metrics.nodeAgent.set({ node }, 1),
     onError: createFailureLog({ clock, log }, () => ({
       level: 'error',

@@ -27,12 +27,22 @@ export function canonicalQuantity(value: unknown): unknown {
 
 /** A quantity in thousandths, rounded up; undefined if it is negative, too large or not a quantity. */
 export function milliQuantity(value: unknown): number | undefined {
+  return quantityIn(6, value)
+}
+
+/** A quantity in whole units, such as bytes, rounded up; undefined if it is negative, too large or not a quantity. */
+export function wholeQuantity(value: unknown): number | undefined {
+  return quantityIn(9, value)
+}
+
+/** In 10^`places` billionths. */
+function quantityIn(places: number, value: unknown): number | undefined {
   const [, sign, whole = '', fraction = '', suffix = ''] = QUANTITY.exec(textOf(value) ?? '') ?? []
   if (sign === '-' || whole + fraction === '') return undefined
   const nanos = amountOf(whole, fraction, suffix)
   if (nanos === undefined) return undefined
-  const millis = Number(dividedUp(nanos, 6))
-  return Number.isSafeInteger(millis) ? millis : undefined
+  const amount = Number(dividedUp(nanos, places))
+  return Number.isSafeInteger(amount) ? amount : undefined
 }
 
 /** Undefined if the value cannot be a quantity. */

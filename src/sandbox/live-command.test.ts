@@ -5,6 +5,7 @@ test.each([
   ['+', { kind: 'scale', by: 1 }],
   ['-', { kind: 'scale', by: -1 }],
   ['2', { kind: 'toggle', pod: 'pod-2' }],
+  ['d', { kind: 'rollOut' }],
   ['q', { kind: 'quit' }],
   ['\u0003', { kind: 'quit' }],
   ['4', undefined],

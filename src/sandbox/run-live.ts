@@ -35,7 +35,7 @@ const TURNS: readonly Request[] = [
   REQUESTS.otherClientToCart,
   REQUESTS.clientToPublic,
   REQUESTS.clientToBalanced,
-  REQUESTS.clientToPublic,
+  REQUESTS.clientToCatalog,
   REQUESTS.clientToEmpty,
   REQUESTS.clientToPublic,
   REQUESTS.otherClientToBalanced,
@@ -138,12 +138,17 @@ async function execute(
   model: Model,
   command: Exclude<Command, { kind: 'quit' }>,
 ): Promise<string> {
-  const { pods } = sandbox.cluster
+  const { pods, catalog } = sandbox.cluster
   if (command.kind === 'scale') {
     const replicas = Math.min(PODS.length, Math.max(0, model.replicas(SCALED) + command.by))
     await pods.scale(replicas)
     await sandbox.settled()
     return `${SCALED} scaled to ${replicas}`
+  }
+  if (command.kind === 'rollOut') {
+    const version = await catalog.next()
+    await sandbox.settled()
+    return `catalog has only pods of ${version}`
   }
   const isAlive = pods.state(command.pod).pid !== undefined
   await (isAlive ? pods.signal(command.pod, 'SIGKILL') : pods.start(command.pod))
@@ -244,12 +249,15 @@ type Command =
   | { readonly kind: 'scale'; readonly by: 1 | -1 }
   /** Kills the pod, or starts it when it is dead. */
   | { readonly kind: 'toggle'; readonly pod: string }
+  /** Changes the Deployment to its next version, or creates it. */
+  | { readonly kind: 'rollOut' }
   | { readonly kind: 'quit' }
 
 /** The command of a key, or undefined. */
 export function commandOf(key: string): Command | undefined {
   if (key === '+' || key === '=') return { kind: 'scale', by: 1 }
   if (key === '-') return { kind: 'scale', by: -1 }
+  if (key === 'd') return { kind: 'rollOut' }
   if (/^[123]$/.test(key)) return { kind: 'toggle', pod: `pod-${key}` }
   if (key === 'q' || key === CTRL_C) return { kind: 'quit' }
   return undefined

@@ -26,7 +26,7 @@ const TESTS = globSync('{kernel,server,docker,packages,upstream,charts,cluster}/
 /** What a test that takes commands of pages replaces, and does in another way. */
 const REPLACED = /^systemctl .*\b(?:orch-server|kubelet|(?:kube|node)-proxy)$/
 const OF_THE_TEST =
-  /^git clone|^npm ci|rollout status|^kubectl -n kube-system logs|^debootstrap|^scp /
+  /^git clone|^npm ci|^kubectl -n \S+ rollout status|^kubectl -n kube-system logs|^debootstrap|^scp /
 /** Pages whose services are no units of systemd in their tests. */
 const WITHOUT_SYSTEMD = ['security.md', 'encryption.md', 'take-over.md', 'cluster.md']
 

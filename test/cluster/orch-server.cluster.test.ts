@@ -7,7 +7,7 @@ import { TEST_IMAGE } from './images/images.ts'
 import { type Client, clientInPod, clientOutside } from './lab/clients.ts'
 import type { Kubectl } from './lab/kubectl.ts'
 import { clusterIpOf, keysOf, namesOf, nodePortOf, podsOf } from './lab/lookups.ts'
-import { MODES, runNodeProxies } from './lab/node-proxy.ts'
+import { installNodeProxy, MODES } from './lab/node-proxy.ts'
 import { type OrchControlPlane, startOrchControlPlane } from './lab/orch-server.ts'
 import { useCluster } from './lab/use-cluster.ts'
 import { PORT, programs, serverOn, service } from './lab/workloads.ts'
@@ -20,7 +20,7 @@ let plane: OrchControlPlane
 const cluster = useCluster(
   2,
   async (made) => {
-    await runNodeProxies(made, MODES[0])
+    await installNodeProxy(made, MODES[0])
     const { kubectl, nodes } = made
     await kubectl.apply(
       programs(),

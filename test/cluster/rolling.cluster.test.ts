@@ -1,12 +1,10 @@
 import { beforeAll, describe, expect, test } from 'vitest'
-import { parse } from 'yaml'
-import { blocksOf } from '../support/pages/page-section.ts'
 import type { Kubectl } from './lab/kubectl.ts'
 import { expectNoneFailed, startLoadTargets } from './lab/load.ts'
 import { namesOf } from './lab/lookups.ts'
 import { changeMode, installNodeProxy, MODES } from './lab/node-proxy.ts'
 import { useCluster } from './lab/use-cluster.ts'
-import type { ServerOptions } from './lab/workloads.ts'
+import { asThePageSays } from './lab/workloads.ts'
 
 const MINUTES = 60_000
 
@@ -56,31 +54,3 @@ describe.each(MODES.filter((mode) => mode !== 'userspace'))('in %s mode', (mode)
     10 * MINUTES,
   )
 })
-
-interface Advice {
-  readonly spec: {
-    readonly strategy: object
-    readonly template: {
-      readonly spec: {
-        readonly terminationGracePeriodSeconds: number
-        readonly containers: readonly {
-          readonly readinessProbe: object
-          readonly lifecycle: object
-        }[]
-      }
-    }
-  }
-}
-
-/** The fields of docs/operate/upgrade.md. */
-function asThePageSays(): ServerOptions {
-  const [text = ''] = blocksOf('upgrade.md', 'Replace Pods without a failed connection', 'yaml')
-  const { strategy, template } = (parse(text) as Advice).spec
-  const { terminationGracePeriodSeconds, containers } = template.spec
-  const [{ readinessProbe, lifecycle } = { readinessProbe: {}, lifecycle: {} }] = containers
-  return {
-    strategy,
-    pod: { terminationGracePeriodSeconds },
-    container: { readinessProbe, lifecycle },
-  }
-}

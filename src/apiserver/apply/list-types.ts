@@ -43,6 +43,7 @@ const lists: ReadonlyMap<string, ListType> = new Map([
   ['core.v1.ServiceAccount.secrets', by('name')],
   ['apps.v1.DaemonSetStatus.conditions', by('type')],
   ['apps.v1.DeploymentStatus.conditions', by('type')],
+  ['apps.v1.ReplicaSetStatus.conditions', by('type')],
   ['apps.v1.StatefulSetStatus.conditions', by('type')],
   ['core.v1.PersistentVolumeClaimStatus.conditions', by('type')],
   ['policy.v1.PodDisruptionBudgetStatus.conditions', by('type')],

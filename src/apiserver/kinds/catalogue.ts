@@ -2,6 +2,7 @@ import type { Resource } from '../resource/resource.ts'
 import { certificateSigningRequests } from './certificate-signing-request.ts'
 import { clusterNetworkPolicies } from './cluster-network-policy.ts'
 import { configMaps } from './config-map.ts'
+import { controllerRevisions } from './controller-revision.ts'
 import { daemonSets } from './daemon-set.ts'
 import { deployments } from './deployment.ts'
 import { endpointSlices } from './endpoint-slice.ts'
@@ -13,6 +14,7 @@ import { networkPolicies } from './network-policy.ts'
 import { nodes } from './node/resource.ts'
 import { pods } from './pod/resource.ts'
 import { podDisruptionBudgets } from './pod-disruption-budget/resource.ts'
+import { replicaSets } from './replica-set.ts'
 import {
   localSubjectAccessReviews,
   selfSubjectAccessReviews,
@@ -45,8 +47,10 @@ export const catalogue: readonly Resource[] = [
   secrets,
   serviceAccounts,
   services,
+  controllerRevisions,
   daemonSets,
   deployments,
+  replicaSets,
   statefulSets,
   certificateSigningRequests,
   leases,

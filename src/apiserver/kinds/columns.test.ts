@@ -4,11 +4,13 @@ import type { Resource } from '../resource/resource.ts'
 import { certificateSigningRequests } from './certificate-signing-request.ts'
 import { clusterNetworkPolicies } from './cluster-network-policy.ts'
 import { configMaps } from './config-map.ts'
+import { controllerRevisions } from './controller-revision.ts'
 import { daemonSets } from './daemon-set.ts'
 import { deployments } from './deployment.ts'
 import { leases } from './lease.ts'
 import { networkPolicies } from './network-policy.ts'
 import { podDisruptionBudgets } from './pod-disruption-budget/resource.ts'
+import { replicaSets } from './replica-set.ts'
 import { clusterRoles } from './role.ts'
 import { roleBindings } from './role-binding.ts'
 import { runtimeClasses } from './runtime-class.ts'
@@ -151,6 +153,13 @@ test.each<[string, Resource, JsonObject, readonly (string | number)[]]>([
     ['5', '4', '3', '2', '0', 'os=linux,zone=a', '60m', 'a,b', 'i:1,j', 'app=web'],
   ],
   ['DaemonSet', daemonSets, {}, ['0', '0', '0', '0', '0', '<none>', '60m', '', '', '<none>']],
+  [
+    'ReplicaSet',
+    replicaSets,
+    { spec: { replicas: 3, ...WORKLOAD }, status: { replicas: 2, readyReplicas: 1 } },
+    ['3', '2', '1', '60m', 'a,b', 'i:1,j', 'app=web'],
+  ],
+  ['ControllerRevision', controllerRevisions, { revision: 7 }, ['<none>', 7, '60m']],
   ['StatefulSet', statefulSets, DEPLOYMENT, ['2/3', '60m', 'a,b', 'i:1,j']],
   [
     'PodDisruptionBudget',
@@ -163,3 +172,19 @@ test.each<[string, Resource, JsonObject, readonly (string | number)[]]>([
   const cells = resource.columns.map((column) => column.cell(object, NOW))
   expect(cells).toEqual(['x', ...expected])
 })
+
+test.each<[string, string]>([
+  ['apps/v1', 'daemonset.apps/web'],
+  ['v1', 'daemonset/web'],
+])(
+  'a ControllerRevision shows the controller in %s as kubectl names it',
+  (apiVersion, expected) => {
+    const owner = { apiVersion, kind: 'DaemonSet', name: 'web' }
+    const ownerReferences = [
+      { ...owner, name: 'other' },
+      { ...owner, controller: true },
+    ]
+    const [, controller] = controllerRevisions.columns
+    expect(controller?.cell({ metadata: { name: 'x', ownerReferences } }, NOW)).toBe(expected)
+  },
+)

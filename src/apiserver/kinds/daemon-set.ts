@@ -68,7 +68,7 @@ function defaultDaemonSet(daemonSet: Raw): Raw {
   })
 }
 
-/** The rules of apps/v1. A DaemonSet is only stored: this project has no controller that creates its Pods. */
+/** The rules of apps/v1. */
 function checkDaemonSet(object: Reader): void {
   readMetadata(object, { namespaced: true, name: 'subdomain' })
   const spec = object.object('spec')

@@ -128,6 +128,7 @@ test('what has its defaults gets no others', () => {
     'NetworkPolicy',
     'Deployment',
     'DaemonSet',
+    'ReplicaSet',
     'StatefulSet',
   )
   const key = fc.constantFrom(

@@ -71,10 +71,7 @@ function defaultDeployment(deployment: Raw): Raw {
   })
 }
 
-/**
- * The rules of apps/v1. A Deployment is only stored: this project has no controller that creates its Pods.
- * Accessors such as `spec.flag` report values of the wrong type.
- */
+/** The rules of apps/v1. Accessors such as `spec.flag` report values of the wrong type. */
 function checkDeployment(object: Reader): void {
   readMetadata(object, { namespaced: true, name: 'subdomain' })
   const spec = object.object('spec')

@@ -22,7 +22,9 @@ test.each<[string, JsonObject]>([
   ['/apis/rbac.authorization.k8s.io/v1/clusterroles', { rules: [] }],
   [DEPLOYMENTS, { spec: WEB.spec }],
   [`${APPS}/daemonsets`, { spec: WEB.spec }],
+  [`${APPS}/replicasets`, { spec: WEB.spec }],
   [`${APPS}/statefulsets`, { spec: WEB.spec }],
+  [`${APPS}/controllerrevisions`, { data: { spec: {} }, revision: 3 }],
   ['/apis/policy/v1/namespaces/default/poddisruptionbudgets', { spec: { maxUnavailable: 1 } }],
 ])('%s are made, listed, labelled and deleted', async (path, parts) => {
   const api = await startApi()
@@ -91,6 +93,7 @@ test('a Deployment keeps its selector, counts changes of its spec and has a stat
 
 test.each<[string, JsonObject]>([
   ['daemonsets', { desiredNumberScheduled: 2, numberReady: 1 }],
+  ['replicasets', { replicas: 2, fullyLabeledReplicas: 2, availableReplicas: 1 }],
   ['statefulsets', { replicas: 2, readyReplicas: 1 }],
 ])('%s count changes of their spec and have a status of their own', async (plural, status) => {
   const api = await startApi()

@@ -67,7 +67,7 @@ function defaultClaim(given: Raw): Raw {
   return change(claim, 'status', (status) => fill(status, { phase: 'Pending' }))
 }
 
-/** The rules of apps/v1. A StatefulSet is only stored: this project has no controller that creates its Pods. */
+/** The rules of apps/v1. */
 function checkStatefulSet(object: Reader): void {
   readMetadata(object, { namespaced: true, name: 'subdomain' })
   const spec = object.object('spec')

@@ -4,6 +4,8 @@ export const REQUIRED: Readonly<Record<string, readonly string[]>> = {
   'apps.v1.DaemonSetSpec': ['selector', 'template'],
   'apps.v1.DeploymentCondition': ['type', 'status'],
   'apps.v1.DeploymentSpec': ['selector', 'template'],
+  'apps.v1.ReplicaSetCondition': ['type', 'status'],
+  'apps.v1.ReplicaSetSpec': ['selector'],
   'apps.v1.StatefulSetCondition': ['type', 'status'],
   'apps.v1.StatefulSetSpec': ['selector', 'template'],
   'certificates.v1.CertificateSigningRequest': ['spec'],

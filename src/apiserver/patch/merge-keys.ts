@@ -15,6 +15,7 @@ const rules: ReadonlyMap<string, ListRule> = new Map<string, ListRule>([
   ['meta.v1.ObjectMeta.ownerReferences', { key: 'uid' }],
   ['apps.v1.DaemonSetStatus.conditions', { key: 'type' }],
   ['apps.v1.DeploymentStatus.conditions', { key: 'type' }],
+  ['apps.v1.ReplicaSetStatus.conditions', { key: 'type' }],
   ['apps.v1.StatefulSetStatus.conditions', { key: 'type' }],
   ['core.v1.NamespaceStatus.conditions', { key: 'type' }],
   ['core.v1.NodeSpec.podCIDRs', {}],

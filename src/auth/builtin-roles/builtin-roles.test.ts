@@ -85,9 +85,16 @@ test.each<[string, string, string, boolean]>([
   ['admin', 'delete', 'deployments apps', true],
   ['edit', 'patch', 'daemonsets apps', true],
   ['edit', 'update', 'statefulsets/scale apps', true],
+  ['edit', 'patch', 'replicasets/scale apps', true],
+  ['edit', 'create', 'replicasets apps', true],
+  ['edit', 'update', 'replicasets/status apps', false],
+  ['view', 'get', 'replicasets/status apps', true],
+  ['view', 'update', 'replicasets/scale apps', false],
   ['edit', 'create', 'poddisruptionbudgets policy', true],
   ['view', 'get', 'poddisruptionbudgets policy', true],
   ['view', 'delete', 'daemonsets apps', false],
+  ['view', 'list', 'controllerrevisions apps', true],
+  ['edit', 'create', 'controllerrevisions apps', false],
   ['admin', 'create', 'rolebindings rbac.authorization.k8s.io', true],
   ['admin', 'update', 'endpoints', false],
   ['admin', 'escalate', 'roles rbac.authorization.k8s.io', false],
@@ -172,17 +179,28 @@ test('Endpoints are written by their controllers alone, and Secrets are read by 
     'generic-garbage-collector',
     'namespace-controller',
   ])
-  expect(those('patch', 'pods')).toEqual(['pod-binder', 'generic-garbage-collector'])
+  const makers = ['daemon-set-controller', 'replicaset-controller', 'statefulset-controller']
+  expect(those('patch', 'pods')).toEqual([
+    'daemon-set-controller',
+    'generic-garbage-collector',
+    'replicaset-controller',
+    'statefulset-controller',
+  ])
+  expect(those('create', 'pods/binding')).toEqual(['daemon-set-controller', 'scheduler'])
   expect(those('delete', 'pods')).toEqual([
+    'daemon-set-controller',
     'generic-garbage-collector',
     'namespace-controller',
     'node-controller',
     'pod-garbage-collector',
+    'replicaset-controller',
+    'statefulset-controller',
   ])
-  for (const what of ['secrets', 'pods', 'serviceaccounts/token', 'nodes']) {
+  expect(those('create', 'pods')).toEqual(makers)
+  for (const what of ['secrets', 'serviceaccounts/token', 'nodes']) {
     expect([what, ...those('create', what)]).toEqual([what])
   }
-  expect(accounts.length).toBe(16)
+  expect(accounts.length).toBe(20)
 })
 
 test('every bound role exists', () => {

@@ -27,8 +27,10 @@ export const COLLECTION_ROUTES = {
   configmaps: inNamespace(CORE, 'ConfigMap'),
   secrets: inNamespace(CORE, 'Secret'),
   serviceaccounts: inNamespace(CORE, 'ServiceAccount'),
+  controllerrevisions: inNamespace(APPS, 'ControllerRevision'),
   daemonsets: inNamespace(APPS, 'DaemonSet'),
   deployments: inNamespace(APPS, 'Deployment'),
+  replicasets: inNamespace(APPS, 'ReplicaSet'),
   statefulsets: inNamespace(APPS, 'StatefulSet'),
   networkpolicies: inNamespace('/apis/networking.k8s.io/v1', 'NetworkPolicy'),
   clusternetworkpolicies: inCluster(

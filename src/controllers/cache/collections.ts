@@ -26,8 +26,11 @@ import {
   type SliceObject,
 } from '../objects/plain-objects.ts'
 import { type PodObject, readPod } from '../objects/pod-object.ts'
+import type { Resources } from '../objects/resources.ts'
+import { type RevisionObject, readRevision } from '../objects/revision-object.ts'
 import { readSecret, type SecretObject } from '../objects/secret-object.ts'
 import { readService, type ServiceObject } from '../objects/service-object.ts'
+import { readWorkload, type WorkloadObject } from '../objects/workload-object.ts'
 import { COLLECTION_ROUTES, type CollectionName } from './collection-route.ts'
 
 /** Everything that a controller may read, by the name of its collection. */
@@ -42,9 +45,11 @@ export interface Objects {
   readonly configmaps: ConfigMapObject
   readonly secrets: SecretObject
   readonly serviceaccounts: MetadataObject
-  readonly daemonsets: MetadataObject
-  readonly deployments: MetadataObject
-  readonly statefulsets: MetadataObject
+  readonly controllerrevisions: RevisionObject
+  readonly daemonsets: WorkloadObject
+  readonly deployments: WorkloadObject
+  readonly replicasets: WorkloadObject
+  readonly statefulsets: WorkloadObject
   readonly networkpolicies: MetadataObject
   readonly clusternetworkpolicies: MetadataObject
   readonly roles: MetadataObject
@@ -66,6 +71,8 @@ export interface CollectionSpec<T> {
   readonly groups: (object: T) => readonly string[]
   /** What an object adds to the totals of the collection (see `Totals`). */
   readonly totals?: (object: T) => Totals
+  /** The name of the totals to which it adds; absent: there are no others, and the name is empty. */
+  readonly totalsName?: (object: T) => string
   /** The field that the sender of heartbeats changes with each one; empty: the object has none. */
   readonly heartbeat?: (object: T) => string
 }
@@ -74,6 +81,8 @@ const METADATA_ONLY: CollectionSpec<MetadataObject> = {
   decode: readMetadataObject,
   groups: () => [],
 }
+
+const WORKLOAD: CollectionSpec<WorkloadObject> = { decode: readWorkload, groups: () => [] }
 
 /** How each collection is decoded and grouped. */
 export const COLLECTIONS: { readonly [K in CollectionName]: CollectionSpec<Objects[K]> } = {
@@ -90,11 +99,15 @@ export const COLLECTIONS: { readonly [K in CollectionName]: CollectionSpec<Objec
   },
   pods: {
     decode: readPod,
-    groups: ({ meta, nodeName, finished }) => [
+    groups: ({ meta, nodeName, finished, placement, antiAffinity }) => [
       ...Object.entries(meta.labels).map((label) => labelGroup(meta.namespace, label)),
       nodeGroup(nodeName),
       ...(finished ? [FINISHED_GROUP] : []),
+      ...(placement === undefined ? [] : [UNBOUND_GROUP]),
+      ...(antiAffinity.length === 0 || nodeName === '' ? [] : [REPELLING_GROUP]),
     ],
+    totals: takenBy,
+    totalsName: ({ nodeName }) => nodeName,
   },
   nodes: {
     decode: readNode,
@@ -116,9 +129,11 @@ export const COLLECTIONS: { readonly [K in CollectionName]: CollectionSpec<Objec
       token === undefined ? [] : [accountGroup(keyOf({ ...meta, name: token.accountName }))],
   },
   serviceaccounts: METADATA_ONLY,
-  daemonsets: METADATA_ONLY,
-  deployments: METADATA_ONLY,
-  statefulsets: METADATA_ONLY,
+  controllerrevisions: { decode: readRevision, groups: () => [] },
+  daemonsets: WORKLOAD,
+  deployments: WORKLOAD,
+  replicasets: WORKLOAD,
+  statefulsets: WORKLOAD,
   networkpolicies: METADATA_ONLY,
   clusternetworkpolicies: METADATA_ONLY,
   roles: METADATA_ONLY,
@@ -157,6 +172,12 @@ export const AUTO_HINTS_GROUP = 'auto hints'
 
 /** Pods whose containers have ended for good. */
 export const FINISHED_GROUP = 'finished'
+
+/** Pods that the scheduler has to bind. */
+export const UNBOUND_GROUP = 'unbound'
+
+/** Pods with a node, in whose place other Pods must not run. */
+export const REPELLING_GROUP = 'repelling'
 
 /** Secrets for a token of the account with this key. */
 export function accountGroup(key: string): string {
@@ -218,8 +239,9 @@ const ZONE = 'zone '
 const MAX_CPU_MILLIS = 1e7
 
 /** What a Node adds to the capacity. Nodes that are not ready, and nodes of the control plane, add nothing. */
-export function capacityOf({ zone, cpuMillis, controlPlane, readiness }: NodeObject): Totals {
+export function capacityOf({ zone, allocatable, controlPlane, readiness }: NodeObject): Totals {
   if (controlPlane || readiness.status !== 'True') return []
+  const { cpuMillis } = allocatable
   const isKnown = zone !== '' && cpuMillis > 0 && cpuMillis <= MAX_CPU_MILLIS
   return isKnown ? [[`${ZONE}${zone}`, cpuMillis]] : [[INCOMPLETE, 1]]
 }
@@ -230,4 +252,39 @@ export function readCapacity(totals: ReadonlyMap<string, number>): ZoneCapacity 
     .filter(([name]) => name.startsWith(ZONE))
     .map(([name, millis]): [string, number] => [name.slice(ZONE.length), millis])
   return { zones: new Map(zones), incomplete: totals.get(INCOMPLETE) ?? 0 }
+}
+
+/** The names of totals of a node: what its Pods take together. Other resources have their own names. */
+export const TAKEN = {
+  pods: 'pods',
+  cpuMillis: 'cpu',
+  memory: 'memory',
+  storage: 'ephemeral-storage',
+  /** Processor and memory, for comparing nodes: Pods without requests take something, too. */
+  assumedCpu: 'assumed cpu',
+  assumedMemory: 'assumed memory',
+} as const
+
+/** What a Pod without requests is assumed to take, as in Kubernetes: a tenth of a processor, and 200 MiB. */
+const ASSUMED = { cpuMillis: 100, memory: 200 * 1024 * 1024 }
+
+/** Processor and memory of a Pod for comparing nodes. */
+export function assumedOf({ cpuMillis, memory }: Resources): typeof ASSUMED {
+  return { cpuMillis: cpuMillis || ASSUMED.cpuMillis, memory: memory || ASSUMED.memory }
+}
+
+/** What a Pod takes of its node; nothing once it has ended. */
+function takenBy({ nodeName, finished, requests }: PodObject): Totals {
+  if (nodeName === '' || finished) return []
+  const { cpuMillis, memory, storage, others } = requests
+  const assumed = assumedOf(requests)
+  return [
+    [TAKEN.pods, 1],
+    [TAKEN.cpuMillis, cpuMillis],
+    [TAKEN.memory, memory],
+    [TAKEN.storage, storage],
+    [TAKEN.assumedCpu, assumed.cpuMillis],
+    [TAKEN.assumedMemory, assumed.memory],
+    ...Object.entries(others),
+  ]
 }

@@ -17,7 +17,7 @@ export interface ObjectChange<T> {
 /** What a cache keeps in addition to the objects of a collection. */
 export interface CacheExtras<T> {
   readonly heartbeats?: Heartbeats<T> | undefined
-  readonly totalsOf?: ((object: T) => Totals) | undefined
+  readonly tally?: Tally<T> | undefined
 }
 
 /**
@@ -39,11 +39,11 @@ export class ObjectCache<T extends Identified> implements Collection<T> {
 
   constructor(
     groupsOf: (object: T) => readonly string[],
-    { heartbeats, totalsOf }: CacheExtras<T> = {},
+    { heartbeats, tally }: CacheExtras<T> = {},
   ) {
     this.#groupsOf = groupsOf
     this.#heartbeats = heartbeats
-    this.#tally = totalsOf && new Tally(totalsOf)
+    this.#tally = tally
   }
 
   get(key: string): T | undefined {
@@ -62,8 +62,8 @@ export class ObjectCache<T extends Identified> implements Collection<T> {
     return this.#groups.get(name)?.size ?? 0
   }
 
-  totals(): ReadonlyMap<string, number> {
-    return this.#tally?.totals ?? new Map()
+  totals(name = ''): ReadonlyMap<string, number> {
+    return this.#tally?.totals(name) ?? NO_TOTALS
   }
 
   heardAt(key: string): number | undefined {
@@ -209,8 +209,8 @@ interface Collection<T> {
   group(name: string): Iterable<T>
   groupSize(name: string): number
   values(): Iterable<T>
-  /** The sums of what the objects add to each total (see `COLLECTIONS`). */
-  totals(): ReadonlyMap<string, number>
+  /** The sums of what the objects add to the totals of this name, by default the empty one (see `COLLECTIONS`). */
+  totals(name?: string): ReadonlyMap<string, number>
   /** When the heartbeat of an object was last seen to change, milliseconds since the epoch; undefined: never. */
   heardAt(key: string): number | undefined
 }
@@ -251,35 +251,58 @@ export class Heartbeats<T> {
   }
 }
 
+const NO_TOTALS: ReadonlyMap<string, number> = new Map()
+
 /**
  * Sums over a collection, updated with each change, so that no reconcile has to read all objects. Amounts are
  * whole numbers, so that a sum does not depend on the order of additions. A total to which no object adds is
- * absent.
+ * absent. Objects may add to totals of different names, such as those of their node.
  */
 export class Tally<T> {
   readonly #totalsOf: (object: T) => Totals
-  readonly #sums = new Map<string, { amount: number; objects: number }>()
-  readonly totals = new Map<string, number>()
+  readonly #nameOf: (object: T) => string
+  readonly #sums = new Map<string, Sums>()
 
-  constructor(totalsOf: (object: T) => Totals) {
+  constructor(totalsOf: (object: T) => Totals, nameOf: (object: T) => string = () => '') {
     this.#totalsOf = totalsOf
+    this.#nameOf = nameOf
+  }
+
+  /** Undefined: no object adds to totals of this name. */
+  totals(name: string): ReadonlyMap<string, number> | undefined {
+    return this.#sums.get(name)?.amounts
   }
 
   changed(before: T | undefined, after: T | undefined): void {
-    if (before !== undefined) this.#add(this.#totalsOf(before), -1)
-    if (after !== undefined) this.#add(this.#totalsOf(after), 1)
+    if (before !== undefined) this.#add(before, -1)
+    if (after !== undefined) this.#add(after, 1)
   }
 
-  #add(totals: Totals, sign: 1 | -1): void {
-    for (const [name, amount] of totals) {
-      const sum = this.#sums.getOrInsertComputed(name, () => ({ amount: 0, objects: 0 }))
-      sum.amount += sign * amount
-      sum.objects += sign
-      this.totals.set(name, sum.amount)
-      if (sum.objects === 0) {
-        this.#sums.delete(name)
-        this.totals.delete(name)
+  #add(object: T, sign: 1 | -1): void {
+    const name = this.#nameOf(object)
+    const totals = this.#totalsOf(object)
+    if (totals.length === 0) return
+    const { amounts, objects } = this.#sums.getOrInsertComputed(name, createSums)
+    for (const [key, amount] of totals) {
+      const count = (objects.get(key) ?? 0) + sign
+      if (count === 0) {
+        objects.delete(key)
+        amounts.delete(key)
+      } else {
+        objects.set(key, count)
+        amounts.set(key, (amounts.get(key) ?? 0) + sign * amount)
       }
     }
+    if (objects.size === 0) this.#sums.delete(name)
   }
+}
+
+/** By the names of the totals: their amounts, and the numbers of objects that add to them. */
+interface Sums {
+  readonly amounts: Map<string, number>
+  readonly objects: Map<string, number>
+}
+
+function createSums(): Sums {
+  return { amounts: new Map(), objects: new Map() }
 }

@@ -13,7 +13,7 @@ export type Affects<T> = (change: ObjectChange<T>, view: View) => Iterable<strin
  * The Pods that a Service selects; the cost is proportional to the number of Pods with the rarest label of its
  * selector.
  */
-export function podsOf(service: ServiceObject, view: View): readonly PodObject[] {
+export function podsOf(service: ServiceObject, view: Pick<View, 'pods'>): readonly PodObject[] {
   const { selector, meta } = service
   if (selector === undefined) return []
   const groups = Object.entries(selector).map((label) => labelGroup(meta.namespace, label))
@@ -22,7 +22,7 @@ export function podsOf(service: ServiceObject, view: View): readonly PodObject[]
 }
 
 /** Keys of the Services that select a Pod. */
-export function servicesOf({ meta }: PodObject, view: View): readonly string[] {
+export function servicesOf({ meta }: PodObject, view: Pick<View, 'services'>): readonly string[] {
   return Object.entries(meta.labels)
     .flatMap((label) => [...view.services.group(labelGroup(meta.namespace, label))])
     .filter(({ selector }) => selector !== undefined && selects(selector, meta.labels))
@@ -69,7 +69,10 @@ export function servicesOfPodChange(
   return pods.flatMap((pod) => servicesOf(pod, view))
 }
 
-/** The fields of a Pod on which endpoints depend: without the rest of `metadata`, which changes at every write. */
+/**
+ * The fields of a Pod on which endpoints depend: without the rest of `metadata`, which changes at every write, and
+ * without what only matters until it has a node.
+ */
 function endpointFields({ meta, ...rest }: PodObject): unknown {
-  return { ...rest, uid: meta.uid, labels: meta.labels }
+  return { ...rest, placement: undefined, uid: meta.uid, labels: meta.labels }
 }

@@ -1,25 +1,65 @@
 import { arrayAt, type JsonObject, objectAt, stringAt, valueAt } from '../../lib/json.ts'
 import { READY } from '../../resources/label-names.ts'
 import { NAMES } from '../../resources/names.ts'
-import { milliQuantity } from '../../resources/quantity.ts'
+import { wholeQuantity } from '../../resources/quantity.ts'
 import {
   findCondition,
   readCondition,
   type StatusCondition,
 } from '../../resources/status-condition.ts'
 import { type ObjectMeta, readMeta } from './object-meta.ts'
+import { type Resources, readResources } from './resources.ts'
 
 const ADDRESS_TYPES = ['InternalIP', 'ExternalIP']
+
+/** An entry of `spec.taints` of a Node: it repels the Pods that do not tolerate it. */
+export interface Taint {
+  readonly key: string
+  readonly value: string
+  readonly effect: string
+}
+
+/** A taint as a Node has it. */
+export interface NodeTaint extends Taint {
+  /** `timeAdded`, RFC 3339; empty where it is absent, as in a taint that a person put. */
+  readonly addedAt: string
+}
+
+/** Keys of the taints that stand for the state of a Node. */
+export const NODE_TAINTS = {
+  notReady: 'node.kubernetes.io/not-ready',
+  unreachable: 'node.kubernetes.io/unreachable',
+  unschedulable: 'node.kubernetes.io/unschedulable',
+  diskPressure: 'node.kubernetes.io/disk-pressure',
+  memoryPressure: 'node.kubernetes.io/memory-pressure',
+  pidPressure: 'node.kubernetes.io/pid-pressure',
+  networkUnavailable: 'node.kubernetes.io/network-unavailable',
+} as const
+
+/** The taints of conditions that are True while the node is in trouble. */
+const TROUBLES: ReadonlyMap<string, string> = new Map([
+  ['DiskPressure', NODE_TAINTS.diskPressure],
+  ['MemoryPressure', NODE_TAINTS.memoryPressure],
+  ['NetworkUnavailable', NODE_TAINTS.networkUnavailable],
+  ['PIDPressure', NODE_TAINTS.pidPressure],
+])
 
 /** The fields of a Node that controllers read. */
 export interface NodeObject {
   readonly meta: ObjectMeta
   /** The value of the first label of `NAMES.zone` that the Node has; empty without one. */
   readonly zone: string
-  /** `status.allocatable.cpu` in thousandths of a processor; 0 when unknown. */
-  readonly cpuMillis: number
+  /** `status.allocatable`: what Pods may take; 0 of what the node does not report. */
+  readonly allocatable: Resources
+  /** The number of Pods that may run on it; 0 when unknown. */
+  readonly maxPods: number
   /** Whether a label marks it as a node of the control plane. */
   readonly controlPlane: boolean
+  readonly taints: readonly NodeTaint[]
+  /** Keys of the taints for what it has too little of, by its conditions, in the order of `TROUBLES`. */
+  readonly troubles: readonly string[]
+  /** `spec.unschedulable`: it is to get no more Pods. */
+  readonly unschedulable: boolean
   /** Its internal and external IP addresses, as the node reports them. */
   readonly addresses: readonly string[]
   /** The condition `Ready`. */
@@ -36,8 +76,19 @@ export function readNode(object: JsonObject): NodeObject {
   return {
     meta,
     zone: label === undefined ? '' : (meta.labels[label] ?? ''),
-    cpuMillis: milliQuantity(valueAt(status, 'allocatable', 'cpu')) ?? 0,
+    allocatable: readResources(objectAt(status, 'allocatable')),
+    maxPods: wholeQuantity(valueAt(status, 'allocatable', 'pods')) ?? 0,
     controlPlane: NAMES.controlPlane.some((name) => Object.hasOwn(meta.labels, name)),
+    taints: arrayAt(object, 'spec', 'taints').map((one) => ({
+      key: stringAt(one, 'key'),
+      value: stringAt(one, 'value'),
+      effect: stringAt(one, 'effect'),
+      addedAt: stringAt(one, 'timeAdded'),
+    })),
+    troubles: [...TROUBLES]
+      .filter(([type]) => readCondition(status, type).status === 'True')
+      .map(([, key]) => key),
+    unschedulable: valueAt(object, 'spec', 'unschedulable') === true,
     addresses: arrayAt(status, 'addresses')
       .filter((one) => ADDRESS_TYPES.includes(stringAt(one, 'type')))
       .map((one) => stringAt(one, 'address')),

@@ -66,7 +66,7 @@ export interface NamespaceObject extends MetadataObject {
 /** Reads a Namespace as the API server sent it; see `readMeta` for missing fields. */
 export function readNamespace(object: JsonObject): NamespaceObject {
   return {
-    ...readMetadataObject(object),
+    meta: readMeta(object),
     finalizers: arrayAt(object, 'spec', 'finalizers').map(scalarText),
     status: objectAt(object, 'status'),
   }
@@ -107,23 +107,28 @@ export interface BudgetObject extends MetadataObject {
   readonly generation: number
   /** The selector as it is stored; undefined: it selects no Pods. */
   readonly selector: JsonObject | undefined
-  /** `spec.minAvailable` if that is a number. */
-  readonly minAvailable: number | undefined
+  /** `spec.minAvailable` and `spec.maxUnavailable`: a number of Pods, or a share such as `50%`; undefined: not given. */
+  readonly minAvailable: number | string | undefined
+  readonly maxUnavailable: number | string | undefined
   readonly status: JsonObject
 }
 
 /** Reads a PodDisruptionBudget as the API server sent it; see `readMeta` for missing fields. */
 export function readBudget(object: JsonObject): BudgetObject {
-  const [selector, minAvailable] = ['selector', 'minAvailable'].map((key) =>
-    valueAt(object, 'spec', key),
-  )
+  const selector = valueAt(object, 'spec', 'selector')
   return {
     ...readMetadataObject(object),
     generation: Number(valueAt(object, 'metadata', 'generation') ?? 0),
     selector: isJsonObject(selector) ? selector : undefined,
-    minAvailable: typeof minAvailable === 'number' ? minAvailable : undefined,
+    minAvailable: readLimit(object, 'minAvailable'),
+    maxUnavailable: readLimit(object, 'maxUnavailable'),
     status: objectAt(object, 'status'),
   }
+}
+
+function readLimit(budget: JsonObject, field: string): number | string | undefined {
+  const limit = valueAt(budget, 'spec', field)
+  return typeof limit === 'number' || typeof limit === 'string' ? limit : undefined
 }
 
 /** What a user requests to have signed. */

@@ -29,6 +29,6 @@ test.each(answers)('a deletion answered by %s', async (_, value, isKept) => {
     cache: { removed: () => void records.push('removed') },
   }
   const write = createCachedWriter(writer, () => cache)
-  expect(await write({ verb: 'delete', collection: 'pods', meta })).toBeUndefined()
+  expect(await write({ verb: 'delete', collection: 'pods', meta })).toBe(result)
   expect(records).toEqual([isKept ? 'learned' : 'removed'])
 })

@@ -1,9 +1,9 @@
-import { type ApiFailure, isTerminating } from '../../client/http/failure.ts'
+import { type ApiResult, isTerminating } from '../../client/http/failure.ts'
 import type { Clock } from '../../lib/clock.ts'
 import type { View } from '../cache/object-cache.ts'
 import type { Controller } from './controller.ts'
 import type { RunnerObserver, WriteResult } from './observer.ts'
-import type { Write } from './write.ts'
+import { reportsOn, type Write } from './write.ts'
 
 /** Times and limits of a controller loop. */
 export interface LoopTiming {
@@ -26,8 +26,8 @@ export interface LoopParts {
   readonly isOpen: () => boolean
   /** Since when this replica has led and every watch has been open without a break, in milliseconds since the epoch. */
   readonly since: () => number
-  /** Makes a write and updates the caches; resolves to the failure, undefined on success. */
-  readonly write: (write: Write) => Promise<ApiFailure | undefined>
+  /** Makes a write and updates the caches with the answer, to which it resolves. */
+  readonly write: (write: Write) => Promise<ApiResult<unknown>>
 }
 
 /**
@@ -44,8 +44,13 @@ export class ControllerLoop {
 
   constructor(parts: LoopParts) {
     this.#parts = parts
-    const { clock, timing } = parts
-    this.#queue = new WorkQueue({ ...timing, clock, onReady: () => this.pump() })
+    const { controller, view, clock, timing } = parts
+    this.#queue = new WorkQueue({
+      ...timing,
+      clock,
+      onReady: () => this.pump(),
+      priorityOf: (key) => controller.priority?.(key, view) ?? 0,
+    })
   }
 
   get controller(): Controller {
@@ -134,17 +139,23 @@ export class ControllerLoop {
     const { writes, againMs, dirty = [] } = controller.reconcile(key, view, clock.now(), since())
     for (const write of writes) {
       if (!isOpen()) return false
-      const failure = await this.#parts.write(write)
-      const result = resultOf(failure)
-      this.#parts.observer.wrote(controller.name, write.verb, result)
-      if (failure === undefined || isTerminating(failure)) continue
-      if (result === 'conflict') this.#retry(key)
-      else this.#failed(key, { ...failure, errorCode: 'NP_CONTROLLERS_WRITE' })
+      const answer = await this.#write(write)
+      if (!answer.ok && isTerminating(answer.failure)) continue
+      for (const report of reportsOn(write, answer)) await this.#write(report)
+      if (answer.ok) continue
+      if (resultOf(answer) === 'conflict') this.#retry(key)
+      else this.#failed(key, { ...answer.failure, errorCode: 'NP_CONTROLLERS_WRITE' })
       return false
     }
     for (const other of dirty) this.#queue.add(other)
     if (againMs !== undefined) this.#queue.addAfter(key, againMs)
     return true
+  }
+
+  async #write(write: Write): Promise<ApiResult<unknown>> {
+    const answer = await this.#parts.write(write)
+    this.#parts.observer.wrote(this.controller.name, write.verb, resultOf(answer))
+    return answer
   }
 
   #succeeded(key: string): void {
@@ -186,9 +197,10 @@ function errorCodeOf(kind: string): string {
   return kind.split(' ', 1)[0] ?? kind
 }
 
-function resultOf(failure: ApiFailure | undefined): WriteResult {
-  if (failure === undefined) return 'done'
-  return failure.code === 409 || failure.code === 404 ? 'conflict' : 'failed'
+function resultOf(answer: ApiResult<unknown>): WriteResult {
+  if (answer.ok) return 'done'
+  const { code } = answer.failure
+  return code === 409 || code === 404 ? 'conflict' : 'failed'
 }
 
 /**
@@ -227,6 +239,8 @@ interface WorkQueueOptions {
   readonly clock: Clock
   /** Called when a key can be taken. */
   readonly onReady: () => void
+  /** Keys of the greatest number are taken first. */
+  readonly priorityOf?: (key: string) => number
   readonly backoffBaseMs: number
   readonly backoffMaxMs: number
 }
@@ -237,13 +251,15 @@ interface Timer {
 }
 
 /**
- * Keys to reconcile, in the order in which they were added, each once however often it was added. A key that was taken
+ * Keys to reconcile, by priority and then in the order in which they were added, each once however often it was added. A key that was taken
  * is not returned again before `done` is called for it. After n failures in succession, a key is added again after
  * `backoffBaseMs × 2ⁿ⁻¹`, at most `backoffMaxMs`.
  */
 export class WorkQueue {
   readonly #options: WorkQueueOptions
   readonly #ready = new Set<string>()
+  /** The keys that are ready, by the priority that they had when they were added. */
+  readonly #byPriority = new Map<number, Set<string>>()
   readonly #taken = new Set<string>()
   /** Keys that were added while they were taken. */
   readonly #again = new Set<string>()
@@ -270,9 +286,16 @@ export class WorkQueue {
     this.#timers.delete(key)
     if (this.#taken.has(key)) this.#again.add(key)
     else {
-      this.#ready.add(key)
+      this.#rank(key)
       this.#options.onReady()
     }
+  }
+
+  #rank(key: string): void {
+    if (this.#ready.has(key)) return
+    const priority = this.#options.priorityOf?.(key) ?? 0
+    this.#ready.add(key)
+    this.#byPriority.getOrInsertComputed(priority, () => new Set<string>()).add(key)
   }
 
   /** Adds the key after `ms`, unless another call adds it sooner. */
@@ -298,10 +321,15 @@ export class WorkQueue {
     this.#failures.delete(key)
   }
 
-  /** Removes the oldest key and returns it; undefined if none is ready. */
+  /** Removes the oldest key of the greatest priority and returns it; undefined if none is ready. */
   take(): string | undefined {
-    const [key] = this.#ready
+    if (this.#ready.size === 0) return undefined
+    const greatest = Math.max(...this.#byPriority.keys())
+    const keys = this.#byPriority.get(greatest) ?? new Set()
+    const [key] = keys
     if (key === undefined) return undefined
+    keys.delete(key)
+    if (keys.size === 0) this.#byPriority.delete(greatest)
     this.#ready.delete(key)
     this.#taken.add(key)
     return key
@@ -316,6 +344,7 @@ export class WorkQueue {
   /** Removes every key that waits, and the counts of failures. */
   clear(): void {
     for (const { cancel } of this.#timers.values()) cancel()
-    for (const set of [this.#ready, this.#again, this.#timers, this.#failures]) set.clear()
+    const kept = [this.#ready, this.#byPriority, this.#again, this.#timers, this.#failures]
+    for (const one of kept) one.clear()
   }
 }

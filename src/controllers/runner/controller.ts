@@ -30,6 +30,8 @@ export interface Controller {
    * counted from the first; 0 where the function is absent. Many changes cost one reconcile.
    */
   delayMs?(key: string): number
+  /** Of the keys that wait, those with the greatest number are reconciled first; 0 where the function is absent. */
+  priority?(key: string, view: View): number
   /** For each collection, the keys that a change of one of its objects makes dirty. */
   readonly watches: { readonly [K in CollectionName]?: Affects<Objects[K]> }
   /**

@@ -152,3 +152,19 @@ test('a patch of finalizers is sent to the subresource finalize', async () => {
     { type: 'application/merge-patch+json' },
   ])
 })
+
+test('a binding names the Pod as it was seen, and then reads it', async () => {
+  const write = { verb: 'bind', collection: 'pods', meta, nodeName: 'node-a' } as const
+  const metadata = { name: 'web', namespace: 'shop', uid: 'u', resourceVersion: '7' }
+  const target = { apiVersion: 'v1', kind: 'Node', name: 'node-a' }
+  const path = '/api/v1/namespaces/shop/pods/web'
+  const body = { apiVersion: 'v1', kind: 'Binding', metadata, target }
+  expect(await request(write)).toEqual([`${path}/binding`, body, path])
+})
+
+test('a binding that is refused reads nothing', async () => {
+  const write = { verb: 'bind', collection: 'pods', meta, nodeName: 'node-a' } as const
+  const failure = statusFailure(409, {})
+  const client = { create: async () => ({ ok: false, failure }) } as unknown as WritingClient
+  expect(await createObjectWriter(client).write(write)).toEqual({ ok: false, failure })
+})

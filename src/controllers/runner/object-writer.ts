@@ -5,6 +5,7 @@ import type { CollectionName } from '../cache/collection-route.ts'
 import { pathOf } from '../cache/collections.ts'
 import type { ObjectMeta } from '../objects/object-meta.ts'
 import {
+  type Bind,
   completeBody,
   type Deletion,
   type ObjectIdentity,
@@ -17,7 +18,7 @@ export type WritingClient = Pick<ApiClient, 'get' | 'create' | 'patch' | 'remove
 
 /** Writes objects, and reads single ones to learn why a write was refused. */
 export interface ObjectWriter {
-  /** Returns the written object, or for a deletion whatever the server answered. */
+  /** Returns the written object, of a binding the Pod, or for a deletion whatever the server answered. */
   write(write: Write): Promise<ApiResult<unknown>>
   read(collection: CollectionName, namespace: string, name: string): Promise<ApiResult<unknown>>
 }
@@ -36,6 +37,8 @@ export function createObjectWriter(client: WritingClient): ObjectWriter {
           return remove(client, write)
         case 'patch':
           return patch(client, write)
+        case 'bind':
+          return bind(client, write)
       }
     },
   }
@@ -50,6 +53,22 @@ async function patch(client: WritingClient, write: Patch): Promise<ApiResult<unk
   const target = subresource === undefined ? path : `${path}/${subresource}`
   const type = subresource === 'status' ? 'strategic-merge-patch' : 'merge-patch'
   return client.patch(target, versioned, { type: `application/${type}+json` })
+}
+
+/** Binds a Pod, and reads it, because the server answers a binding with a Status. */
+async function bind(
+  client: WritingClient,
+  { collection, meta, nodeName }: Bind,
+): Promise<ApiResult<unknown>> {
+  const { name, namespace, uid, version } = meta
+  const path = pathOf(collection, namespace, name)
+  const bound = await client.create(`${path}/binding`, {
+    apiVersion: 'v1',
+    kind: 'Binding',
+    metadata: { name, namespace, uid, resourceVersion: version },
+    target: { apiVersion: 'v1', kind: 'Node', name: nodeName },
+  })
+  return bound.ok ? client.get(path) : bound
 }
 
 async function remove(client: WritingClient, write: Deletion): Promise<ApiResult<unknown>> {

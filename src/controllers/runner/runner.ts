@@ -1,9 +1,15 @@
-import type { ApiFailure } from '../../client/http/failure.ts'
+import type { ApiResult } from '../../client/http/failure.ts'
 import type { Clock } from '../../lib/clock.ts'
 import { arrayAt, isJsonObject, stringAt, valueAt } from '../../lib/json.ts'
 import { type CollectionName, perCollection } from '../cache/collection-route.ts'
 import { COLLECTIONS, groupsOf, type Objects } from '../cache/collections.ts'
-import { Heartbeats, ObjectCache, type ObjectChange, type View } from '../cache/object-cache.ts'
+import {
+  Heartbeats,
+  ObjectCache,
+  type ObjectChange,
+  Tally,
+  type View,
+} from '../cache/object-cache.ts'
 import type { Affects } from '../cache/selection.ts'
 import { readMeta } from '../objects/object-meta.ts'
 import type { Controller } from './controller.ts'
@@ -205,9 +211,10 @@ export class SharedCollection<K extends CollectionName> {
     onChange: (change: ObjectChange<Objects[K]>) => void,
     clock: Pick<Clock, 'now'>,
   ) {
-    const { heartbeat, totals: totalsOf } = COLLECTIONS[name]
+    const { heartbeat, totals, totalsName } = COLLECTIONS[name]
     const heartbeats = heartbeat && new Heartbeats(heartbeat, clock)
-    this.cache = new ObjectCache((object) => groupsOf(name, object), { heartbeats, totalsOf })
+    const tally = totals && new Tally(totals, totalsName)
+    this.cache = new ObjectCache((object) => groupsOf(name, object), { heartbeats, tally })
     this.#name = name
     this.#onChange = onChange
   }
@@ -262,8 +269,8 @@ function isKept(answer: unknown): boolean {
   return stringAt(answer, 'kind') !== 'Pod' || isHeld || grace !== 0
 }
 
-/** Makes a write; resolves to the failure, undefined on success. */
-type CachedWrite = (write: Write) => Promise<ApiFailure | undefined>
+/** Makes a write; resolves to the answer. */
+type CachedWrite = (write: Write) => Promise<ApiResult<unknown>>
 
 /**
  * Makes writes, and updates the caches with their results at once. After a conflict (another client wrote
@@ -293,11 +300,11 @@ export function createCachedWriter(
     if (result.ok) {
       if (write.verb === 'delete' && !isKept(result.value)) removed(write)
       else if (write.verb !== 'record') cacheOf(write.collection).learned(result.value)
-      return undefined
+      return result
     }
     const { code } = result.failure
     if (code === 404) removed(write)
     if (code === 409) await reread(write)
-    return code === 404 && write.verb === 'delete' ? undefined : result.failure
+    return code === 404 && write.verb === 'delete' ? { ok: true, value: undefined } : result
   }
 }

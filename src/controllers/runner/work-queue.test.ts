@@ -53,3 +53,23 @@ test('a cleared queue has nothing left, and no timer', () => {
   queue.clear()
   expect([queue.take(), clock.pending()]).toEqual([undefined, []])
 })
+
+test('keys of greater priority are taken first, and each once, whatever its priority is later', () => {
+  const priorities = new Map([
+    ['low', -1],
+    ['high', 7],
+    ['also high', 7],
+  ])
+  queue = new WorkQueue({
+    clock,
+    onReady: () => undefined,
+    priorityOf: (key) => priorities.get(key) ?? 0,
+    backoffBaseMs: 5,
+    backoffMaxMs: 80,
+  })
+  for (const key of ['low', 'usual', 'high', 'also high']) queue.add(key)
+  priorities.set('low', 9)
+  queue.add('low')
+  const taken = [0, 1, 2, 3, 4].map(() => queue.take())
+  expect(taken).toEqual(['high', 'also high', 'usual', 'low', undefined])
+})

@@ -1,10 +1,19 @@
-import type { JsonObject } from '../../lib/json.ts'
+import type { ApiFailure, ApiResult } from '../../client/http/failure.ts'
+import { isJsonObject, type JsonObject, stringAt } from '../../lib/json.ts'
 import { coreEvent, eventNamespace } from '../../resources/core-event.ts'
 import type { CollectionName } from '../cache/collection-route.ts'
 import type { ObjectMeta } from '../objects/object-meta.ts'
 
+/** What is written in addition when the server has answered, such as Events. It is not repeated if it fails. */
+interface Reported {
+  /** After a success; `name`: of the object, which the server may have generated. */
+  readonly done?: (name: string) => readonly Write[]
+  /** After a refusal that is no conflict. The key is reconciled again afterwards, as after any failure. */
+  readonly refused?: (failure: ApiFailure) => readonly Write[]
+}
+
 /** A new object. */
-export interface Create {
+export interface Create extends Reported {
   readonly verb: 'create'
   readonly collection: CollectionName
   readonly namespace: string
@@ -30,7 +39,7 @@ export interface Patch {
 }
 
 /** The deletion of the object as it was seen: normally it is not deleted at any other version. */
-export interface Deletion {
+export interface Deletion extends Reported {
   readonly verb: 'delete'
   readonly collection: CollectionName
   readonly meta: ObjectMeta
@@ -44,6 +53,14 @@ export interface Deletion {
   readonly anyVersion?: true
   /** Seconds that a Pod has to end; absent: those of its spec. */
   readonly graceSeconds?: number
+}
+
+/** The binding of a Pod to a node: the server refuses it if the Pod has another version. */
+export interface Bind {
+  readonly verb: 'bind'
+  readonly collection: 'pods'
+  readonly meta: ObjectMeta
+  readonly nodeName: string
 }
 
 /** An Event: written for operators, and read by no controller. */
@@ -73,7 +90,20 @@ export function objectNamed(collection: CollectionName, key: string): ObjectIden
 }
 
 /** One change that a reconcile requires. */
-export type Write = Create | Patch | Deletion | EventWrite
+export type Write = Create | Patch | Deletion | Bind | EventWrite
+
+/** What the answer to a write requires to be written in addition; nothing where the server could not be reached. */
+export function reportsOn(write: Write, result: ApiResult<unknown>): readonly Write[] {
+  if (write.verb !== 'create' && write.verb !== 'delete') return []
+  const { done, refused } = write
+  if (!result.ok) {
+    const { code } = result.failure
+    const isAnswer = code > 0 && code !== 404 && code !== 409
+    return (isAnswer && refused?.(result.failure)) || []
+  }
+  const name = isJsonObject(result.value) ? stringAt(result.value, 'metadata', 'name') : ''
+  return done?.(name) ?? []
+}
 
 /** The body that a patch is sent with; undefined: it is not sent. Rejects when `complete` does. */
 export async function completeBody({ body, complete }: Patch): Promise<JsonObject | undefined> {
@@ -93,6 +123,8 @@ export function statusPatch(
 export interface EventContent {
   /** The name of the controller that reports the Event. */
   readonly controller: string
+  /** The program that reports it; absent: named after the controller. */
+  readonly component?: string
   readonly type: 'Normal' | 'Warning'
   /** One word in CamelCase. */
   readonly reason: string
@@ -110,7 +142,7 @@ export interface EventSubject {
 /** The write of an Event about `subject`. `now`: milliseconds since the epoch. */
 export function eventWrite(subject: EventSubject, content: EventContent, now: number): EventWrite {
   const { apiVersion, kind, meta } = subject
-  const { controller, type, reason, message } = content
+  const { controller, component = `${controller}-controller`, type, reason, message } = content
   const { name, uid, version } = meta
   const namespace = meta.namespace || undefined
   const regarding = { apiVersion, kind, name, namespace, uid, resourceVersion: version }
@@ -123,7 +155,7 @@ export function eventWrite(subject: EventSubject, content: EventContent, now: nu
       type,
       reason,
       message,
-      component: `${controller}-controller`,
+      component,
       ...seen,
     }),
   }

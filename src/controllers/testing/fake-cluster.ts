@@ -29,7 +29,7 @@ export interface FakeCluster {
   readonly writer: ObjectWriter
   /** The objects that the watches have delivered, as reconciles see them. */
   readonly view: View
-  /** Writes that reached the server, as `verb collection/key` or `record reason namespace/name`. */
+  /** Writes that reached the server, as `verb collection/key`, `bind pods/key node` or `record reason namespace/name`. */
   readonly log: string[]
   /** A write of another client; undefined deletes. */
   put(collection: CollectionName, object: JsonObject): void
@@ -148,6 +148,10 @@ export function createFakeCluster(clock: Pick<Clock, 'now'> = new FakeClock()): 
       remove(collection, key)
       return { ok: true, value: {} }
     }
+    if (write.verb === 'bind') {
+      if (stringAt(known, 'spec', 'nodeName') !== '') return refusal(409, 'already bound')
+      return { ok: true, value: store(collection, boundTo(write.nodeName, known)) }
+    }
     const patched = withConditions(known, mergePatch(known, write.body))
     if (write.subresource === 'finalize' && arrayAt(patched, 'spec', 'finalizers').length === 0) {
       remove(collection, key)
@@ -201,15 +205,23 @@ export function createFakeCluster(clock: Pick<Clock, 'now'> = new FakeClock()): 
   return Object.assign(cluster, { view: viewOf(cluster.follower, clock) })
 }
 
-/** The object as a deletion leaves it if it is only marked: one with finalizers, or a Pod with a grace period. */
+/** The object as a deletion leaves it if it is only marked: one with finalizers, or a Pod on a node that has not ended. */
 function keptAfter({ collection, graceSeconds }: Deletion, object: JsonObject) {
   const { finalizers } = readMeta(object)
-  const isAtWork = collection === 'pods' && stringAt(object, 'spec', 'nodeName') !== ''
+  const hasEnded = ['Succeeded', 'Failed'].includes(stringAt(object, 'status', 'phase'))
+  const isAtWork = collection === 'pods' && stringAt(object, 'spec', 'nodeName') !== '' && !hasEnded
   const grace = isAtWork ? (graceSeconds ?? 30) : 0
   if (finalizers.length === 0 && grace === 0) return undefined
   const deletionTimestamp = '2026-01-03T00:00:00Z'
   const mark = { deletionTimestamp, deletionGracePeriodSeconds: grace }
   return { ...object, metadata: { ...objectAt(object, 'metadata'), ...mark } }
+}
+
+function boundTo(nodeName: string, pod: JsonObject): JsonObject {
+  const conditions = [{ type: 'PodScheduled', status: 'True', reason: null, message: null }]
+  const bound = { ...pod, spec: { ...objectAt(pod, 'spec'), nodeName } }
+  const patched = withConditions(pod, mergePatch(bound, { status: { conditions } }))
+  return isJsonObject(patched) ? patched : bound
 }
 
 function describe(write: Write): string {
@@ -219,7 +231,8 @@ function describe(write: Write): string {
     return `record ${scalarText(reason)} ${about.filter((part) => part !== '').join('/')}`
   }
   const key = write.verb === 'create' ? `${write.namespace}/${write.name}` : write.meta.key
-  return `${write.verb} ${write.collection}/${key}`
+  const target = write.verb === 'bind' ? ` ${write.nodeName}` : ''
+  return `${write.verb} ${write.collection}/${key}${target}`
 }
 
 function viewOf(follower: ObjectFollower, clock: Pick<Clock, 'now'>): View {

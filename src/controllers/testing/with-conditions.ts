@@ -14,7 +14,10 @@ export function withConditions(before: JsonObject, after: Json): Json {
   const [old, patches] = [conditionsOf(before), conditionsOf(after)]
   if (patches.size === 0) return after
   const merged = new Map(old)
-  for (const [type, patch] of patches) merged.set(type, mergePatch(old.get(type), patch))
+  for (const [type, patch] of patches) {
+    if (stringAt(patch, '$patch') === 'delete') merged.delete(type)
+    else merged.set(type, mergePatch(old.get(type), patch))
+  }
   return { ...after, status: { ...objectAt(after, 'status'), conditions: [...merged.values()] } }
 }
 

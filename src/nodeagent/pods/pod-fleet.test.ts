@@ -17,7 +17,7 @@ function pod(name: string, spec: JsonObject = {}, metadata: JsonObject = {}): Js
 
 const HERE = { nodeName: 'node-a' }
 
-function stage(answers: readonly number[] = [], maxPods = 2, connect = () => Promise.resolve()) {
+function stage(answers: readonly number[] = [], connect = () => Promise.resolve()) {
   const clock = new FakeClock()
   const sent: string[] = []
   const problems: unknown[] = []
@@ -25,8 +25,6 @@ function stage(answers: readonly number[] = [], maxPods = 2, connect = () => Pro
   const statuses = new Map<string, JsonObject>()
   const addresses = new PodAddresses(['10.0.0.0/29' as Cidr])
   const remaining = [...answers]
-  /** How long the next answers take. */
-  const taking: Promise<void>[] = []
   const answer = async (verb: string, path: string, body: unknown) => {
     const seen = objectAt(body as JsonObject)
     const object = stringAt(seen, 'spec', 'nodeName') || stringAt(seen, 'preconditions', 'uid')
@@ -36,7 +34,6 @@ function stage(answers: readonly number[] = [], maxPods = 2, connect = () => Pro
       )
     }
     const code = path.endsWith('/events') ? 0 : (remaining.shift() ?? 0)
-    await taking.shift()
     if (code > 0) return { ok: false, failure: statusFailure(code, {}) } as const
     const status = { ...statuses.get(path), ...objectAt(seen, 'status') }
     statuses.set(path, status)
@@ -48,7 +45,6 @@ function stage(answers: readonly number[] = [], maxPods = 2, connect = () => Pro
       patch: (path, body) => answer('patch', path, body),
       remove: (path, body) => answer('remove', path, body),
     },
-    bindingClient: { patch: (path, body) => answer('bind', path, body) },
     tools: nodeTools({
       clock,
       network: {
@@ -60,9 +56,6 @@ function stage(answers: readonly number[] = [], maxPods = 2, connect = () => Pro
       onError: (error) => problems.push(error),
     }),
     nodeName: 'node-a',
-    binds: true,
-    nodeLabels: {},
-    maxPods,
     onError: (error) => problems.push(error),
     onRefused: ({ code }, key) => problems.push(`${key} ${code}`),
   })
@@ -72,13 +65,13 @@ function stage(answers: readonly number[] = [], maxPods = 2, connect = () => Pro
     await clock.advance(0)
     return sent.splice(0)
   }
-  return { clock, fleet, problems, see, sent, left, addresses, taking }
+  return { clock, fleet, problems, see, sent, left, addresses }
 }
 
-test('Pods of the node get a status, those of none are bound, those of other nodes are left alone', async () => {
+test('Pods of the node get a status, others are left alone', async () => {
   const { see } = stage()
   expect(await see('a', pod('a', HERE))).toEqual(['patch a/status'])
-  expect(await see('b', pod('b'))).toEqual(['bind b node-a'])
+  expect(await see('b', pod('b'))).toEqual([])
   expect(await see('c', pod('c', { nodeName: 'node-b' }))).toEqual([])
 })
 
@@ -111,7 +104,7 @@ test('a status that cannot be written does not keep a Pod from going', async () 
 
 test('what a Pod could not be connected to is given back when it goes', async () => {
   const refuse = () => Promise.reject(new Error('no bridge'))
-  const { see, addresses, left } = stage([], 2, refuse)
+  const { see, addresses, left } = stage([], refuse)
   for (const name of ['a', 'b', 'c', 'd', 'e', 'f']) {
     const main = { name: 'main', image: 'none', command: ['serve'] }
     await see(name, pod(name, { ...HERE, containers: [main] }))
@@ -151,86 +144,10 @@ test('a removal that is refused is reported once, and does not keep the node age
   await closed
 })
 
-test('Pods that have ended do not count against maxPods', async () => {
-  const { see } = stage([], 1)
-  await see('a', pod('a', HERE))
-  expect(await see('b', pod('b'))).toEqual([])
-  const ended = { ...pod('a', HERE), status: { phase: 'Succeeded' } }
-  expect(await see('a', ended)).toContain('bind b node-a')
-})
-
 test('another Pod of the same name is another Pod', async () => {
   const { see } = stage()
   await see('a', pod('a', HERE))
   expect(await see('a', pod('a', HERE, { uid: 'u-2' }))).toEqual(['patch a/status'])
-})
-
-test('no more than maxPods Pods are bound; further ones wait', async () => {
-  const { see, sent, clock } = stage()
-  await see('a', pod('a', HERE))
-  expect(await see('b', pod('b'))).toEqual(['bind b node-a'])
-  expect(await see('c', pod('c'))).toEqual([])
-  expect(await see('b', pod('b', HERE))).toEqual(['patch b/status'])
-  await see('a', undefined)
-  await clock.advance(0)
-  expect(sent).toEqual([])
-  expect(await see('c', pod('c', {}, { resourceVersion: '2' }))).toEqual(['bind c node-a'])
-})
-
-test('a binding that fails is tried again, unless the Pod has changed', async () => {
-  const { see, sent, clock, problems } = stage([500, 409])
-  expect(await see('a', pod('a'))).toEqual(['bind a node-a'])
-  await clock.advance(5_000)
-  expect(sent.splice(0)).toEqual(['bind a node-a'])
-  await clock.advance(60_000)
-  expect(sent).toEqual([])
-  expect(problems).toEqual(['default/a 500'])
-})
-
-test('a binding that goes on failing is reported once', async () => {
-  const { see, clock, problems } = stage([403, 403, 403, 0])
-  await see('a', pod('a'))
-  await clock.advance(60_000)
-  expect(problems).toEqual(['default/a 403'])
-})
-
-test('the answer to an older attempt does not concern the latest one', async () => {
-  const { see, sent, clock, taking } = stage([409, 500])
-  const [older, latest] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
-  taking.push(older.promise, latest.promise)
-  await see('a', pod('a'))
-  expect(await see('a', pod('a', {}, { resourceVersion: '2' }))).toEqual(['bind a node-a'])
-  older.resolve()
-  await clock.advance(0)
-  latest.resolve()
-  await clock.advance(5_000)
-  expect(sent).toEqual(['bind a node-a'])
-})
-
-test('another attempt is for the Pod as it was seen last', async () => {
-  const { see, sent, clock } = stage([500, 0])
-  await see('a', pod('a'))
-  expect(await see('a', pod('a', {}, { resourceVersion: '2' }))).toEqual(['bind a node-a'])
-  await clock.advance(60_000)
-  expect(sent).toEqual([])
-})
-
-test('a Pod that could not be bound does not count against maxPods', async () => {
-  const { see, clock, sent, taking } = stage([409], 1)
-  const slow = Promise.withResolvers<void>()
-  taking.push(slow.promise)
-  await see('a', pod('a'))
-  expect(await see('b', pod('b'))).toEqual([])
-  slow.resolve()
-  await clock.advance(0)
-  expect(sent).toEqual(['bind b node-a'])
-})
-
-test('so is that of a Pod that went while it was being bound', async () => {
-  const { see } = stage([], 1)
-  await see('a', pod('a'))
-  await see('b', pod('b'))
-  expect(await see('a', undefined)).toEqual(['bind b node-a'])
 })
 
 test('a heartbeat reaches every Pod', async () => {
@@ -247,6 +164,5 @@ test('closing ends every Pod, leaves the objects and begins none', async () => {
   await see('a', pod('a', HERE))
   await fleet.close(1_000)
   expect(await see('b', pod('b', HERE))).toEqual([])
-  expect(await see('c', pod('c'))).toEqual([])
   expect(sent.filter((line) => line.startsWith('remove'))).toEqual([])
 })

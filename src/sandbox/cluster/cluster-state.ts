@@ -22,6 +22,7 @@ const TIMEOUT_MS = 60_000
 const PATHS = {
   pods: '/api/v1/pods',
   services: '/api/v1/services',
+  deployments: '/apis/apps/v1/deployments',
   endpointslices: '/apis/discovery.k8s.io/v1/endpointslices',
 } as const
 
@@ -32,6 +33,7 @@ export class ClusterState {
   readonly pods = new Map<string, PodState>()
   readonly services = new Map<string, JsonObject>()
   readonly slices = new Map<string, JsonObject>()
+  readonly deployments = new Map<string, JsonObject>()
   /** The newest revision of each collection. */
   readonly seen = new Map<Followed, number>()
   readonly #controlPlane: Pick<ControlPlane, 'api' | 'lastLines'>
@@ -47,6 +49,7 @@ export class ClusterState {
       this.#follow('pods', this.pods, readPod, signal),
       this.#follow('services', this.services, asItIs, signal),
       this.#follow('endpointslices', this.slices, asItIs, signal),
+      this.#follow('deployments', this.deployments, asItIs, signal),
     ])
   }
 

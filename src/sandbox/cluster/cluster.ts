@@ -1,4 +1,4 @@
-import type { JsonObject } from '../../lib/json.ts'
+import { type Json, type JsonObject, objectAt, valueAt } from '../../lib/json.ts'
 import { readManifests } from '../../manifests/manifests.ts'
 import { SERVICE_NAME } from '../../resources/label-names.ts'
 import { READY_PATH } from '../agent/pod-serve.ts'
@@ -66,6 +66,7 @@ export interface Cluster {
   readonly controlPlane: ControlPlane
   readonly state: ClusterState
   readonly pods: Pods
+  readonly catalog: Catalog
 }
 
 /** Starts the cluster on the node and creates its objects; `stack` ends it again. */
@@ -87,7 +88,7 @@ export async function openCluster(
   for (const object of SYSTEM_OBJECTS) await writer.create(object)
   await Promise.all(PODS.map((name) => pods.start(name)))
   for (const object of await readExamples()) await writer.create(object)
-  return { controlPlane, state, pods }
+  return { controlPlane, state, pods, catalog: new Catalog(state, writer) }
 }
 
 /** All objects of the example manifests, in the order of their files. @throws NP_MANIFESTS_INVALID */
@@ -143,6 +144,84 @@ export class Pods {
   }
 }
 
+/** A Deployment behind the Service `catalog`, whose pods answer with the version of their template. */
+export class Catalog {
+  readonly #state: ClusterState
+  readonly #writer: Writer
+  #version = 0
+  #last: Promise<unknown> = Promise.resolve()
+
+  constructor(state: ClusterState, writer: Writer) {
+    this.#state = state
+    this.#writer = writer
+  }
+
+  /**
+   * Creates it, or changes its template to the next version: `version-1`, `version-2` and so on. Resolves to the version
+   * when all its pods have it and are available. One change at a time: others wait.
+   */
+  next(): Promise<string> {
+    const changed = this.#last.catch(() => undefined).then(() => this.#change())
+    this.#last = changed
+    return changed
+  }
+
+  async #change(): Promise<string> {
+    const manifest = catalogManifest(`version-${++this.#version}`)
+    if (this.#version === 1) await this.#writer.create(manifest)
+    else await this.#writer.patch('Deployment', CATALOG, { spec: manifest.spec })
+    await this.#rolledOut()
+    return `version-${this.#version}`
+  }
+
+  /** All its pods have the current template and are available, and those before them are gone. */
+  async #rolledOut(): Promise<void> {
+    await this.#state.until('the Deployment has rolled out', () => {
+      const deployment = this.#state.deployments.get(`default/${CATALOG}`)
+      const status = objectAt(deployment, 'status')
+      const isObserved =
+        valueAt(status, 'observedGeneration') === valueAt(deployment, 'metadata', 'generation')
+      const counts = ['replicas', 'updatedReplicas', 'availableReplicas'].map(
+        (name) => status[name],
+      )
+      return (
+        isObserved &&
+        counts.every((count) => count === CATALOG_PODS) &&
+        this.#pods().length === CATALOG_PODS
+      )
+    })
+  }
+
+  #pods(): readonly PodState[] {
+    return [...this.#state.pods.values()].filter(({ labels }) => labels['app'] === CATALOG)
+  }
+}
+
+const CATALOG = 'catalog'
+const CATALOG_PODS = 2
+
+function catalogManifest(version: string): {
+  readonly [key: string]: Json
+  readonly spec: JsonObject
+} {
+  const labels = { app: CATALOG }
+  const container = containerOf([{ name: 'POD_NAME', value: version }])
+  return {
+    apiVersion: 'apps/v1',
+    kind: 'Deployment',
+    metadata: { name: CATALOG, namespace: 'default' },
+    spec: {
+      replicas: CATALOG_PODS,
+      selector: { matchLabels: labels },
+      strategy: { rollingUpdate: { maxSurge: 1, maxUnavailable: 0 } },
+      template: {
+        metadata: { labels },
+        spec: { terminationGracePeriodSeconds: 5, containers: [container] },
+      },
+    },
+  }
+}
+
 /** The port on which the pods' servers listen. */
 const POD_PORT = 8080
 
@@ -161,23 +240,30 @@ export function podManifest(name: string): JsonObject {
       restartPolicy: 'Never',
       terminationGracePeriodSeconds: 5,
       containers: [
-        {
-          name: 'web',
-          image: 'none',
-          command: [process.execPath, PROGRAM],
-          env: [
-            { name: 'PORT', value: String(POD_PORT) },
-            { name: 'POD_NAME', valueFrom: { fieldRef: { fieldPath: 'metadata.name' } } },
-            { name: 'POD_IP', valueFrom: { fieldRef: { fieldPath: 'status.podIP' } } },
-          ],
-          ports: [{ name: 'http', containerPort: POD_PORT }],
-          readinessProbe: {
-            httpGet: { path: READY_PATH, port: 'http' },
-            periodSeconds: 1,
-            failureThreshold: 1,
-          },
-        },
+        containerOf([
+          { name: 'POD_NAME', valueFrom: { fieldRef: { fieldPath: 'metadata.name' } } },
+        ]),
       ],
+    },
+  }
+}
+
+/** A server that names itself by the variable `POD_NAME`. */
+function containerOf(env: readonly JsonObject[]): JsonObject {
+  return {
+    name: 'web',
+    image: 'none',
+    command: [process.execPath, PROGRAM],
+    env: [
+      { name: 'PORT', value: String(POD_PORT) },
+      { name: 'POD_IP', valueFrom: { fieldRef: { fieldPath: 'status.podIP' } } },
+      ...env,
+    ],
+    ports: [{ name: 'http', containerPort: POD_PORT }],
+    readinessProbe: {
+      httpGet: { path: READY_PATH, port: 'http' },
+      periodSeconds: 1,
+      failureThreshold: 1,
     },
   }
 }

@@ -20,6 +20,7 @@ const COLLECTIONS: Readonly<Record<string, Collection>> = {
   Service: { root: '/api/v1', resource: 'services', followed: 'services' },
   Pod: { root: '/api/v1', resource: 'pods', followed: 'pods' },
   EndpointSlice: { root: DISCOVERY, resource: 'endpointslices', followed: 'endpointslices' },
+  Deployment: { root: '/apis/apps/v1', resource: 'deployments', followed: 'deployments' },
   NetworkPolicy: { root: '/apis/networking.k8s.io/v1', resource: 'networkpolicies' },
   Role: { root: RBAC, resource: 'roles' },
   RoleBinding: { root: RBAC, resource: 'rolebindings' },

@@ -92,6 +92,7 @@ export const REQUESTS = {
   otherClientToBalanced: { ...balanced, from: 'client', source: OTHER_CLIENT_IP },
   clientToCart: { ...cart, from: 'client', source: CLIENT_IP },
   otherClientToCart: { ...cart, from: 'client', source: OTHER_CLIENT_IP },
+  clientToCatalog: { service: 'catalog', url: `http://${NODE_IP}:30086/`, from: 'client' },
   podToEmpty: { service: 'empty', url: 'http://empty.default/', from: 'pod-1' },
   clientToEmpty: { service: 'empty', url: `http://${NODE_IP}:30085/`, from: 'client' },
 } as const satisfies Readonly<Record<string, Request>>

@@ -102,7 +102,7 @@ function startDaemon({ run, options, node, agent, cluster }: DaemonParts): Daemo
 
 /** The newest revisions of the resources whose revisions the daemon reports. */
 function watched(seen: ReadonlyMap<Followed, number>): ReadonlyMap<string, number> {
-  return new Map([...seen].filter(([name]) => name !== 'pods'))
+  return new Map([...seen].filter(([name]) => name !== 'pods' && name !== 'deployments'))
 }
 
 function sendFrom(agent: Agent | undefined, request: RequestSpec): Promise<Answer> {

@@ -142,6 +142,8 @@ function keys({ notice }: View): Line {
     { text: ' scale web-public   ' },
     { text: '1 2 3', look: 'bold' },
     { text: ' kill or start a pod   ' },
+    { text: 'd', look: 'bold' },
+    { text: ' roll out the Deployment catalog   ' },
     { text: 'q', look: 'bold' },
     { text: ' quit   ' },
     { text: notice, look: 'warn' },

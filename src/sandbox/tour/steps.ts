@@ -199,6 +199,36 @@ export const TOUR: readonly Step[] = [
     expected: answered(PODS, () => [GATEWAY, NODE_IP]),
   },
   {
+    title: 'A Deployment makes its pods, and its Service finds them',
+    action: {
+      description: 'create Deployment catalog, version-1',
+      run: async (sandbox) => {
+        await sandbox.cluster.catalog.next()
+        await sandbox.settled()
+      },
+    },
+    request: REQUESTS.clientToCatalog,
+    times: MANY,
+    expected: answered(['version-1'], () => [GATEWAY, NODE_IP]),
+  },
+  {
+    title: 'It rolls out another version: no request fails meanwhile',
+    action: {
+      description: 'change its template to version-2; meanwhile:',
+      meanwhile: true,
+      run: async ({ cluster }) => void (await cluster.catalog.next()),
+    },
+    request: REQUESTS.clientToCatalog,
+    times: MANY,
+    expected: answered(['version-1', 'version-2'], () => [GATEWAY, NODE_IP]),
+  },
+  {
+    title: 'Afterwards the new version alone answers',
+    request: REQUESTS.clientToCatalog,
+    times: MANY,
+    expected: answered(['version-2'], () => [GATEWAY, NODE_IP]),
+  },
+  {
     title: 'An operator flushes the NAT rules: node-proxy restores them',
     modes: ['iptables'],
     action: { description: 'iptables -t nat -F, on the node', run: flush },

@@ -1,10 +1,9 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { parse } from 'yaml'
 import { root } from '../../support/on-demand/root.ts'
 import type { Cluster } from './cluster.ts'
 import type { ClusterNode } from './node.ts'
-import { API_PORT, LAN, POD_NETWORKS } from './plan.ts'
+import { LAN, POD_NETWORKS } from './plan.ts'
 import { eventually } from './programs.ts'
 
 /** Modes for which every kernel has what they need; ipvs needs ip_vs. */
@@ -25,32 +24,8 @@ export async function installNodeProxy(
   const { kubectl } = cluster
   await kubectl.run(['apply', '-f', manifest('rbac.yaml')])
   await kubectl.run(['apply', '-f', '-'], { input: nodeProxyConfigMap(mode, settings) })
-  await kubectl.run(['apply', '-f', '-'], { input: daemonSet(API_PORT) })
+  await kubectl.run(['apply', '-f', '-'], { input: daemonSet(cluster.plane.port) })
   await kubectl.rolledOut('daemonset/node-proxy', 'kube-system')
-}
-
-/** The same where no controller makes Pods for a DaemonSet: a Pod of its template on each node. */
-export async function runNodeProxies(
-  { kubectl, nodes, plane }: Cluster,
-  mode: Mode,
-): Promise<void> {
-  await kubectl.run(['apply', '-f', manifest('rbac.yaml')])
-  await kubectl.run(['apply', '-f', '-'], { input: nodeProxyConfigMap(mode) })
-  const { template } = (parse(daemonSet(plane.port), { merge: true }) as DaemonSet).spec
-  const names = nodes.map(({ name }) => `node-proxy-${name}`)
-  await kubectl.apply(
-    ...nodes.map(({ name }) => ({
-      apiVersion: 'v1',
-      kind: 'Pod',
-      metadata: { ...template.metadata, name: `node-proxy-${name}`, namespace: 'kube-system' },
-      spec: { ...template.spec, nodeName: name },
-    })),
-  )
-  await kubectl.ready(names, 'kube-system')
-}
-
-interface DaemonSet {
-  readonly spec: { readonly template: { readonly metadata: object; readonly spec: object } }
 }
 
 /** Changes the mode by the ConfigMap alone; resolves when every node forwards in it, with the seconds that took. */

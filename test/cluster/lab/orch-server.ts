@@ -6,7 +6,7 @@ import { type ControlPlane, userOfNode } from './control-plane.ts'
 import { Kubectl } from './kubectl.ts'
 import { LAN, NODE_NAMES, SERVICE_NETWORKS } from './plan.ts'
 
-/** orch-server where kube-apiserver would be. Nothing makes Pods there, or chooses their nodes. */
+/** orch-server where kube-apiserver, kube-controller-manager and kube-scheduler would be. */
 export interface OrchControlPlane extends ControlPlane {
   /** Kills the server, and starts it again. */
   restart(): Promise<void>

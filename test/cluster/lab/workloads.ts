@@ -1,4 +1,6 @@
 import { readFileSync } from 'node:fs'
+import { parse } from 'yaml'
+import { blocksOf } from '../../support/pages/page-section.ts'
 import { TEST_IMAGE } from '../images/images.ts'
 
 /** Where Pods have the programs of the folder `pods`. */
@@ -55,7 +57,7 @@ export function serverOnEachNode(app: string, options: ServerOptions = {}): obje
   }
 }
 
-/** A server on a node, for clusters in which nothing makes Pods. */
+/** A server on a node, a Pod without an owner. */
 export function serverOn(node: string, app: string, options: ServerOptions = {}): object {
   const { metadata, spec } = podTemplate(app, options)
   return {
@@ -116,3 +118,31 @@ const SERVER = {
   lifecycle: { preStop: { exec: { command: ['sleep', '5'] } } },
   volumeMounts: [{ name: 'programs', mountPath: PROGRAMS_AT }],
 } as const
+
+interface Advice {
+  readonly spec: {
+    readonly strategy: object
+    readonly template: {
+      readonly spec: {
+        readonly terminationGracePeriodSeconds: number
+        readonly containers: readonly {
+          readonly readinessProbe: object
+          readonly lifecycle: object
+        }[]
+      }
+    }
+  }
+}
+
+/** Pods that end as docs/operate/upgrade.md advises. */
+export function asThePageSays(): ServerOptions {
+  const [text = ''] = blocksOf('upgrade.md', 'Replace Pods without a failed connection', 'yaml')
+  const { strategy, template } = (parse(text) as Advice).spec
+  const { terminationGracePeriodSeconds, containers } = template.spec
+  const [{ readinessProbe, lifecycle } = { readinessProbe: {}, lifecycle: {} }] = containers
+  return {
+    strategy,
+    pod: { terminationGracePeriodSeconds },
+    container: { readinessProbe, lifecycle },
+  }
+}

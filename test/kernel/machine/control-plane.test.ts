@@ -105,6 +105,18 @@ describe.runIf(hasSystemd())('orch-server on a machine', () => {
     expect(await run(spanOf('orch-server.md', 'ip netns list'))).toContain('orch-pod-default-hello')
     const address = await run(`${KUBECTL} get pod hello -o jsonpath={.status.podIP}`)
     expect(await run(`curl -s http://${address}:8080/`)).toContain('Directory listing')
+  })
+
+  test('rolls out a Deployment', async () => {
+    const said = await run(blockOf('orch-server.md', 'Workloads', 0))
+    expect(said).toMatch(/(?:successfully rolled out[^]*){2}deployment.apps\/web rolled back\n$/)
+    for (const describe of [
+      spanOf('orch-server.md', 'kubectl describe pods'),
+      spanOf('orch-server.md', 'kubectl describe replicasets'),
+    ]) {
+      const described = await run(describe.replace('kubectl', KUBECTL))
+      expect(described).toMatch(/web-[^]*Events:[^]*(?:Scheduled|SuccessfulCreate)/)
+    }
     await run(STOP)
     expect(await run('ip netns list')).toBe('')
   })

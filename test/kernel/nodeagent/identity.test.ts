@@ -6,7 +6,7 @@ import { setTimeout } from 'node:timers/promises'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { PODS } from '../../../src/apiserver/testing/test-api.ts'
 import { arrayAt, type JsonObject, objectAt, stringAt, valueAt } from '../../../src/lib/json.ts'
-import { setStage } from './stage.ts'
+import { NODE_NAME, setStage } from './stage.ts'
 
 const SCRIPT = new URL('./show-files.script.ts', import.meta.url).pathname
 const CONFIG_MAPS = '/api/v1/namespaces/default/configmaps'
@@ -42,6 +42,7 @@ function serving(spec: JsonObject, own: JsonObject): JsonObject {
   const readinessProbe = { tcpSocket: { port: 8080 }, periodSeconds: 1 }
   const command = [join(folder, 'node'), join(folder, 'show-files.ts')]
   return {
+    nodeName: NODE_NAME,
     terminationGracePeriodSeconds: 1,
     containers: [{ name: 'main', image: 'none', command, readinessProbe, ...own }],
     ...spec,

@@ -12,7 +12,7 @@ import { NODE_NAME, setStage } from './stage.ts'
 const SCRIPT = new URL('./pod.script.ts', import.meta.url).pathname
 
 const POD = {
-  nodeSelector: { disk: 'fast' },
+  nodeName: NODE_NAME,
   terminationGracePeriodSeconds: 120,
   containers: [
     {
@@ -59,7 +59,7 @@ const exitCode = (pod: JsonObject | undefined) =>
 const hasPhase = (phase: string) => (pod: JsonObject | undefined) =>
   stringAt(pod, 'status', 'phase') === phase
 
-test('a Pod is bound, runs, loses readiness, is restarted, drains and goes', async () => {
+test('a Pod runs, loses readiness, is restarted, drains and goes', async () => {
   const stage = await setStage()
   const { api, until } = stage
   const endAgent = stage.startAgent()
@@ -166,5 +166,8 @@ const TCP = { tcpSocket: { port: 8080 }, periodSeconds: 1 }
 
 function oneRun(name: string, command: readonly string[], spec: JsonObject = {}): JsonObject {
   const containers = [{ name: 'main', image: 'none', command: [...command] }]
-  return { metadata: { name }, spec: { restartPolicy: 'Never', containers, ...spec } }
+  return {
+    metadata: { name },
+    spec: { nodeName: NODE_NAME, restartPolicy: 'Never', containers, ...spec },
+  }
 }

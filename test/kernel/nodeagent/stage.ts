@@ -121,7 +121,7 @@ function startAgent(
         : connectionBySocket(socket, fixedCredential(bearer(token)))
     return createApiClient({ connection, clock, userAgent: 'test' })
   }
-  const [client, bindingClient] = [clientOf(AGENT), clientOf('root')]
+  const client = clientOf(AGENT)
   const stop = new AbortController()
   const running = createNodeAgent({
     client,
@@ -139,15 +139,13 @@ function startAgent(
     labels: { disk: 'fast' },
     bridge: 'cbr0',
     namespacePrefix: prefix,
-    bindsPods: true,
-    bindingClient,
     stopGraceMs: 200,
     refreshMs: 200,
   }).run(stop.signal)
   const end = async (): Promise<void> => {
     stop.abort()
     await running
-    await Promise.all([client.close(), bindingClient.close()])
+    await client.close()
   }
   onTestFinished(end)
   return end

@@ -30,7 +30,31 @@ metadata: {name: hand}
 subsets: [{addresses: [{ip: 10.1.0.1}], ports: [{name: http, port: 8080}]}]
 `
 
+/** A DaemonSet without nodes and a StatefulSet of no Pods: a rollout is complete at once. */
+const SETS = `
+apiVersion: apps/v1
+kind: DaemonSet
+metadata: {name: d}
+spec:
+  selector: {matchLabels: {app: d}}
+  template:
+    metadata: {labels: {app: d}}
+    spec: {nodeSelector: {is: nowhere}, containers: [{name: c, image: 'none:1'}]}
+---
+apiVersion: apps/v1
+kind: StatefulSet
+metadata: {name: s}
+spec:
+  replicas: 0
+  serviceName: s
+  selector: {matchLabels: {app: s}}
+  template:
+    metadata: {labels: {app: s}}
+    spec: {containers: [{name: c, image: 'none:1'}]}
+`
+
 export const FILES = {
+  'sets.yaml': SETS,
   'web.yaml': WEB,
   'web-81.yaml': WEB.replace('port: 80,', 'port: 81,'),
   'web-8081.yaml': WEB.replace('8080', '8081'),
@@ -132,6 +156,77 @@ const CREATING: readonly Line[] = [
   ['kubectl describe secret s', /^a: +1 bytes?$/m],
 ]
 
+/** Makes Pods ready, as a node agent would, until the rollout of the Deployment `d` is complete. */
+const ROLL = `until kubectl rollout status deploy/d --timeout=1s; do
+  for pod in $(kubectl get pods -o name); do
+    kubectl patch $pod --subresource=status -p '{"status":{"conditions":[{"type":"Ready","status":"True"}]}}' ||
+      kubectl get $pod --ignore-not-found
+  done
+done`
+
+/** The first version that writes a status. */
+const ROLLS = 24
+
+const ROLLOUTS: readonly Line[] = [
+  ['kubectl create deployment d --image=none:1', /created/],
+  [ROLL, /"d" successfully rolled out\n$/, ROLLS],
+  ['kubectl get rs', /^NAME +DESIRED +CURRENT +READY +AGE\nd-\w{10} +1 +1 +1 /, ROLLS],
+  ['kubectl get rs -o wide', / none:1 +app=d,pod-template-hash=\w{10}\n$/],
+  ['kubectl get all', /pod\/d-\w{10}-[^]*replicaset\.apps\/d-/],
+  ['kubectl set image deploy/d none=none:2', /updated/],
+  [ROLL, /"d" successfully rolled out\n$/, ROLLS],
+  ['kubectl rollout history deploy/d', /^1 +<none>\n2 +<none>\n/m],
+  ['kubectl rollout history deploy/d --revision=1', /Image:\s+none:1/],
+  ['kubectl rollout undo deploy/d', /rolled back/],
+  [ROLL, /"d" successfully rolled out\n$/, ROLLS],
+  ["kubectl get deploy d -o jsonpath='{..image}'", /^none:1$/],
+  ['kubectl rollout history deploy/d', /^2 +<none>\n3 +<none>\n/m],
+  ['kubectl rollout undo deploy/d --to-revision=2', /rolled back/],
+  ['kubectl rollout pause deploy/d', /paused/],
+  ['kubectl rollout restart deploy/d 2>&1 || true', /can't restart paused deployment/],
+  ['kubectl rollout resume deploy/d', /resumed/],
+  ['kubectl rollout restart deploy/d', /restarted/],
+  [ROLL, /"d" successfully rolled out\n$/, ROLLS],
+  [
+    'kubectl describe deploy d',
+    /NewReplicaSet: +d-\w{10} \(1\/1 replicas created\)[^]*ScalingReplicaSet/,
+    ROLLS,
+  ],
+  ['kubectl delete deploy d', /deleted/],
+  [
+    'kubectl wait pods --all --for=delete --timeout=60s',
+    /^(?:pod\/\S+ condition met\n)*(?:error: no matching resources found\n)?$/,
+    ROLLS,
+  ],
+]
+
+/** Changes the template of a set and goes back, by its ControllerRevisions. */
+const rollBack = (set: string): readonly Line[] => [
+  [`kubectl rollout status ${set} --timeout=60s`, /rolled out|complete/],
+  [`kubectl set image ${set} c=none:2`, /updated/],
+  [`kubectl rollout status ${set} --timeout=60s`, /rolled out|complete/],
+  [`kubectl rollout history ${set}`, /^1 +<none>\n2 +<none>\n/m],
+  [`kubectl rollout history ${set} --revision=1`, /Image:\s+none:1/],
+  [`kubectl rollout undo ${set}`, /rolled back/],
+  [`kubectl rollout status ${set} --timeout=60s`, /rolled out|complete/],
+  [`kubectl get ${set} -o jsonpath='{..image}'`, /^none:1$/],
+  [`kubectl rollout history ${set}`, /^2 +<none>\n3 +<none>\n/m],
+  [`kubectl rollout undo ${set} --to-revision=2`, /rolled back/],
+  [`kubectl get ${set} -o jsonpath='{..image}'`, /^none:2$/],
+]
+
+const RETURNING: readonly Line[] = [
+  ['kubectl create -f sets.yaml', /created\n.*created/],
+  ...rollBack('ds/d'),
+  ...rollBack('sts/s'),
+  [
+    'kubectl get controllerrevisions',
+    /^NAME +CONTROLLER +REVISION +AGE\nd-\w{10} +daemonset\.apps\/d +\d /,
+  ],
+  ['kubectl get controllerrevisions', /^s-\w{10} +statefulset\.apps\/s +\d /m],
+  ['kubectl delete ds/d sts/s', /deleted\n.*deleted/],
+]
+
 const CHANGING: readonly Line[] = [
   ['kubectl apply -f web.yaml', /service\/web created/],
   ['kubectl apply -f web.yaml', /service\/web unchanged/],
@@ -222,4 +317,6 @@ export const SCENES: readonly Scene[] = [
   { name: 'changes', lines: CHANGING },
   { name: 'applies', lines: APPLYING },
   { name: 'waits', lines: WAITING },
+  { name: 'rolls', lines: ROLLOUTS },
+  { name: 'returns', lines: RETURNING },
 ]

@@ -5,6 +5,7 @@ export const UPSTREAM_PROGRAMS = [
   'kube-apiserver',
   'kube-controller-manager',
   'kube-proxy',
+  'kube-scheduler',
 ] as const
 
 /** Those that `npm run test:cluster` builds. */

@@ -165,7 +165,7 @@ export const UNEXECUTED: ReadonlyMap<string, readonly Unexecuted[]> = new Map([
     ],
   ],
   [
-    'needs kubelets, or a controller that orch-server does not have',
+    'needs kubelets',
     [
       {
         page: 'take-over.md',
@@ -199,7 +199,6 @@ export const UNEXECUTED: ReadonlyMap<string, readonly Unexecuted[]> = new Map([
           'kubectl -n orch-system delete pvc data-orch-server-0',
         ],
       },
-      { page: 'upgrade.md', commands: ['kubectl rollout undo'] },
     ],
   ],
   [

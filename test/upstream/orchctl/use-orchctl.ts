@@ -1,6 +1,6 @@
 import { afterAll, beforeAll } from 'vitest'
 import { type OrchctlShell, openOrchctlShell } from '../../support/orchctl/orchctl-shell.ts'
-import { type KubeApiserverProcess, startKubeApiserver } from './kube-apiserver-process.ts'
+import { type KubeApiserverProcess, startKubeApiserver } from '../kube-apiserver-process.ts'
 
 /** orchctl and kubectl at a kube-apiserver, for the tests of one file. */
 export interface KubeShell {

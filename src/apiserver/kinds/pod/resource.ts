@@ -70,6 +70,11 @@ const podEnvironmentSubresource: DerivedSubresource = {
 
 const PHASES = ['Pending', 'Running', 'Succeeded', 'Failed', 'Unknown']
 
+/** Taints that the cluster puts on nodes in trouble, which may be over soon. */
+const PASSING = ['node.kubernetes.io/not-ready', 'node.kubernetes.io/unreachable']
+const EVICTING = 'NoExecute'
+const PASSING_SECONDS = 300
+
 /** The grace period of a Pod whose spec names none. */
 const DEFAULT_GRACE_SECONDS = 30
 
@@ -115,7 +120,31 @@ export const pods: Resource = {
 }
 
 function defaultPod(pod: Raw): Raw {
-  return change(pod, 'spec', defaultPodSpec)
+  return change(pod, 'spec', (spec) => withDefaultTolerations(defaultPodSpec(spec)))
+}
+
+/**
+ * The spec of a Pod that tolerates for five minutes that its node is not ready or not reachable. A toleration of its own for
+ * such a taint, of any duration, counts (DefaultTolerationSeconds in Kubernetes).
+ */
+function withDefaultTolerations(spec: Raw): Raw {
+  const given = ownField(spec, 'tolerations') ?? []
+  if (!Array.isArray(given)) return spec
+  const missing = PASSING.filter((key) => !given.some((one) => isRaw(one) && concerns(one, key)))
+  if (missing.length === 0) return spec
+  const added = missing.map((key) => ({
+    key,
+    operator: 'Exists',
+    effect: EVICTING,
+    tolerationSeconds: PASSING_SECONDS,
+  }))
+  return { ...spec, tolerations: [...given, ...added] }
+}
+
+/** Whether a toleration is for this taint, or for all keys or effects; its value is not compared, as in Kubernetes. */
+function concerns(toleration: Raw, key: string): boolean {
+  const [itsKey, effect] = ['key', 'effect'].map((field) => ownField(toleration, field) ?? '')
+  return (itsKey === key || itsKey === '') && (effect === EVICTING || effect === '')
 }
 
 /**

@@ -12,6 +12,7 @@ test('a Pod is restarted, has half a minute to end, and finds Services', () => {
   expect(applyDefaults('Pod', { spec })).toEqual({
     spec: {
       ...spec,
+      tolerations: expect.any(Array),
       restartPolicy: 'Always',
       dnsPolicy: 'ClusterFirst',
       schedulerName: 'default-scheduler',

@@ -6,16 +6,25 @@ import { request } from 'node:https'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
-import { startEtcd } from '../../support/etcd/etcd-process.ts'
-import { freeAddress } from '../../support/etcd/free-address.ts'
-import { kubeconfigText } from '../../support/lab/kubeconfig.ts'
-import { newSigningKey } from '../../support/lab/signing-key.ts'
-import { upstreamProgram } from '../../support/lab/upstream-program.ts'
-import { tieToUs } from '../../support/tie-to-us.ts'
+import { startEtcd } from '../support/etcd/etcd-process.ts'
+import { freeAddress } from '../support/etcd/free-address.ts'
+import { kubeconfigText } from '../support/lab/kubeconfig.ts'
+import { newSigningKey } from '../support/lab/signing-key.ts'
+import { upstreamProgram } from '../support/lab/upstream-program.ts'
+import { tieToUs } from '../support/tie-to-us.ts'
 
 const POLL_MS = 100
 const TIMEOUT_MS = 90_000
 const CONTROLLERS = 'namespace,serviceaccount,endpoint,endpointslice,garbagecollector'
+const WORKLOADS = 'deployment,replicaset,daemonset,statefulset,disruption'
+
+/** What runs beside kube-apiserver. */
+export interface KubeApiserverOptions {
+  /** Also the controllers of Deployments, ReplicaSets, DaemonSets and StatefulSets, and kube-scheduler. */
+  readonly workloads?: boolean
+  /** Requests a second that each of them may make; what Kubernetes has unless set. */
+  readonly requestsPerSecond?: number
+}
 
 /** kube-apiserver with RBAC on the loopback, with an etcd and some controllers of its own. */
 export interface KubeApiserverProcess extends AsyncDisposable {
@@ -29,7 +38,10 @@ export interface KubeApiserverProcess extends AsyncDisposable {
 }
 
 /** Resolves once it is ready. */
-export async function startKubeApiserver(): Promise<KubeApiserverProcess> {
+export async function startKubeApiserver({
+  workloads = false,
+  requestsPerSecond,
+}: KubeApiserverOptions = {}): Promise<KubeApiserverProcess> {
   await using starting = new AsyncDisposableStack()
   const folder = await mkdtemp(join(tmpdir(), 'np-kube-apiserver-'))
   starting.defer(() => rm(folder, { recursive: true }))
@@ -45,14 +57,25 @@ export async function startKubeApiserver(): Promise<KubeApiserverProcess> {
   starting.defer(() => end(server))
   const ca = await readFile(certificateIn(folder), 'utf8')
   await writeFile(kubeconfig, kubeconfigText({ url, ca, credential: { token } }), { mode: 0o600 })
-  const manager = spawnQuietly('kube-controller-manager', [
+  const flags = [
     `--kubeconfig=${kubeconfig}`,
-    `--controllers=${CONTROLLERS}`,
     '--leader-elect=false',
     '--port=0',
     '--secure-port=0',
+    ...(requestsPerSecond === undefined
+      ? []
+      : [`--kube-api-qps=${requestsPerSecond}`, `--kube-api-burst=${requestsPerSecond}`]),
+  ]
+  const controllers = workloads ? `${CONTROLLERS},${WORKLOADS}` : CONTROLLERS
+  const manager = spawnQuietly('kube-controller-manager', [
+    ...flags,
+    `--controllers=${controllers}`,
   ])
   starting.defer(() => end(manager))
+  if (workloads) {
+    const scheduler = spawnQuietly('kube-scheduler', flags)
+    starting.defer(() => end(scheduler))
+  }
   const running = starting.move()
   return {
     url,
@@ -90,7 +113,7 @@ function certificateIn(folder: string): string {
 }
 
 function spawnQuietly(
-  name: 'kube-apiserver' | 'kube-controller-manager',
+  name: 'kube-apiserver' | 'kube-controller-manager' | 'kube-scheduler',
   args: readonly string[],
 ): ChildProcess {
   const child = spawn(upstreamProgram(name), [...args], { stdio: 'ignore' })

@@ -1,0 +1,194 @@
+import { expect, test } from 'vitest'
+import { type JsonObject, objectAt } from '../../lib/json.ts'
+import type { Controller } from '../runner/controller.ts'
+import { clusterWith } from '../testing/cluster-with.ts'
+import type { FakeCluster } from '../testing/fake-cluster.ts'
+import { conditionOf, rawPod } from '../testing/fixtures.ts'
+import { reconcile } from '../testing/reconcile.ts'
+import { runControllers } from '../testing/run-controllers.ts'
+import { scheduler } from './scheduler-controller.ts'
+import { waitingPod, worker } from './testing/placements.ts'
+
+const NO_NODE = 'no nodes available to schedule pods'
+
+function run(cluster: FakeCluster, key = 'shop/web-1', now = 0) {
+  return reconcile(cluster, { controller: scheduler, key, now })
+}
+
+function podOf(cluster: FakeCluster, key = 'shop/web-1'): JsonObject {
+  return objectAt(cluster.get('pods', key))
+}
+
+/** Makes every Pod whose changes a test sees reach its end: the records of the cluster, without delays. */
+async function settle(clock: { advance(ms: number): Promise<void> }): Promise<void> {
+  await clock.advance(1_000)
+}
+
+test('a Pod is bound to a node, and an Event reports it', async () => {
+  const cluster = clusterWith(['nodes', worker('a')], ['pods', waitingPod(1)])
+  expect(await run(cluster)).toEqual(['bind pods/shop/web-1 a', 'record Scheduled shop/web-1'])
+  expect(objectAt(podOf(cluster), 'spec')['nodeName']).toBe('a')
+  expect(await run(cluster)).toEqual([])
+})
+
+test('the Event of a binding is that of Kubernetes', () => {
+  const { view } = clusterWith(['nodes', worker('a')], ['pods', waitingPod(1)])
+  const [, event] = scheduler.reconcile('shop/web-1', view, 0, 0).writes
+  expect(event).toMatchObject({
+    verb: 'record',
+    namespace: 'shop',
+    body: {
+      type: 'Normal',
+      reason: 'Scheduled',
+      message: 'Successfully assigned shop/web-1 to a',
+      source: { component: 'default-scheduler' },
+      involvedObject: { kind: 'Pod', name: 'web-1', uid: 'pod-1' },
+    },
+  })
+})
+
+test('a Pod that fits nowhere gets the condition and an Event, once', async () => {
+  const cluster = clusterWith(['pods', waitingPod(1)])
+  expect(await run(cluster)).toEqual([
+    'patch pods/shop/web-1',
+    'record FailedScheduling shop/web-1',
+  ])
+  expect(conditionOf(podOf(cluster), 'PodScheduled')).toMatchObject({
+    status: 'False',
+    reason: 'Unschedulable',
+    message: NO_NODE,
+  })
+  expect(await run(cluster)).toEqual([])
+  cluster.put('nodes', worker('a', { spec: { unschedulable: true } }))
+  expect(await run(cluster)).toHaveLength(2)
+  expect(conditionOf(podOf(cluster), 'PodScheduled')['message']).toBe(
+    '0/1 nodes are available: 1 node(s) were unschedulable.',
+  )
+  expect(await run(cluster)).toEqual([])
+})
+
+test.each<[string, JsonObject, JsonObject]>([
+  ['another scheduler', { schedulerName: 'mine' }, {}],
+  ['a node', { nodeName: 'b' }, {}],
+  ['a deletion', {}, { deletionTimestamp: '2030-01-01T00:00:00Z' }],
+])('a Pod with %s is left alone', async (_, spec, metadata) => {
+  const pod = waitingPod(1, { spec, metadata })
+  expect(await run(clusterWith(['nodes', worker('a')], ['pods', pod]))).toEqual([])
+})
+
+test('a Pod that has ended without a node is left alone', async () => {
+  const pod = { ...waitingPod(1), status: { phase: 'Failed' } }
+  expect(await run(clusterWith(['nodes', worker('a')], ['pods', pod]))).toEqual([])
+})
+
+test('gates hold a Pod until they are removed', async () => {
+  const gated = waitingPod(1, { spec: { schedulingGates: [{ name: 'x' }] } })
+  const cluster = clusterWith(['nodes', worker('a')], ['pods', gated])
+  const clock = await runControllers(cluster, [scheduler])
+  expect(cluster.log).toEqual(['patch pods/shop/web-1'])
+  expect(conditionOf(podOf(cluster), 'PodScheduled')).toMatchObject({ reason: 'SchedulingGated' })
+  cluster.put('pods', waitingPod(1))
+  await settle(clock)
+  expect(cluster.log).toContain('bind pods/shop/web-1 a')
+})
+
+test('Pods of higher priority are bound first, then in their order', async () => {
+  const cluster = clusterWith(['nodes', worker('a', { pods: '3' })])
+  for (const [serial, priority] of [0, 0, 5, -1, 5].entries()) {
+    cluster.put('pods', waitingPod(serial, { spec: { priority } }))
+  }
+  await runControllers(cluster, [scheduler])
+  const bound = cluster.log.filter((one) => one.startsWith('bind'))
+  expect(bound).toEqual(['web-2', 'web-4', 'web-0'].map((name) => `bind pods/shop/${name} a`))
+})
+
+test('the bindings that were answered count, before the watch shows them', async () => {
+  const cluster = clusterWith(['nodes', worker('a', { pods: '2' })])
+  const clock = await runControllers(cluster, [scheduler])
+  for (const serial of [1, 2, 3, 4]) cluster.put('pods', waitingPod(serial))
+  cluster.hold()
+  await settle(clock)
+  expect(cluster.log.filter((one) => one.startsWith('bind'))).toHaveLength(2)
+  expect(cluster.log.filter((one) => one.startsWith('record Failed'))).toHaveLength(2)
+  cluster.release()
+})
+
+const full = worker('a', { pods: '1' })
+const onA = rawPod(9, { spec: { nodeName: 'a' } })
+const ended = rawPod(9, { spec: { nodeName: 'a' }, status: { phase: 'Succeeded' } })
+
+test.each<[string, (cluster: FakeCluster) => void]>([
+  ['a node is added', (cluster) => cluster.put('nodes', worker('b'))],
+  ['the node takes more', (cluster) => cluster.put('nodes', worker('a', { pods: '2' }))],
+  ['a Pod is gone', (cluster) => cluster.remove('pods', 'shop/web-9')],
+  ['a Pod has ended', (cluster) => cluster.put('pods', ended)],
+])('a Pod that waits is tried again when %s', async (_, change) => {
+  const cluster = clusterWith(['nodes', full], ['pods', onA], ['pods', waitingPod(1)])
+  const clock = await runControllers(cluster, [scheduler])
+  await settle(clock)
+  expect(cluster.log).toEqual(['patch pods/shop/web-1', 'record FailedScheduling shop/web-1'])
+  change(cluster)
+  await settle(clock)
+  expect(cluster.log.slice(2, 3)).toEqual([expect.stringContaining('bind pods/shop/web-1')])
+})
+
+test('nothing is tried again without such a change, nor by time', async () => {
+  const cluster = clusterWith(['nodes', full], ['pods', onA], ['pods', waitingPod(1)])
+  const tried: string[] = []
+  const watched: Controller = {
+    ...scheduler,
+    reconcile: (key, ...rest) => {
+      tried.push(key)
+      return scheduler.reconcile(key, ...rest)
+    },
+  }
+  const clock = await runControllers(cluster, [watched])
+  await settle(clock)
+  tried.length = 0
+  cluster.put('nodes', full)
+  cluster.put('pods', rawPod(9, { spec: { nodeName: 'a' }, status: { phase: 'Pending' } }))
+  await clock.advance(3_600_000)
+  expect(tried).toEqual([])
+  cluster.remove('pods', 'shop/web-9')
+  await settle(clock)
+  expect(tried).toEqual(['waiting', 'shop/web-1'])
+})
+
+test('a Pod that depends on others is tried again when one is bound', async () => {
+  const term = {
+    topologyKey: 'kubernetes.io/hostname',
+    labelSelector: { matchLabels: { app: 'db' } },
+  }
+  const affinity = { podAffinity: { requiredDuringSchedulingIgnoredDuringExecution: [term] } }
+  const cluster = clusterWith(
+    ['nodes', worker('a')],
+    ['pods', waitingPod(1, { spec: { affinity } })],
+  )
+  const clock = await runControllers(cluster, [scheduler])
+  await settle(clock)
+  expect(cluster.log).toHaveLength(2)
+  cluster.put('pods', waitingPod(2, { metadata: { labels: { app: 'db' } } }))
+  await settle(clock)
+  expect(cluster.log).toContain('bind pods/shop/web-1 a')
+})
+
+test('a Pod whose binding is refused is tried again as it is then', async () => {
+  const cluster = clusterWith(['nodes', worker('a')])
+  const clock = await runControllers(cluster, [scheduler])
+  cluster.hold()
+  cluster.put('pods', waitingPod(1))
+  cluster.release()
+  cluster.intercept = async (write) => {
+    if (write.verb === 'bind')
+      cluster.put('pods', waitingPod(1, { spec: { nodeSelector: { x: 'y' } } }))
+    cluster.intercept = async () => undefined
+    return undefined
+  }
+  await settle(clock)
+  expect(cluster.log).toEqual([
+    'bind pods/shop/web-1 a',
+    'read pods/shop/web-1',
+    'patch pods/shop/web-1',
+    'record FailedScheduling shop/web-1',
+  ])
+})

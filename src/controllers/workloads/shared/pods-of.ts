@@ -1,0 +1,192 @@
+import { type JsonObject, objectAt, stringAt, valueAt } from '../../../lib/json.ts'
+import { labelMatcher } from '../../../resources/label-selector.ts'
+import { COLLECTION_ROUTES, type CollectionName } from '../../cache/collection-route.ts'
+import { labelGroup, namespaceGroup, ownerGroup } from '../../cache/collections.ts'
+import type { ObjectChange, View } from '../../cache/object-cache.ts'
+import { keyOf, type ObjectMeta, type OwnerReference } from '../../objects/object-meta.ts'
+import type { PodObject } from '../../objects/pod-object.ts'
+import type { WorkloadObject } from '../../objects/workload-object.ts'
+import type { Create, Patch } from '../../runner/write.ts'
+
+/** The kinds whose controllers own Pods. */
+export type PodOwner = 'replicasets' | 'daemonsets' | 'statefulsets'
+
+/** The owner that controls an object, of which there is at most one. */
+export function controllerOf({ owners }: ObjectMeta): OwnerReference | undefined {
+  return owners.find(({ reference }) => valueAt(reference, 'controller') === true)
+}
+
+/** How an object refers to the owner that controls it. */
+export function controllerReference(collection: CollectionName, owner: ObjectMeta): JsonObject {
+  const { root, kind } = COLLECTION_ROUTES[collection]
+  return {
+    apiVersion: root.replace(/^\/apis?\//, ''),
+    kind,
+    name: owner.name,
+    uid: owner.uid,
+    controller: true,
+    blockOwnerDeletion: true,
+  }
+}
+
+/** Which Pods belong to a workload. */
+export interface ClaimedPods {
+  /** Those that it controls and selects, also those that have ended or are being deleted. */
+  readonly pods: readonly PodObject[]
+  /** Adopts the Pods that it selects and nobody controls, and releases those that it no longer selects. */
+  readonly writes: readonly Patch[]
+}
+
+/**
+ * The Pods of a workload. Between two workloads that select the same Pod the one that controls it has it; a workload
+ * that is being deleted adopts none. `mayHave`: which of the Pods that it selects may be its own.
+ */
+export function claimPods(
+  collection: PodOwner,
+  owner: WorkloadObject,
+  view: View,
+  mayHave: (pod: PodObject) => boolean = () => true,
+): ClaimedPods {
+  const { meta } = owner
+  const matches = selectorOf(owner)
+  const isSelected = (pod: PodObject): boolean => matches(pod) && mayHave(pod)
+  const controlled = [...view.pods.group(ownerGroup(meta.uid))].filter(
+    (pod) => controllerOf(pod.meta)?.uid === meta.uid,
+  )
+  const lost = controlled.filter((pod) => !isSelected(pod) && !pod.meta.terminating)
+  const found = meta.terminating
+    ? []
+    : candidates(owner, view).filter(
+        (pod) => isOrphan(pod) && !pod.meta.terminating && isSelected(pod),
+      )
+  return {
+    pods: controlled.filter(isSelected),
+    writes: [
+      ...found.map((pod) => adopt('pods', pod.meta, controllerReference(collection, meta))),
+      ...lost.map((pod) => release('pods', pod.meta, meta.uid)),
+    ],
+  }
+}
+
+/** The keys of the workloads of one kind that a change of a Pod concerns. */
+export function workloadsOfPod(
+  collection: PodOwner,
+): (change: ObjectChange<PodObject>, view: View) => readonly string[] {
+  return ({ before, after }, view) => {
+    const pods = [before, after].filter((pod) => pod !== undefined)
+    return [...new Set(pods.flatMap((pod) => workloadsOf(collection, pod, view)))]
+  }
+}
+
+function workloadsOf(collection: PodOwner, pod: PodObject, view: View): readonly string[] {
+  const controller = controllerOf(pod.meta)
+  if (controller !== undefined) {
+    const { kind } = COLLECTION_ROUTES[collection]
+    const key = keyOf({ namespace: pod.meta.namespace, name: controller.name })
+    return controller.kind === kind && view[collection].get(key)?.meta.uid === controller.uid
+      ? [key]
+      : []
+  }
+  return [...view[collection].group(namespaceGroup(pod.meta.namespace))]
+    .filter((workload) => selectorOf(workload)(pod))
+    .map(({ meta }) => meta.key)
+}
+
+/**
+ * A Pod of a workload's template. `name` ends with `-` where the server is to complete it. `labels`, `annotations` and
+ * `spec` are laid over those of the template.
+ */
+export function podOf(
+  collection: PodOwner,
+  owner: WorkloadObject,
+  { name, labels = {}, annotations = {}, spec = {} }: PodDifference,
+): Create {
+  const { meta, template } = owner
+  const metadata = objectAt(template, 'metadata')
+  const isGenerated = name.endsWith('-')
+  const naming = isGenerated ? { generateName: name } : { name }
+  return {
+    verb: 'create',
+    collection: 'pods',
+    namespace: meta.namespace,
+    name: isGenerated ? '' : name,
+    body: {
+      apiVersion: 'v1',
+      kind: 'Pod',
+      metadata: {
+        ...naming,
+        namespace: meta.namespace,
+        labels: { ...objectAt(metadata, 'labels'), ...labels },
+        annotations: { ...objectAt(metadata, 'annotations'), ...annotations },
+        finalizers: valueAt(metadata, 'finalizers') ?? [],
+        ownerReferences: [controllerReference(collection, meta)],
+      },
+      spec: { ...objectAt(template, 'spec'), ...spec },
+    },
+  }
+}
+
+/** In what a Pod differs from the template. */
+export interface PodDifference {
+  readonly name: string
+  readonly labels?: JsonObject
+  readonly annotations?: JsonObject
+  readonly spec?: JsonObject
+}
+
+/** Since when a Pod has been ready, in milliseconds since the epoch; undefined: it is not. */
+export function readySince({ ready, readiness }: PodObject): number | undefined {
+  if (!ready) return undefined
+  const since = Date.parse(readiness.lastTransitionTime)
+  return Number.isNaN(since) ? 0 : since
+}
+
+/** After how many milliseconds a Pod has been ready for `minReadyMs`; 0: it is available; infinite: it is not ready. */
+export function untilAvailable(pod: PodObject, minReadyMs: number, now: number): number {
+  const since = readySince(pod)
+  return since === undefined ? Number.POSITIVE_INFINITY : Math.max(0, since + minReadyMs - now)
+}
+
+function selectorOf({ selector }: WorkloadObject): (pod: PodObject) => boolean {
+  if (selector === undefined) return () => false
+  const matches = labelMatcher(selector)
+  return ({ meta }) => matches(meta.labels)
+}
+
+/** Pods among which are all that a workload selects: those with its first label, else those of its namespace. */
+function candidates({ meta, selector }: WorkloadObject, view: View): readonly PodObject[] {
+  const [first] = Object.entries(objectAt(selector, 'matchLabels'))
+  const group =
+    first !== undefined && typeof first[1] === 'string'
+      ? labelGroup(meta.namespace, [first[0], first[1]])
+      : namespaceGroup(meta.namespace)
+  return [...view.pods.group(group)]
+}
+
+function isOrphan({ meta }: PodObject): boolean {
+  return controllerOf(meta) === undefined
+}
+
+/** Makes an owner the one that controls an object. */
+export function adopt(collection: CollectionName, meta: ObjectMeta, owner: JsonObject): Patch {
+  return ownersPatch(collection, meta, [...references(meta), owner])
+}
+
+/** Removes the owner with this uid from an object. */
+export function release(collection: CollectionName, meta: ObjectMeta, uid: string): Patch {
+  const others = references(meta).filter((one) => stringAt(one, 'uid') !== uid)
+  return ownersPatch(collection, meta, others)
+}
+
+function references({ owners }: ObjectMeta): readonly JsonObject[] {
+  return owners.map(({ reference }) => reference)
+}
+
+function ownersPatch(
+  collection: CollectionName,
+  meta: ObjectMeta,
+  ownerReferences: readonly JsonObject[],
+): Patch {
+  const body = { metadata: { ownerReferences: [...ownerReferences] } }
+  return { verb: 'patch', collection, meta, body }
+}

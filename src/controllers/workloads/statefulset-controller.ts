@@ -1,0 +1,316 @@
+import { arrayAt, type JsonObject, stringAt } from '../../lib/json.ts'
+import { readCondition, setCondition } from '../../resources/status-condition.ts'
+import type { View } from '../cache/object-cache.ts'
+import type { PodObject } from '../objects/pod-object.ts'
+import type { RevisionObject } from '../objects/revision-object.ts'
+import type { WorkloadObject } from '../objects/workload-object.ts'
+import { type Controller, type Reconciliation, SETTLED } from '../runner/controller.ts'
+import type { Write } from '../runner/write.ts'
+import {
+  type History,
+  historyOf,
+  POD_REVISION,
+  surplusRevisions,
+  templateOf,
+  workloadsOfRevision,
+} from './controller-revisions.ts'
+import { replacementAnnotations, untilReplaced } from './ended-pods.ts'
+import {
+  acceptedStatus,
+  type PodReports,
+  podCreation,
+  podDeletion,
+  podEvent,
+} from './pod-writes.ts'
+import { claimPods, untilAvailable, workloadsOfPod } from './shared/pods-of.ts'
+import { type Conditions, conditionsOf, statusDifference } from './shared/status-difference.ts'
+import {
+  isMember,
+  type Members,
+  membersOf,
+  policyOf,
+  type SetPolicy,
+  type Slot,
+} from './statefulset/set-members.ts'
+
+/** Labels of a Pod: its name and its ordinal. */
+const POD_NAME = 'statefulset.kubernetes.io/pod-name'
+const POD_INDEX = 'apps.kubernetes.io/pod-index'
+
+/** Type of the condition of a StatefulSet that needs volumes which nobody makes. */
+const CLAIMS = 'orch.io/VolumeClaims'
+const CLAIMS_REASON = 'NotSupported'
+const CLAIMS_MESSAGE =
+  'spec.volumeClaimTemplates: this server has no PersistentVolumeClaims, so no pod is made; ' +
+  'delete the StatefulSet and create it without the field, with volumes in spec.template'
+
+/**
+ * Keeps the Pods of each StatefulSet, which have names and follow each other. A key is `namespace/name` of a
+ * StatefulSet.
+ */
+export const statefulSetController: Controller = {
+  name: 'statefulset',
+  account: 'statefulset-controller',
+  watches: {
+    statefulsets: ({ key, after }) => (after === undefined ? [] : [key]),
+    pods: workloadsOfPod('statefulsets'),
+    controllerrevisions: workloadsOfRevision('statefulsets'),
+  },
+  reconcile,
+}
+
+function reconcile(key: string, view: View, now: number): Reconciliation {
+  const set = view.statefulsets.get(key)
+  if (set === undefined) return SETTLED
+  const claimed = claimPods('statefulsets', set, view, (pod) => isMember(set, pod))
+  if (claimed.writes.length > 0) return { writes: claimed.writes, dirty: [key] }
+  if (set.meta.terminating) return SETTLED
+  const history = historyOf('statefulsets', set, view)
+  if (!('update' in history)) return { writes: history, dirty: [key] }
+  const state = stateOf(set, claimed.pods, history, now)
+  const changes = needsClaims(set) ? [] : changesOf(state)
+  const againMs = nextChange(state)
+  return {
+    writes: [...changes, ...statusWrites(state), ...(changes.length === 0 ? tidy(state) : [])],
+    ...(againMs !== undefined && { againMs }),
+  }
+}
+
+interface State extends Members {
+  readonly set: WorkloadObject
+  /** All of them. */
+  readonly pods: readonly PodObject[]
+  readonly policy: SetPolicy
+  readonly reports: PodReports
+  readonly history: History
+  /** The revision that Pods had before the present rollout; the present one when there is none. */
+  readonly current: RevisionObject
+  readonly now: number
+}
+
+function stateOf(
+  set: WorkloadObject,
+  pods: readonly PodObject[],
+  history: History,
+  now: number,
+): State {
+  const known = stringAt(set.status, 'currentRevision')
+  const message: PodReports['message'] = (verb, pod, problem) => {
+    const result = problem === undefined ? 'successful' : `failed error: ${problem}`
+    return `${verb} Pod ${pod} in StatefulSet ${set.meta.name} ${result}`
+  }
+  const state: State = {
+    ...membersOf(set, pods),
+    set,
+    pods,
+    policy: policyOf(set),
+    reports: {
+      collection: 'statefulsets',
+      owner: set,
+      now,
+      message,
+      status: (conditions) => statusBody(state, conditions),
+    },
+    history,
+    current: history.revisions.find(({ meta }) => meta.name === known) ?? history.update,
+    now,
+  }
+  return state
+}
+
+/** What is to be done first: Pods are made, then surplus ones deleted, then those of old templates replaced. */
+function changesOf(state: State): readonly Write[] {
+  const { isDone, writes } = filled(state)
+  if (!isDone || writes.length > 0) return writes
+  const removed = removals(state)
+  if (!removed.isDone || removed.writes.length > 0) return removed.writes
+  return state.policy.isRolling ? replacements(state) : []
+}
+
+/** Whether the next part of the work may begin, and what this part writes. */
+interface Progress {
+  readonly isDone: boolean
+  readonly writes: readonly Write[]
+}
+
+/** Every place has a Pod. In order, each waits until the one before it is available. */
+function filled(state: State): Progress {
+  const { slots, policy } = state
+  const writes: Write[] = []
+  for (const slot of slots) {
+    const { pod } = slot
+    const made = pod === undefined ? [creation(state, slot)] : repairs(state, slot, pod)
+    writes.push(...made)
+    const isHeld = made.length > 0 || pod === undefined || !isAvailable(state, pod)
+    if (policy.isOrdered && isHeld) return { isDone: false, writes }
+  }
+  return { isDone: true, writes }
+}
+
+/** What a Pod that is there needs: one that has ended is replaced, one that lost the label of its name gets it again. */
+function repairs(state: State, slot: Slot, pod: PodObject): readonly Write[] {
+  const { reports, set, now } = state
+  const { meta } = pod
+  if (meta.terminating) return []
+  if (pod.finished) {
+    const revision = revisionFor(state, slot).meta.name
+    if (untilReplaced(pod, revision, now) > 0) return []
+    const [type, reason, kind] =
+      pod.phase === 'Succeeded'
+        ? (['Normal', 'RecreatingTerminatedPod', 'terminated'] as const)
+        : (['Warning', 'RecreatingFailedPod', 'failed'] as const)
+    const sentence = `StatefulSet ${set.meta.key} is recreating ${kind} Pod ${meta.name}`
+    return [
+      podDeletion(reports, pod, podEvent(reports, type, reason, sentence)),
+      creation(state, slot, replacementAnnotations(pod, revision, now)),
+    ]
+  }
+  if (meta.labels[POD_NAME] === meta.name) return []
+  const labels = { [POD_NAME]: meta.name, [POD_INDEX]: String(slot.ordinal) }
+  return [{ verb: 'patch', collection: 'pods', meta, body: { metadata: { labels } } }]
+}
+
+function creation(state: State, slot: Slot, annotations: JsonObject = {}): Write {
+  const { set, reports } = state
+  const { name, ordinal } = slot
+  const revision = revisionFor(state, slot)
+  const subdomain = stringAt(set.spec, 'serviceName')
+  const owner = { ...set, template: templateOf(revision) }
+  return podCreation(
+    { ...reports, owner },
+    {
+      name,
+      labels: {
+        [POD_NAME]: name,
+        [POD_INDEX]: String(ordinal),
+        [POD_REVISION]: revision.meta.name,
+      },
+      annotations,
+      spec: { hostname: name, ...(subdomain !== '' && { subdomain }) },
+    },
+  )
+}
+
+function revisionFor({ policy, current, history }: State, { index }: Slot): RevisionObject {
+  return index < policy.partition ? current : history.update
+}
+
+/**
+ * Pods beyond the number of replicas are deleted. In order, one after another from the greatest ordinal, while all others
+ * are available; one that is not is deleted only when it is the first such one.
+ */
+function removals(state: State): Progress {
+  const { condemned, policy, reports } = state
+  const firstWeak = condemned.findLast((pod) => !isAvailable(state, pod))
+  const writes: Write[] = []
+  for (const pod of condemned) {
+    const isHeld = pod.meta.terminating || (!isAvailable(state, pod) && pod !== firstWeak)
+    if (policy.isOrdered && isHeld) return { isDone: false, writes }
+    if (!pod.meta.terminating) writes.push(podDeletion(reports, pod))
+    if (policy.isOrdered) return { isDone: false, writes }
+  }
+  return { isDone: true, writes }
+}
+
+/**
+ * Pods of old templates are deleted from the greatest ordinal on, and are made again in their places. One that is not
+ * available is deleted at once, which makes no further Pod unavailable.
+ */
+function replacements(state: State): readonly Write[] {
+  const { slots, policy, history, reports } = state
+  let spare =
+    policy.maxUnavailable -
+    slots.filter(({ pod }) => pod === undefined || !isAvailable(state, pod)).length
+  const writes: Write[] = []
+  for (const { pod, index } of slots.toReversed()) {
+    if (index < policy.partition || pod === undefined || pod.meta.terminating) continue
+    if (pod.meta.labels[POD_REVISION] === history.update.meta.name) continue
+    const isServing = isAvailable(state, pod)
+    if (isServing && spare <= 0) continue
+    if (isServing) spare--
+    writes.push(podDeletion(reports, pod))
+  }
+  return writes
+}
+
+/** Whether a Pod runs, has been ready for long enough, and stays. */
+function isAvailable({ set, now }: State, pod: PodObject): boolean {
+  return isRunning(pod) && !pod.meta.terminating && untilAvailable(pod, set.minReadyMs, now) === 0
+}
+
+function isRunning({ phase, ready }: PodObject): boolean {
+  return phase === 'Running' && ready
+}
+
+function statusWrites({ set, reports, now }: State): readonly Write[] {
+  if (!needsClaims(set)) return acceptedStatus(reports)
+  const event = podEvent(reports, 'Warning', 'FailedCreate', CLAIMS_MESSAGE)
+  const isKnown = conditionsOf(set.status).has(CLAIMS)
+  return [...acceptedStatus(reports, withClaims(set, now)), ...(isKnown ? [] : [event])]
+}
+
+/** The patch that gives the status these conditions, and the present counts and revisions. */
+function statusBody(state: State, conditions: Conditions): JsonObject {
+  const { set, history, current, policy, pods, now } = state
+  const updateRevision = history.update.meta.name
+  const running = pods.filter(isRunning)
+  const ofRevision = (name: string): number =>
+    pods.filter(({ meta }) => !meta.terminating && meta.labels[POD_REVISION] === name).length
+  const updatedReplicas = ofRevision(updateRevision)
+  const isComplete =
+    policy.isRolling &&
+    updatedReplicas === set.replicas &&
+    pods.length === set.replicas &&
+    running.length === pods.length
+  const currentRevision = isComplete ? updateRevision : current.meta.name
+  const counts = {
+    observedGeneration: set.generation,
+    replicas: pods.length,
+    readyReplicas: running.length,
+    availableReplicas: running.filter((pod) => untilAvailable(pod, set.minReadyMs, now) === 0)
+      .length,
+    currentReplicas: ofRevision(currentRevision),
+    updatedReplicas,
+  }
+  const names = Object.entries({ currentRevision, updateRevision })
+  return {
+    ...statusDifference(set.status, counts, conditions, ['replicas', 'availableReplicas']),
+    ...Object.fromEntries(names.filter(([field, name]) => set.status[field] !== name)),
+  }
+}
+
+/** Whether Pods need volumes that are made for each of them, for which this server has no kind. */
+function needsClaims({ spec }: WorkloadObject): boolean {
+  return arrayAt(spec, 'volumeClaimTemplates').length > 0
+}
+
+function withClaims({ status }: WorkloadObject, now: number): Conditions {
+  const wanted = {
+    type: CLAIMS,
+    status: 'False',
+    reason: CLAIMS_REASON,
+    message: CLAIMS_MESSAGE,
+  } as const
+  const condition = setCondition(readCondition(status, CLAIMS), wanted, now)
+  return new Map([...conditionsOf(status), [CLAIMS, condition]])
+}
+
+/** Old revisions that are too many, and that no Pod has. */
+function tidy({ set, history, current, pods }: State): readonly Write[] {
+  const live = new Set([current.meta.name, ...pods.map(({ meta }) => meta.labels[POD_REVISION])])
+  return surplusRevisions(set, history, ({ meta }) => live.has(meta.name))
+}
+
+/** After how many milliseconds a Pod becomes available, or one that has ended may be replaced. */
+function nextChange(state: State): number | undefined {
+  const { slots, set, now } = state
+  const waits = slots
+    .flatMap(({ pod, ...slot }) => (pod === undefined ? [] : [{ pod, slot: { ...slot, pod } }]))
+    .map(({ pod, slot }) =>
+      pod.finished
+        ? untilReplaced(pod, revisionFor(state, slot).meta.name, now)
+        : untilAvailable(pod, set.minReadyMs, now),
+    )
+    .filter((ms) => ms > 0 && Number.isFinite(ms))
+  return waits.length === 0 ? undefined : Math.min(...waits)
+}

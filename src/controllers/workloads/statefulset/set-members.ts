@@ -1,0 +1,77 @@
+import { stringAt, valueAt } from '../../../lib/json.ts'
+import type { PodObject } from '../../objects/pod-object.ts'
+import { countAt, type WorkloadObject } from '../../objects/workload-object.ts'
+import { scaledValue } from '../shared/scaled-value.ts'
+
+/** The place of one Pod in a StatefulSet. */
+export interface Slot {
+  readonly ordinal: number
+  /** `NAME-ORDINAL`. */
+  readonly name: string
+  /** Counts from 0, whatever the ordinals begin with. */
+  readonly index: number
+  /** Undefined: there is none. */
+  readonly pod: PodObject | undefined
+}
+
+/** The Pods of a StatefulSet by their ordinals. */
+export interface Members {
+  /** In ascending order. */
+  readonly slots: readonly Slot[]
+  /** Pods whose ordinals the set does not have, with the greatest first. */
+  readonly condemned: readonly PodObject[]
+}
+
+/** Whether a Pod has a name that the StatefulSet gives. */
+export function isMember(set: WorkloadObject, pod: PodObject): boolean {
+  return ordinalOf(set, pod) !== undefined
+}
+
+/** The places of a StatefulSet and the Pods in them. */
+export function membersOf(set: WorkloadObject, pods: readonly PodObject[]): Members {
+  const byName = new Map(pods.map((pod) => [pod.meta.name, pod]))
+  const start = countAt(set.spec, 0, 'ordinals', 'start')
+  const slots = Array.from({ length: set.replicas }, (_, index): Slot => {
+    const name = `${set.meta.name}-${start + index}`
+    return { ordinal: start + index, name, index, pod: byName.get(name) }
+  })
+  const isWithin = (ordinal: number): boolean => ordinal >= start && ordinal < start + set.replicas
+  const condemned = pods
+    .map((pod) => ({ pod, ordinal: ordinalOf(set, pod) ?? -1 }))
+    .filter(({ ordinal }) => !isWithin(ordinal))
+    .toSorted((a, b) => b.ordinal - a.ordinal)
+  return { slots, condemned: condemned.map(({ pod }) => pod) }
+}
+
+function ordinalOf({ meta }: WorkloadObject, pod: PodObject): number | undefined {
+  const prefix = `${meta.name}-`
+  const text = pod.meta.name.slice(prefix.length)
+  const isOrdinal = pod.meta.name.startsWith(prefix) && /^(?:0|[1-9]\d{0,9})$/.test(text)
+  return isOrdinal ? Number(text) : undefined
+}
+
+/** How the Pods of a StatefulSet follow each other and are replaced. */
+export interface SetPolicy {
+  /** One Pod after another, each when those before it are available. */
+  readonly isOrdered: boolean
+  /** Pods of an old template are replaced; otherwise only who deletes one gets a new one. */
+  readonly isRolling: boolean
+  /** Pods with a smaller index keep their template. */
+  readonly partition: number
+  /** How many Pods may be unavailable while Pods are replaced; 1 at least. */
+  readonly maxUnavailable: number
+}
+
+/** The policy of a StatefulSet. */
+export function policyOf({ spec, replicas }: WorkloadObject): SetPolicy {
+  const isRolling =
+    (stringAt(spec, 'updateStrategy', 'type') || 'RollingUpdate') === 'RollingUpdate'
+  const rolling = valueAt(spec, 'updateStrategy', 'rollingUpdate')
+  const most = scaledValue(valueAt(rolling, 'maxUnavailable') ?? 1, replicas, 'down')
+  return {
+    isOrdered: stringAt(spec, 'podManagementPolicy') !== 'Parallel',
+    isRolling,
+    partition: isRolling ? countAt(spec, 0, 'updateStrategy', 'rollingUpdate', 'partition') : 0,
+    maxUnavailable: Math.max(1, most),
+  }
+}
