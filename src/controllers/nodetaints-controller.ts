@@ -7,7 +7,7 @@ import { type Controller, type Reconciliation, SETTLED } from './runner/controll
 import type { Patch } from './runner/write.ts'
 
 /** The key under which it is decided which node gets its taint with `NoExecute` next; every other key is a Node. */
-export const OUTAGES_KEY = '*'
+const OUTAGES_KEY = '*'
 const GATHER_MS = 1000
 
 /** The taint of a node that is not ready, by the status of its condition `Ready`. */

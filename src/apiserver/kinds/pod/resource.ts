@@ -128,8 +128,9 @@ function defaultPod(pod: Raw): Raw {
  * such a taint, of any duration, counts (DefaultTolerationSeconds in Kubernetes).
  */
 function withDefaultTolerations(spec: Raw): Raw {
-  const given = ownField(spec, 'tolerations') ?? []
-  if (!Array.isArray(given)) return spec
+  const value = ownField(spec, 'tolerations') ?? []
+  if (!Array.isArray(value)) return spec
+  const given: readonly unknown[] = value
   const missing = PASSING.filter((key) => !given.some((one) => isRaw(one) && concerns(one, key)))
   if (missing.length === 0) return spec
   const added = missing.map((key) => ({
