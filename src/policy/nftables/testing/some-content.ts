@@ -211,7 +211,7 @@ export const somePacket: fc.Arbitrary<Packet> = fc
     fc.nat(),
     fc.constantFrom('TCP', 'TCP', 'UDP', 'SCTP', 'ICMP'),
     fc.record({
-      port: fc.constantFrom(...PORTS),
+      port: fc.constantFrom(0, ...PORTS, 65_535),
       isMiddle: fc.boolean(),
     }),
   )
