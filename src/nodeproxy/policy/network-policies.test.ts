@@ -168,6 +168,16 @@ test('false enforces nothing, watches nothing, and removes what an earlier proce
   expect(await other.text()).toMatch(/nodeproxy_policy_enforcement 0\n/)
 })
 
+test('stopped, a changed configuration begins nothing', async () => {
+  const one = await rig({ enforce: false })
+  await notEnforced(one)
+  await one.policies.stop()
+  const opened = one.sockets.length
+  one.configure('auto')
+  for (let turn = 0; turn < 100; turn++) await new Promise((resolve) => setImmediate(resolve))
+  expect(one.sockets).toHaveLength(opened)
+})
+
 test('auto ends when another enforcer appears, and begins again when it is gone', async () => {
   const one = await rig()
   await enforced(one)

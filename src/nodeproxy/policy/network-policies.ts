@@ -203,7 +203,6 @@ export class NetworkPolicies {
   }
 
   async #review(): Promise<void> {
-    if (this.#isStopped) return
     const whyNot = await this.#decide()
     if (this.#isStopped) return
     if (whyNot === undefined) await this.#turnOn()

@@ -93,6 +93,7 @@ const someOfPod = fc.oneof(
     }),
   },
   { weight: 1, arbitrary: fc.constant('drop' as const) },
+  { weight: 3, arbitrary: fc.constant('accept' as const) },
 )
 type OfPod = typeof someOfPod extends fc.Arbitrary<infer T> ? T : never
 
@@ -176,7 +177,7 @@ interface Chains {
 
 /** The verdict of a Pod; adds the chains that it needs. */
 function verdictOf(ofPod: OfPod, direction: Direction, chains: Chains): PodVerdict {
-  if (ofPod === 'drop') return 'drop'
+  if (ofPod === 'drop' || ofPod === 'accept') return ofPod
   const policies = ofPod.policies.map((name) => `${name}-${direction}` as ChainName)
   for (const name of policies) {
     const rules = chains.rules[name] ?? []
