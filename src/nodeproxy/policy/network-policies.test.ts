@@ -20,6 +20,7 @@ import type { Kernel } from '../kernel/kernel.ts'
 import { configuration, recordingLog } from '../testing/wiring.ts'
 import { NetworkPolicies } from './network-policies.ts'
 
+const HOUR_MS = 3_600_000
 const cleanups: (() => Promise<unknown>)[] = []
 afterEach(async () => {
   for (const cleanup of cleanups.splice(0)) await cleanup()
@@ -118,7 +119,9 @@ async function rig(options: RigOptions = {}) {
       return [...(content?.chains.keys() ?? [])].find((name) => name.startsWith('ingress-pods-'))
     },
     async until(condition: () => boolean) {
+      const end = clock.now() + HOUR_MS
       while (!condition()) {
+        expect(clock.now()).toBeLessThan(end)
         await clock.advance(500)
         await new Promise((resolve) => setImmediate(resolve))
       }
