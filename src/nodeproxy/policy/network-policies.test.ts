@@ -11,8 +11,9 @@ import { FakeObjectMonitor } from '../../kernel/nftables/testing/fake-object-mon
 import { FakePacketLog } from '../../kernel/packet-log/testing/fake-packet-log.ts'
 import { FakeTraces } from '../../kernel/testing/fake-traces.ts'
 import { NodeProxyError } from '../../lib/error.ts'
+import type { Cidr } from '../../lib/ip.ts'
 import { FakeClock } from '../../lib/testing/fake-clock.ts'
-import { TABLE, tableOf } from '../../policy/nftables/render.ts'
+import { SET, TABLE, tableOf } from '../../policy/nftables/render.ts'
 import { Conditions } from '../../telemetry/health/conditions.ts'
 import { createMetrics } from '../../telemetry/metrics/metrics.ts'
 import { CLUSTER_POLICIES, ModelCluster, POLICY_PATHS } from '../../watch/testing/model-cluster.ts'
@@ -83,6 +84,7 @@ async function rig(options: RigOptions = {}) {
     await server.close()
   })
   const reader = new FakeNftables(namespace)
+  const tables = () => Promise.all(([4, 6] as const).map((family) => reader.read(tableOf(family))))
   return {
     cluster,
     namespace,
@@ -94,25 +96,18 @@ async function rig(options: RigOptions = {}) {
     packets,
     conditions: () =>
       conditions.current().map((one) => `${one.reason} ${one.blocksReadiness} ${one.message}`),
-    hasTables: async () =>
-      (await Promise.all(([4, 6] as const).map((family) => reader.read(tableOf(family))))).map(
-        (content) => content !== undefined,
-      ),
+    hasTables: async () => (await tables()).map((content) => content !== undefined),
     configure(value: boolean | 'auto', more: Readonly<Record<string, unknown>> = {}) {
       holder.current = configuration({ 'networkPolicy.enforce': value, ...more })
       policies.reconfigure()
     },
     /** Whether the rules of both families log. */
-    logs: async () => {
-      const tables = await Promise.all(
-        ([4, 6] as const).map((family) => reader.read(tableOf(family))),
-      )
-      return tables.map((content) =>
+    logs: async () =>
+      (await tables()).map((content) =>
         [...(content?.chains.values() ?? [])].some(({ rules }) =>
           rules.some(({ expressions }) => expressions.some(({ type }) => type === 'log')),
         ),
-      )
-    },
+      ),
     /** The name of the chain that drops what is sent to the Pod. */
     chainOfPod: async () => {
       const content = await reader.read(tableOf(4))
@@ -179,6 +174,17 @@ test('stopped, a changed configuration begins nothing', async () => {
   one.configure('auto')
   for (let turn = 0; turn < 100; turn++) await new Promise((resolve) => setImmediate(resolve))
   expect(one.sockets).toHaveLength(opened)
+})
+
+test('the ranges of the Node are in force that were known before enforcement began', async () => {
+  const one = await rig({ enforce: false })
+  const node = { name: 'n1', zone: undefined, addresses: [], leaving: false }
+  const value = { ...node, podCIDRs: ['10.0.0.0/24' as Cidr] }
+  one.policies.takeCluster([{ kind: 'node', name: 'n1', value }])
+  one.configure('auto', { 'networkPolicy.unknownPods': 'deny' })
+  await enforced(one)
+  const { store } = one.namespace.table(tableOf(4))!.sets.get(SET.localRanges)!
+  expect([...store.all()]).not.toEqual([])
 })
 
 test('auto ends when another enforcer appears, and begins again when it is gone', async () => {
