@@ -214,10 +214,13 @@ export const somePacket: fc.Arbitrary<Packet> = fc
     fc.record({
       port: fc.constantFrom(0, ...PORTS, 65_535),
       isMiddle: fc.boolean(),
+      isTracked: fc.constantFrom(true, ...Array<false>(9).fill(false)),
+      way: fc.constantFrom(...(['forward', 'forward', 'forward', 'output', 'node'] as const)),
     }),
   )
-  .map(([source, at, name, { port, isMiddle }]) => {
+  .map(([source, at, name, { port, isMiddle, isTracked, way }]): Packet => {
     const same = ALL.filter((one) => one.includes(':') === source.includes(':'))
-    const packet = { source, destination: same[at % same.length]!, protocol: name, port } as const
+    const ends = { source, destination: same[at % same.length]! }
+    const packet = { ...ends, protocol: name, port, way, ...(isTracked && { isTracked }) }
     return name === 'TCP' && isMiddle ? { ...packet, isMiddle } : packet
   })
