@@ -381,3 +381,10 @@ test('what a failed repair left is no drift', async () => {
   expect(reported).toEqual(['failed', 'applied'])
   expect(await members()).toEqual(['10.1.0.3'])
 })
+
+test('a repair that failed at first is named when it succeeds', async () => {
+  namespace.alter({ do: 'flushSet', table: tableOf(4), set: 'peers' })
+  nftables.failNext({ kind: 'lost' })
+  await settle()
+  expect(reported).toEqual(['failed', 'drifted', 'applied'])
+})
