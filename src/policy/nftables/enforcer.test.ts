@@ -7,7 +7,7 @@ import { FakeNamespace } from '../../kernel/nftables/testing/fake-namespace.ts'
 import { FakeNftables } from '../../kernel/nftables/testing/fake-nftables.ts'
 import { FakeObjectMonitor } from '../../kernel/nftables/testing/fake-object-monitor.ts'
 import { NodeProxyError } from '../../lib/error.ts'
-import type { IpAddress } from '../../lib/ip.ts'
+import type { Cidr, IpAddress } from '../../lib/ip.ts'
 import { FakeClock } from '../../lib/testing/fake-clock.ts'
 import type { ChainName, PolicyContent, PolicySet, SetName } from '../policy-content.ts'
 import { PolicyEnforcer } from './enforcer.ts'
@@ -162,7 +162,7 @@ test('a callback is called when its own events are in the kernel, not those befo
 test('what came and went is written again without reading anything', async () => {
   const [commits, reads] = [nftables.transactions.length, nftables.reads.length]
   const dump = namespace.dump()
-  await write(EMPTY)
+  await write({ ...EMPTY, localRanges: ['10.1.0.0/24' as Cidr] })
   await write(isolated('10.1.0.2'))
   expect(nftables.transactions).toHaveLength(commits + 2)
   expect(nftables.reads).toHaveLength(reads)
@@ -199,6 +199,15 @@ test('what no notification reported is found by the hourly reading', async () =>
   await settle(HOUR_MS)
   expect(await members()).toEqual(['10.1.0.2'])
   expect(reported).toContain('drifted')
+})
+
+test('a verification that fails is repeated each second', async () => {
+  enforcer.configure(SETTINGS)
+  await settle(100)
+  reported = []
+  nftables.failNext({ kind: 'lost' }, 3)
+  await settle(HOUR_MS + 1_400)
+  expect(reported).toEqual(['failed', 'failed'])
 })
 
 test('only changes that withdraw something cut connections, and none of the node', async () => {

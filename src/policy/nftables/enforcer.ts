@@ -233,7 +233,7 @@ export class PolicyEnforcer<Event> {
     this.#takeEvents()
     const [by, hasChanges] = [this.#suspectedBy, this.#hasChanges]
     if (by === undefined && !hasChanges) return false
-    if (by !== undefined) [this.#verifyAt, this.#retryAt] = [NEVER, NEVER]
+    if (by !== undefined) this.#verifyAt = NEVER
     this.#suspectedBy = undefined
     this.#hasChanges = false
     const changes = model.takeChanges()
