@@ -28,8 +28,6 @@ import {
 export interface ElementChanges {
   readonly remove: readonly Element[]
   readonly add: readonly Element[]
-  /** Whether some of `remove` may not be there. */
-  readonly isUncertain?: true
 }
 
 /** What has to be done for one table, without an order. */
@@ -245,7 +243,7 @@ function memberChanges(
   const [add, remove] = [true, false].map((isThere) =>
     ours.filter((key) => set.members.has(key as IpAddress) === isThere).map(elementOf),
   )
-  return { add: add ?? [], remove: remove ?? [], isUncertain: true }
+  return { add: add ?? [], remove: remove ?? [] }
 }
 
 function addPodChanges(
