@@ -21,7 +21,6 @@ import type { Kernel } from '../kernel/kernel.ts'
 import { configuration, recordingLog } from '../testing/wiring.ts'
 import { NetworkPolicies } from './network-policies.ts'
 
-const HOUR_MS = 3_600_000
 const cleanups: (() => Promise<unknown>)[] = []
 afterEach(async () => {
   for (const cleanup of cleanups.splice(0)) await cleanup()
@@ -114,7 +113,7 @@ async function rig(options: RigOptions = {}) {
       return [...(content?.chains.keys() ?? [])].find((name) => name.startsWith('ingress-pods-'))
     },
     async until(condition: () => boolean) {
-      const end = clock.now() + HOUR_MS
+      const end = clock.now() + 3_600_000
       while (!condition()) {
         expect(clock.now()).toBeLessThan(end)
         await clock.advance(500)
@@ -183,8 +182,9 @@ test('the ranges of the Node are in force that were known before enforcement beg
   one.configure('auto')
   await enforced(one)
   one.configure('auto', { 'networkPolicy.unknownPods': 'deny' })
-  const ranges = () => one.namespace.table(tableOf(4))!.sets.get(SET.localRanges)?.store.all()
-  await one.until(() => [...(ranges() ?? [])].length > 0)
+  const sets = () => one.namespace.table(tableOf(4))!.sets
+  await one.until(() => sets().has(SET.localRanges))
+  expect([...sets().get(SET.localRanges)!.store.all()]).not.toEqual([])
 })
 
 test('auto ends when another enforcer appears, and begins again when it is gone', async () => {
