@@ -255,10 +255,10 @@ test('without an object that every table has, nothing counts as in force', async
 })
 
 test('objects of which the kernel refuses a different one each time are no endless attempt', async () => {
-  let asked = 0
+  let seen = 0
   const accept = nftables.refuse(
     EBUSY,
-    (one) => one.do === 'addSet' && one.set.startsWith('other') && asked++ % 3 !== 1,
+    (one) => one.do === 'addSet' && one.set.startsWith('other') && seen++ % 3 !== 1,
   )
   const { sets, ...rest } = isolated('10.1.0.3')
   const others = ['other-1', 'other-2'].map((name) => [name as SetName, podSet()] as const)
