@@ -11,8 +11,9 @@ import { FakeObjectMonitor } from '../../kernel/nftables/testing/fake-object-mon
 import { FakePacketLog } from '../../kernel/packet-log/testing/fake-packet-log.ts'
 import { FakeTraces } from '../../kernel/testing/fake-traces.ts'
 import { NodeProxyError } from '../../lib/error.ts'
+import type { Cidr } from '../../lib/ip.ts'
 import { FakeClock } from '../../lib/testing/fake-clock.ts'
-import { TABLE, tableOf } from '../../policy/nftables/render.ts'
+import { SET, TABLE, tableOf } from '../../policy/nftables/render.ts'
 import { Conditions } from '../../telemetry/health/conditions.ts'
 import { createMetrics } from '../../telemetry/metrics/metrics.ts'
 import { CLUSTER_POLICIES, ModelCluster, POLICY_PATHS } from '../../watch/testing/model-cluster.ts'
@@ -82,6 +83,7 @@ async function rig(options: RigOptions = {}) {
     await server.close()
   })
   const reader = new FakeNftables(namespace)
+  const tables = () => Promise.all(([4, 6] as const).map((family) => reader.read(tableOf(family))))
   return {
     cluster,
     namespace,
@@ -93,32 +95,27 @@ async function rig(options: RigOptions = {}) {
     packets,
     conditions: () =>
       conditions.current().map((one) => `${one.reason} ${one.blocksReadiness} ${one.message}`),
-    hasTables: async () =>
-      (await Promise.all(([4, 6] as const).map((family) => reader.read(tableOf(family))))).map(
-        (content) => content !== undefined,
-      ),
+    hasTables: async () => (await tables()).map((content) => content !== undefined),
     configure(value: boolean | 'auto', more: Readonly<Record<string, unknown>> = {}) {
       holder.current = configuration({ 'networkPolicy.enforce': value, ...more })
       policies.reconfigure()
     },
     /** Whether the rules of both families log. */
-    logs: async () => {
-      const tables = await Promise.all(
-        ([4, 6] as const).map((family) => reader.read(tableOf(family))),
-      )
-      return tables.map((content) =>
+    logs: async () =>
+      (await tables()).map((content) =>
         [...(content?.chains.values() ?? [])].some(({ rules }) =>
           rules.some(({ expressions }) => expressions.some(({ type }) => type === 'log')),
         ),
-      )
-    },
+      ),
     /** The name of the chain that drops what is sent to the Pod. */
     chainOfPod: async () => {
       const content = await reader.read(tableOf(4))
       return [...(content?.chains.keys() ?? [])].find((name) => name.startsWith('ingress-pods-'))
     },
     async until(condition: () => boolean) {
+      const end = clock.now() + 3_600_000
       while (!condition()) {
+        expect(clock.now()).toBeLessThan(end)
         await clock.advance(500)
         await new Promise((resolve) => setImmediate(resolve))
       }
@@ -132,6 +129,7 @@ async function rig(options: RigOptions = {}) {
 
 type Rig = Awaited<ReturnType<typeof rig>>
 
+const NONE = [false, false]
 const ENFORCED = '1 policies isolate 2 addresses of pods'
 const enforced = ({ until, policies }: Rig) => until(() => policies.describe() === ENFORCED)
 const notEnforced = ({ until, policies }: Rig) =>
@@ -157,8 +155,7 @@ test('false enforces nothing, watches nothing, and removes what an earlier proce
   const other = await rig({ enforce: false, namespace: one.namespace })
   await notEnforced(other)
   expect(other.policies.describe()).toBe('not enforced: networkPolicy.enforce is false')
-  expect(other.cluster.policies.pods.watchers).toBe(0)
-  expect(await other.hasTables()).toEqual([false, false])
+  expect([other.cluster.policies.pods.watchers, await other.hasTables()]).toEqual([0, NONE])
   other.configure('auto')
   await enforced(other)
   other.configure(false)
@@ -166,6 +163,28 @@ test('false enforces nothing, watches nothing, and removes what an earlier proce
   expect(await other.hasTables()).toEqual([false, false])
   await other.until(() => other.cluster.policies.pods.watchers === 0)
   expect(await other.text()).toMatch(/nodeproxy_policy_enforcement 0\n/)
+})
+
+test('stopped, a changed configuration begins nothing', async () => {
+  const one = await rig({ enforce: false })
+  await notEnforced(one)
+  await one.policies.stop()
+  one.configure('auto')
+  for (let turn = 0; turn < 100; turn++) await new Promise((resolve) => setImmediate(resolve))
+  expect(one.sockets).toHaveLength(1)
+})
+
+test('the ranges of the Node are in force that were known before enforcement began', async () => {
+  const one = await rig({ enforce: false })
+  const node = { name: 'n1', zone: undefined, addresses: [], leaving: false }
+  const value = { ...node, podCIDRs: ['10.0.0.0/24' as Cidr] }
+  one.policies.takeCluster([{ kind: 'node', name: 'n1', value }])
+  one.configure('auto')
+  await enforced(one)
+  one.configure('auto', { 'networkPolicy.unknownPods': 'deny' })
+  const sets = () => one.namespace.table(tableOf(4))!.sets
+  await one.until(() => sets().has(SET.localRanges))
+  expect([...sets().get(SET.localRanges)!.store.all()]).not.toEqual([])
 })
 
 test('auto ends when another enforcer appears, and begins again when it is gone', async () => {

@@ -179,7 +179,7 @@ export class NetworkPolicies {
   async stop(): Promise<void> {
     this.#isStopped = true
     this.#stopLooking()
-    await this.#mutex.run(() => this.#end(async () => {}))
+    await this.#mutex.run(() => this.#end())
   }
 
   get #enforce() {
@@ -203,7 +203,6 @@ export class NetworkPolicies {
   }
 
   async #review(): Promise<void> {
-    if (this.#isStopped) return
     const whyNot = await this.#decide()
     if (this.#isStopped) return
     if (whyNot === undefined) await this.#turnOn()
@@ -352,38 +351,30 @@ export class NetworkPolicies {
   }
 
   async #turnOff(why: string): Promise<void> {
-    await this.#end((sockets) => this.#clean(sockets))
+    await this.#end()
     if (!this.#isClean && this.#parts.kernel.rights.ok) {
-      const sockets = this.#parts.openSockets()
+      const { nftables } = this.#parts.openSockets()
       try {
-        await this.#clean(sockets)
+        await removePolicyTables(nftables)
       } finally {
-        sockets.nftables.close()
+        nftables.close()
       }
+      this.#isClean = true
     }
     this.#parts.conditions.clear(FAILING)
     this.#whyNot = why
     this.#logOff(why)
   }
 
-  async #clean({ nftables }: PolicySockets): Promise<void> {
-    await removePolicyTables(nftables)
-    this.#isClean = true
-  }
-
-  /** Ends what runs; `last` is what its sockets do before they are closed. */
-  async #end(last: (sockets: PolicySockets) => Promise<void>): Promise<void> {
+  /** Ends what runs; the kernel keeps the rules. */
+  async #end(): Promise<void> {
     const running = this.#running
     if (running === undefined) return
     this.#running = undefined
     await running.endWatching()
     await running.enforcer.stop()
     this.#denied.close()
-    try {
-      await last(running)
-    } finally {
-      running.nftables.close()
-    }
+    running.nftables.close()
   }
 
   #logOff(why: string): void {

@@ -102,6 +102,14 @@ test('a rule of Deny and an unknown Pod', () => {
   }
 })
 
+test('a packet that both ends deny is counted and logged as that of its sender', () => {
+  const settings = { unknownPods: 'deny', logDeniedPerSecond: 0 } as const
+  const wanted = new WantedTable({ family: 4, content: CONTENT, settings, excluded: new Set() })
+  const priority = (chain: string) => wanted.chain(chain)?.spec.hook?.priority
+  expect(priority(CHAIN.ingress)).toBeGreaterThan(priority(CHAIN.egress)!)
+  expect(priority(CHAIN.ingressOutput)).toBeGreaterThan(priority(CHAIN.egressOutput)!)
+})
+
 test('a text of another program, a chain that is gone and a packet without addresses say nothing', () => {
   expect(denied('IN=eth0')).toBeUndefined()
   expect(denied('ingress-pods-gone')).toBeUndefined()

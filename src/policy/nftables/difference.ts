@@ -28,8 +28,6 @@ import {
 export interface ElementChanges {
   readonly remove: readonly Element[]
   readonly add: readonly Element[]
-  /** Whether some of `remove` may not be there. */
-  readonly isUncertain?: true
 }
 
 /** What has to be done for one table, without an order. */
@@ -70,11 +68,7 @@ export interface Known {
 
 /** What is known after everything wanted was written. */
 export function knownOf(wanted: WantedTable): Known {
-  const pods = new Map<IpAddress, readonly PlacedElement[]>()
-  for (const ip of wanted.podAddresses()) {
-    const placed = wanted.podElements(ip)
-    if (placed.length > 0) pods.set(ip, placed)
-  }
+  const pods = new Map([...wanted.podAddresses()].map((ip) => [ip, wanted.podElements(ip)]))
   return { sets: new Set(wanted.sets()), chains: new Set(wanted.chains()), pods }
 }
 
@@ -191,8 +185,6 @@ export async function changedDifference(
     else newSets.set(name, set)
   }
   for (const [name, keys] of changes.members) {
-    const set = wanted.set(name)
-    if (set === undefined || changes.sets.has(name)) continue
     const moved = memberChanges(content, { name, keys, family: wanted.family })
     if (moved.add.length + moved.remove.length > 0) elements.set(name, moved)
   }
@@ -251,7 +243,7 @@ function memberChanges(
   const [add, remove] = [true, false].map((isThere) =>
     ours.filter((key) => set.members.has(key as IpAddress) === isThere).map(elementOf),
   )
-  return { add: add ?? [], remove: remove ?? [], isUncertain: true }
+  return { add: add ?? [], remove: remove ?? [] }
 }
 
 function addPodChanges(

@@ -6,11 +6,12 @@ import { FakeConntrack } from '../../kernel/conntrack/testing/fake-conntrack.ts'
 import { FakeNamespace } from '../../kernel/nftables/testing/fake-namespace.ts'
 import { FakeNftables } from '../../kernel/nftables/testing/fake-nftables.ts'
 import { FakeObjectMonitor } from '../../kernel/nftables/testing/fake-object-monitor.ts'
-import type { IpAddress } from '../../lib/ip.ts'
+import { NodeProxyError } from '../../lib/error.ts'
+import type { Cidr, IpAddress } from '../../lib/ip.ts'
 import { FakeClock } from '../../lib/testing/fake-clock.ts'
 import type { ChainName, PolicyContent, PolicySet, SetName } from '../policy-content.ts'
 import { PolicyEnforcer } from './enforcer.ts'
-import { SET, TABLE, tableOf } from './render.ts'
+import { CHAIN as BASE_CHAIN, SET, TABLE, tableOf } from './render.ts'
 import { EMPTY, ScriptedSource } from './testing/scripted-source.ts'
 
 const HOUR_MS = 3_600_000
@@ -33,7 +34,8 @@ const podSet = (...members: readonly string[]): PolicySet => ({
 
 /** A Pod that a policy isolates; `peers`: whom it admits. */
 function isolated(...peers: readonly string[]): PolicyContent {
-  const rules = [{ peers: 'peers' as SetName, ports: 'any' as const }]
+  const ports = [{ protocol: 'TCP', ports: [{ first: 80, last: 90 }] }] as const
+  const rules = [{ peers: 'peers' as SetName, ports }]
   return {
     ...EMPTY,
     sets: new Map([['peers' as SetName, podSet(...peers)]]),
@@ -96,7 +98,7 @@ beforeEach(async () => {
         onApplied()
       },
       drifted: () => reported.push('drifted'),
-      failed: () => reported.push('failed'),
+      failed: (error) => reported.push(error instanceof NodeProxyError ? 'failed' : String(error)),
       flowsCut: (count) => reported.push(`cut ${count}`),
       flowsFailed: () => reported.push('not cut'),
     },
@@ -157,6 +159,27 @@ test('a callback is called when its own events are in the kernel, not those befo
   expect(seen).toEqual([['10.1.0.3'], ['10.1.0.4']])
 })
 
+test('what came and went is written again without reading anything', async () => {
+  const [commits, reads] = [nftables.transactions.length, nftables.reads.length]
+  const dump = namespace.dump()
+  await write({ ...EMPTY, localRanges: ['10.1.0.0/24' as Cidr] })
+  await write(isolated('10.1.0.2'))
+  expect(nftables.transactions).toHaveLength(commits + 2)
+  expect(nftables.reads).toHaveLength(reads)
+  expect(namespace.dump()).toEqual(dump)
+})
+
+test('an element that the kernel reports twice stays', async () => {
+  const elements = nftables.elements.bind(nftables)
+  nftables.elements = (table, set, visit) =>
+    elements(table, set, (element) => [element, element].forEach(visit))
+  enforcer.configure(SETTINGS)
+  await settle()
+  expect(reported).toEqual(['applied'])
+  nftables.elements = elements
+  expect(await members()).toEqual(['10.1.0.2'])
+})
+
 test('stopped, it watches no more, and changes nothing', async () => {
   expect(isMonitored).toBe(true)
   await enforcer.stop()
@@ -176,6 +199,15 @@ test('what no notification reported is found by the hourly reading', async () =>
   await settle(HOUR_MS)
   expect(await members()).toEqual(['10.1.0.2'])
   expect(reported).toContain('drifted')
+})
+
+test('a verification that fails is repeated each second', async () => {
+  enforcer.configure(SETTINGS)
+  await settle(100)
+  reported = []
+  nftables.failNext({ kind: 'lost' }, 3)
+  await settle(HOUR_MS + 1_400)
+  expect(reported).toEqual(['failed', 'failed'])
 })
 
 test('only changes that withdraw something cut connections, and none of the node', async () => {
@@ -222,6 +254,34 @@ test('without an object that every table has, nothing counts as in force', async
   expect(new Set(reported)).toEqual(new Set(['failed']))
 })
 
+test('objects of which the kernel refuses a different one each time are no endless attempt', async () => {
+  let seen = 0
+  const accept = nftables.refuse(
+    EBUSY,
+    (one) => one.do === 'addSet' && one.set.startsWith('other') && seen++ % 3 !== 1,
+  )
+  const { sets, ...rest } = isolated('10.1.0.3')
+  const others = ['other-1', 'other-2'].map((name) => [name as SetName, podSet()] as const)
+  enforcer.enqueue([{ ...rest, sets: new Map([...sets, ...others]) }])
+  await settle()
+  expect(new Set(reported)).toEqual(new Set(['failed']))
+  accept()
+  await settle()
+  expect(await members()).toEqual(['10.1.0.3'])
+})
+
+test('a chain that cannot be emptied stays, and everything else is in force', async () => {
+  const accept = nftables.refuse(EBUSY, (one) => one.do === 'flushChain' && one.chain === POLICY)
+  await write(EMPTY)
+  enforcer.enqueue([{ ...EMPTY, sets: isolated('10.1.0.3').sets }])
+  await settle()
+  expect(reported.at(-1)).toBe('refused')
+  expect(await members()).toEqual(['10.1.0.3'])
+  accept()
+  await settle(HOUR_MS)
+  expect([...namespace.table(tableOf(4))!.chains.keys()]).not.toContain(POLICY)
+})
+
 test('an error that has nothing to do with the object is no refusal of it', async () => {
   const accept = nftables.refuse(ENOMEM, (one) => 'set' in one && one.set === 'peers')
   enforcer.enqueue([isolated('10.1.0.3')])
@@ -258,6 +318,41 @@ test('what is refused is tried again ever less often', async () => {
   expect(reported.at(-1)).toBe('applied')
 })
 
+test('what is written meanwhile leaves what is refused to be tried again', async () => {
+  nftables.refuse(EBUSY, (one) => 'set' in one && one.set === 'peers-2')
+  const content = isolated('10.1.0.2')
+  const others = [['peers-2' as SetName, podSet('10.1.0.5')] as const]
+  await write({ ...content, sets: new Map([...content.sets, ...others]) })
+  const changed = isolated('10.1.0.3').sets
+  enforcer.enqueue([{ ...content, sets: new Map([...changed, ...others]) }])
+  await settle(500)
+  expect(reported).toEqual(['refused'])
+  expect(await members()).toEqual(['10.1.0.3'])
+})
+
+test('after a long run a change by others waits a quarter of a second', async () => {
+  nftables.meanwhile(() => clock.elapse(10_000))
+  enforcer.enqueue([isolated('10.1.0.3')])
+  await settle(500)
+  namespace.alter({ do: 'flushSet', table: tableOf(4), set: 'peers' })
+  await settle(200)
+  expect(await members()).toEqual([])
+  await settle(50)
+  expect(await members()).toEqual(['10.1.0.3'])
+})
+
+test('a chain that others made again without its hook is replaced', async () => {
+  const [table, chain] = [tableOf(4), BASE_CHAIN.ingress]
+  const { rules } = namespace.table(table)!.chains.get(chain)!
+  namespace.alter(
+    { do: 'deleteChain', table, chain },
+    { do: 'addChain', table, chain, spec: {} },
+    ...rules.map(({ rule }) => ({ do: 'addRule', table, chain, rule }) as const),
+  )
+  await settle()
+  expect(namespace.table(table)!.chains.get(chain)!.spec.hook).toBeDefined()
+})
+
 test('a change by others is repaired within a second, and named', async () => {
   const elements = [{ key: Buffer.from([10, 1, 0, 9]) }]
   namespace.alter({ do: 'addElements', table: tableOf(4), set: 'peers', elements })
@@ -273,4 +368,32 @@ test('what was applied although its answer was lost is no drift', async () => {
   expect(await members()).toEqual(['10.1.0.3'])
   expect(reported).toContain('failed')
   expect(reported).not.toContain('drifted')
+})
+
+test('what a failed run left is written with what comes before the next attempt', async () => {
+  nftables.failNext({ kind: 'lost' })
+  enforcer.enqueue([isolated('10.1.0.3')])
+  await settle(100)
+  expect(reported).toEqual(['failed'])
+  enforcer.enqueue([isolated('10.1.0.3', '10.1.0.4')])
+  await settle(100)
+  expect(await members()).toEqual(['10.1.0.3', '10.1.0.4'])
+})
+
+test('what a failed repair left is no drift', async () => {
+  const [table, set, elements] = [tableOf(4), 'peers', [{ key: Buffer.from([10, 1, 0, 9]) }]]
+  namespace.alter({ do: 'addElements', table, set, elements })
+  namespace.alter({ do: 'deleteElements', table, set, elements })
+  nftables.failNext({ kind: 'lost' })
+  enforcer.enqueue([isolated('10.1.0.3')])
+  await settle()
+  expect(reported).toEqual(['failed', 'applied'])
+  expect(await members()).toEqual(['10.1.0.3'])
+})
+
+test('a repair that failed at first is named when it succeeds', async () => {
+  namespace.alter({ do: 'flushSet', table: tableOf(4), set: 'peers' })
+  nftables.failNext({ kind: 'lost' })
+  await settle()
+  expect(reported).toEqual(['failed', 'drifted', 'applied'])
 })

@@ -233,7 +233,7 @@ export class PolicyEnforcer<Event> {
     this.#takeEvents()
     const [by, hasChanges] = [this.#suspectedBy, this.#hasChanges]
     if (by === undefined && !hasChanges) return false
-    if (by !== undefined) [this.#verifyAt, this.#retryAt] = [NEVER, NEVER]
+    if (by !== undefined) this.#verifyAt = NEVER
     this.#suspectedBy = undefined
     this.#hasChanges = false
     const changes = model.takeChanges()
@@ -243,9 +243,10 @@ export class PolicyEnforcer<Event> {
     const names = new Set<string>()
     try {
       for (const writer of this.#writers) {
-        if (by !== undefined) writer.forget()
         const source = { content: model.content, settings: this.#settings }
-        const written = await writer.writeChanges(source, changes)
+        const written = await (by === undefined
+          ? writer.writeChanges(source, changes)
+          : writer.writeAll(source))
         transactions += written.transactions
         for (const name of written.names) names.add(name)
         for (const [name, why] of written.refused) refused.set(name, why)

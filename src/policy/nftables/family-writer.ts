@@ -27,8 +27,8 @@ const NOT_PERSISTENT: ReadonlySet<number> = new Set([EINVAL, EOPNOTSUPP])
 /** Errors that have another cause than the object whose command was refused. */
 const CONCERN_ALL: ReadonlySet<number> = new Set([EPERM, ENOMEM, EMSGSIZE])
 
-/** Objects that are left out of one table; each costs two refused transactions. */
-const MAX_REFUSALS = 32
+/** Refused transactions of one write, the last of which ends it. Each object that is left out costs two. */
+const MAX_REFUSALS = 65
 
 /** For transactions of more commands and elements than this, the kernel's notifications are not read. */
 const MAX_NOTIFIED = 4_000
@@ -68,6 +68,7 @@ export interface Source {
 export class FamilyWriter {
   readonly #family: Family
   readonly #kernel: PolicyKernel
+  /** Undefined where not everything wanted was written. */
   #known: Known | undefined
   #spec: TableSpec = PERSISTENT
 
@@ -76,31 +77,21 @@ export class FamilyWriter {
     this.#kernel = kernel
   }
 
-  /** Whether the kernel holds what was wanted at the last write, as far as is known: then changes can be written alone. */
-  get isKnown(): boolean {
-    return this.#known !== undefined
-  }
-
-  /** Something else may have changed the table. */
-  forget(): void {
-    this.#known = undefined
-  }
-
   /**
    * Writes what changed since the last write, in one transaction if it is small. If the kernel refuses it, everything is
-   * read, and the difference written. Throws as `writeAll`.
+   * read, and the difference written. Throws as `writeAll`, which has to be called next where a write threw, or something
+   * else may have changed the table.
    */
   async writeChanges(source: Source, changes: PolicyChanges): Promise<Written> {
     const known = this.#known
     if (known === undefined) return this.writeAll(source)
-    this.#known = undefined
     const wanted = this.#wanted(source, new Set())
     const { content } = source
     const of = { content, changes, known }
     const difference = await changedDifference(this.#kernel.nftables, wanted, of)
     const transactions = transactionsOf(difference, wanted)
     if (await this.#commitAll(transactions)) return this.writeAll(source)
-    this.#known = noteWritten(known, { wanted, changes, difference })
+    noteWritten(known, { wanted, changes, difference })
     return { names: namesOf(difference), transactions: transactions.length, refused: new Map() }
   }
 
@@ -109,12 +100,11 @@ export class FamilyWriter {
    * NP_POLICY_REFUSED if the table as a whole cannot be written, NP_KERNEL_NETLINK if it cannot be read.
    */
   async writeAll(source: Source): Promise<Written> {
-    this.#known = undefined
     const refused = new Map<string, RefusedObject>()
     const kept = new Map<string, RefusedObject>()
     let names: readonly string[] | undefined
     let suspect: string | undefined
-    for (let transactions = 0; ; ) {
+    for (let [transactions, failures] = [0, 1]; ; failures++) {
       const isOrdinary = await this.#claim()
       const wanted = this.#wanted(source, new Set(refused.keys()))
       const difference = await readDifference(this.#kernel.nftables, wanted, new Set(kept.keys()))
@@ -126,19 +116,20 @@ export class FamilyWriter {
       const failure = await this.#commitAll(planned)
       transactions += planned.length
       if (failure === undefined) {
-        if (refused.size + kept.size === 0) this.#known = knownOf(wanted)
+        this.#known = refused.size + kept.size === 0 ? knownOf(wanted) : undefined
         return { names, transactions, refused: new Map([...refused, ...kept]) }
       }
       const fault = faultOf(failure)
       // The first refusal may be due to what another program changed after it was read.
-      if (suspect !== undefined && (fault === undefined || refused.size === MAX_REFUSALS)) {
+      if ((suspect !== undefined && fault === undefined) || failures === MAX_REFUSALS) {
         throw refusedAs(this.#family, failure)
       }
-      if (suspect === (fault?.name ?? '') && fault) {
-        const left = fault.isWanted ? refused : kept
-        left.set(fault.name, refusalOf(this.#family, failure))
+      if (suspect === fault && fault !== undefined) {
+        const isWanted = wanted.set(fault) ?? wanted.chain(fault)
+        const left = isWanted ? refused : kept
+        left.set(fault, refusalOf(this.#family, failure))
         suspect = undefined
-      } else suspect = fault?.name ?? ''
+      } else suspect = fault ?? ''
     }
   }
 
@@ -209,15 +200,11 @@ interface RefusedTransaction {
 }
 
 /** The set or chain that a transaction was refused for; undefined if that is not known, or nothing works without it. */
-function faultOf({
-  commands,
-  error,
-}: RefusedTransaction): { readonly name: string; readonly isWanted: boolean } | undefined {
+function faultOf({ commands, error }: RefusedTransaction): string | undefined {
   const command = error.command === undefined ? undefined : commands[error.command]
   const name = command && nameOf(command)
-  if (command === undefined || name === undefined) return undefined
-  if (isBaseObject(name) || CONCERN_ALL.has(error.errno)) return undefined
-  return { name, isWanted: command.do !== 'deleteSet' && command.do !== 'deleteChain' }
+  if (name === undefined || isBaseObject(name) || CONCERN_ALL.has(error.errno)) return undefined
+  return name
 }
 
 function nameOf(command: Command): string | undefined {
@@ -239,7 +226,7 @@ function refusedAs(family: Family, failure: RefusedTransaction): NodeProxyError 
   return new NodeProxyError(code, message)
 }
 
-/** What is known after the difference was written. */
+/** The difference was written. */
 function noteWritten(
   known: Known,
   written: {
@@ -247,18 +234,15 @@ function noteWritten(
     readonly changes: PolicyChanges
     readonly difference: Difference
   },
-): Known {
+): void {
   const { wanted, changes, difference } = written
   for (const name of difference.newSets.keys()) known.sets.add(name)
   for (const name of difference.goneSets) known.sets.delete(name)
   for (const name of difference.newChains.keys()) known.chains.add(name)
   for (const name of difference.goneChains) known.chains.delete(name)
   for (const ip of new Set([...changes.pods.egress, ...changes.pods.ingress])) {
-    const placed = wanted.podElements(ip)
-    if (placed.length > 0) known.pods.set(ip, placed)
-    else known.pods.delete(ip)
+    known.pods.set(ip, wanted.podElements(ip))
   }
-  return known
 }
 
 /** Why the kernel takes no rules that log; undefined if it does: a transaction that leaves nothing. */

@@ -9,16 +9,20 @@ import { passes } from './testing/packet-walk.ts'
 import { someContent, somePacket } from './testing/some-content.ts'
 import { replacementOf } from './transactions.ts'
 
-const SETTINGS = { unknownPods: 'allow', logDeniedPerSecond: 5 } as const
+const someSettings = fc.record({
+  unknownPods: fc.constantFrom('allow', 'deny'),
+  logDeniedPerSecond: fc.constant(5),
+})
 
 test('without sets and chains that the kernel refuses, nothing passes that policies do not admit', () => {
   let [fewer, same] = [0, 0]
   fc.assert(
     fc.property(
       someContent,
+      someSettings,
       fc.array(fc.nat(), { maxLength: 3 }),
       fc.array(somePacket, { minLength: 30, maxLength: 30 }),
-      (content, picked, packets) => {
+      (content, settings, picked, packets) => {
         const { sets, policyChains, tierChains, denyChains, podChains } = content
         const all = [sets, policyChains, tierChains, denyChains, podChains]
         const named = all.flatMap((objects): readonly string[] => [...objects.keys()])
@@ -26,11 +30,11 @@ test('without sets and chains that the kernel refuses, nothing passes that polic
         const excluded = new Set(picked.flatMap((at) => names[at % names.length] ?? []))
         const namespace = new FakeNamespace(new FakeClock())
         for (const family of [4, 6] as const) {
-          const wanted = new WantedTable({ family, content, settings: SETTINGS, excluded })
+          const wanted = new WantedTable({ family, content, settings, excluded })
           namespace.alter({ do: 'addTable', table: tableOf(family) }, ...replacementOf(wanted, {}))
         }
         for (const packet of packets) {
-          const isAdmitted = judgePacket(content, packet, SETTINGS)
+          const isAdmitted = judgePacket(content, packet, settings)
           const isPassing = passes(namespace, packet)
           if (isPassing && !isAdmitted) expect({ packet, excluded }).toBe('dropped')
           if (excluded.size === 0) expect(isPassing).toBe(isAdmitted)

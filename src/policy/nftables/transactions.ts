@@ -83,16 +83,10 @@ function changeCommands(difference: Difference, table: Table): readonly Command[
 function elementCommands(
   table: Table,
   set: string,
-  { remove, add: added, isUncertain }: ElementChanges,
+  { remove, add: added }: ElementChanges,
 ): readonly Command[] {
   if (remove.length === 0) return add(table, set, added)
-  // What is not there cannot be removed; what is there can be added again.
-  const before = isUncertain ? add(table, set, remove) : []
-  return [
-    ...before,
-    { do: 'deleteElements', table, set, elements: remove },
-    ...add(table, set, added),
-  ]
+  return [{ do: 'deleteElements', table, set, elements: remove }, ...add(table, set, added)]
 }
 
 /** Rules go first, then the sets that they named, then the chains that elements of those led to. */

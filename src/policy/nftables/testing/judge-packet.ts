@@ -10,22 +10,27 @@ import type {
 } from '../../policy-content.ts'
 import type { RenderSettings } from '../render.ts'
 
-/** A packet that belongs to no tracked connection. */
+/** A packet of no tracked connection, except if it says so. */
 export interface Packet {
+  /** `output`: sent by ip_vs for another sender; `node`: sent by the node itself. */
+  readonly way: 'forward' | 'output' | 'node'
   readonly source: IpAddress
   readonly destination: IpAddress
   readonly protocol: Protocol | 'ICMP'
   readonly port: number
   /** Of TCP: no first packet of a connection. */
   readonly isMiddle?: true
+  /** Of a connection that is established. */
+  readonly isTracked?: true
 }
 
-/** Whether a forwarded packet passes, as the content says: without chains and sets of a kernel. */
+/** Whether a packet passes, as the content says: without chains and sets of a kernel. */
 export function judgePacket(
   content: PolicyContent,
   packet: Packet,
   { unknownPods }: RenderSettings,
 ): boolean {
+  if (packet.isTracked || packet.way === 'node') return true
   const ends = { egress: packet.source, ingress: packet.destination } as const
   return (['egress', 'ingress'] as const).every((direction) => {
     const ip = ends[direction]

@@ -8,13 +8,16 @@ import type { Packet } from './judge-packet.ts'
 
 const NUMBERS = { TCP: 6, UDP: 17, SCTP: 132, ICMP: 1 } as const
 const [SYN, ACK] = [0x02, 0x10]
-const STATE_NEW = 8
+const [ESTABLISHED, NEW] = [2, 8]
+/** Types of addresses. */
+const [UNICAST, LOCAL] = [1, 2]
 
-/** Whether a forwarded packet that belongs to no connection passes the table that the kernel holds. */
+/** Whether a packet passes the table that the kernel holds. */
 export function passes(namespace: FakeNamespace, packet: Packet): boolean {
   const table = namespace.table(tableOf(familyOf(packet.source)))
   if (table === undefined) return true
-  const called = [...table.chains].filter(([, { spec }]) => spec.hook?.hook === 'forward')
+  const hook = packet.way === 'forward' ? 'forward' : 'output'
+  const called = [...table.chains].filter(([, { spec }]) => spec.hook?.hook === hook)
   return called
     .toSorted(([, a], [, b]) => (a.spec.hook?.priority ?? 0) - (b.spec.hook?.priority ?? 0))
     .every(([name]) => new Walk(table, packet).enter(name) !== 'drop')
@@ -52,7 +55,10 @@ class Walk {
           this.#load(one.to, Buffer.from([NUMBERS[this.#packet.protocol]]))
           break
         case 'ct':
-          this.#load(one.to, Buffer.from([STATE_NEW, 0, 0, 0]))
+          this.#load(one.to, Buffer.from([this.#packet.isTracked ? ESTABLISHED : NEW, 0, 0, 0]))
+          break
+        case 'fib':
+          this.#load(one.to, Buffer.from([this.#packet.way === 'node' ? LOCAL : UNICAST, 0, 0, 0]))
           break
         case 'bitwise': {
           const bytes = this.#bytes(one.from, one.mask.length)
@@ -82,7 +88,6 @@ class Walk {
           if ((this.#packet.port % 2 === 1) !== (one.isOver === true)) return undefined
           break
         case 'dynamic':
-        case 'fib':
         case 'foreign':
         case 'load':
         case 'masquerade':

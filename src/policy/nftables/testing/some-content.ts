@@ -93,6 +93,7 @@ const someOfPod = fc.oneof(
     }),
   },
   { weight: 1, arbitrary: fc.constant('drop' as const) },
+  { weight: 3, arbitrary: fc.constant('accept' as const) },
 )
 type OfPod = typeof someOfPod extends fc.Arbitrary<infer T> ? T : never
 
@@ -176,7 +177,7 @@ interface Chains {
 
 /** The verdict of a Pod; adds the chains that it needs. */
 function verdictOf(ofPod: OfPod, direction: Direction, chains: Chains): PodVerdict {
-  if (ofPod === 'drop') return 'drop'
+  if (ofPod === 'drop' || ofPod === 'accept') return ofPod
   const policies = ofPod.policies.map((name) => `${name}-${direction}` as ChainName)
   for (const name of policies) {
     const rules = chains.rules[name] ?? []
@@ -211,12 +212,15 @@ export const somePacket: fc.Arbitrary<Packet> = fc
     fc.nat(),
     fc.constantFrom('TCP', 'TCP', 'UDP', 'SCTP', 'ICMP'),
     fc.record({
-      port: fc.constantFrom(...PORTS),
+      port: fc.constantFrom(0, ...PORTS, 65_535),
       isMiddle: fc.boolean(),
+      isTracked: fc.constantFrom(true, ...Array<false>(9).fill(false)),
+      way: fc.constantFrom(...(['forward', 'forward', 'forward', 'output', 'node'] as const)),
     }),
   )
-  .map(([source, at, name, { port, isMiddle }]) => {
+  .map(([source, at, name, { port, isMiddle, isTracked, way }]): Packet => {
     const same = ALL.filter((one) => one.includes(':') === source.includes(':'))
-    const packet = { source, destination: same[at % same.length]!, protocol: name, port } as const
+    const ends = { source, destination: same[at % same.length]! }
+    const packet = { ...ends, protocol: name, port, way, ...(isTracked && { isTracked }) }
     return name === 'TCP' && isMiddle ? { ...packet, isMiddle } : packet
   })
