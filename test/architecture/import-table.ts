@@ -21,6 +21,7 @@ export const table: Readonly<Record<string, readonly string[]>> = {
   networkpolicy: ['resources', 'lib'],
   policy: ['networkpolicy', 'resources', 'lib'],
   'policy/nftables': ['policy', 'networkpolicy', 'kernel', 'resources', 'telemetry', 'lib'],
+  announcement: ['forwarding', 'resources', 'lib'],
   affinity: ['forwarding', 'lib'],
   kernel: ['telemetry', 'lib'],
   'modes/mode.ts': ['forwarding', 'lib'],
