@@ -26,6 +26,17 @@ export const FAST_TIMING: ElectionTiming = {
   settleDelay: 5_000,
 }
 
+/** The durations of an election that are chosen; the others follow from them. */
+export type ChosenTiming = Pick<ElectionTiming, 'leaseDuration' | 'renewDeadline' | 'renewInterval'>
+
+/** The durations of an election. Throws RangeError for durations that do not guarantee what is promised. */
+export function electionTiming(chosen: ChosenTiming): ElectionTiming {
+  const { rankDelay, settleDelay } = FAST_TIMING
+  const timing = { ...chosen, retryInterval: chosen.renewDeadline / 6, rankDelay, settleDelay }
+  checkTiming(timing)
+  return timing
+}
+
 /** What a Lease says. */
 export interface LeaseRecord {
   /** The node that holds it; empty if none does. */
@@ -198,6 +209,14 @@ export class Election {
   /** Gives up all addresses, and takes none any more. */
   drain(): void {
     this.#isDraining = true
+  }
+
+  /** Drops what is known of an address; false if its Lease is held, or a write is under way. */
+  forget(ip: IpAddress): boolean {
+    const state = this.#addresses.get(ip)
+    if (state?.writing !== undefined || holderOf(state?.lease) === this.#node) return false
+    this.#addresses.delete(ip)
+    return true
   }
 
   /** Whether no Lease is held and no write is under way. */

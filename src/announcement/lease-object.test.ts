@@ -14,13 +14,14 @@ const WRITE: LeaseWrite = {
 const NOW = Date.UTC(2026, 10, 29, 18, 4) * 1_000 + 123_456
 
 test('a renewal as an object', () => {
-  expect(leaseObject(WRITE, 'kube-system', NOW)).toEqual({
+  expect(leaseObject(WRITE, NOW)).toEqual({
     apiVersion: 'coordination.k8s.io/v1',
     kind: 'Lease',
     metadata: {
       name: 'announced-2001-0db8-0000-0000-0000-0000-0000-0050',
       namespace: 'kube-system',
       resourceVersion: '17',
+      labels: { 'announcement.orch.io/address': '2001-0db8-0000-0000-0000-0000-0000-0050' },
       annotations: {
         'announcement.orch.io/lease-duration-ms': '800',
         'announcement.orch.io/requested-by': 'node-2',
@@ -37,14 +38,15 @@ test('a renewal as an object', () => {
 test('a new Lease has neither a version, nor a holder, nor a renewal', () => {
   const record = { holder: '', renewal: 0, duration: 15_000, requestedBy: '' }
   const write = { ...WRITE, reason: 'create', version: undefined, record } as const
-  expect(leaseObject(write, 'kube-system', NOW)).toMatchObject({
+  expect(leaseObject(write, NOW)).toMatchObject({
     metadata: { annotations: { 'announcement.orch.io/lease-duration-ms': '15000' } },
     spec: { leaseDurationSeconds: 15 },
   })
-  const object = leaseObject(write, 'kube-system', NOW) as { metadata: object; spec: object }
+  const object = leaseObject(write, NOW) as { metadata: object; spec: object }
   expect([...Object.keys(object.metadata), ...Object.keys(object.spec)]).toEqual([
     'name',
     'namespace',
+    'labels',
     'annotations',
     'leaseDurationSeconds',
   ])
@@ -61,7 +63,7 @@ test('a clock that is behind the last renewal still makes a later one; a request
 
 /** What the API server has after a write, with a version of its own. */
 function stored(write: LeaseWrite): unknown {
-  const object = leaseObject(write, 'kube-system', NOW) as { metadata: object }
+  const object = leaseObject(write, NOW) as { metadata: object }
   return { ...object, metadata: { ...object.metadata, resourceVersion: '18' } }
 }
 

@@ -1,11 +1,16 @@
 import { familyOf, formatIp, type IpAddress, ipBytes, parseIp } from '../lib/ip.ts'
-import { isJsonObject, type JsonObject, stringAt, valueAt } from '../lib/json.ts'
+import { isJsonObject, type Json, type JsonObject, stringAt, valueAt } from '../lib/json.ts'
 import type { LeaseWrite, SeenLease } from './election.ts'
 
 const PREFIX = 'announced-'
 /** Annotations of a Lease: its duration in milliseconds, and the node that requests it. */
 const DURATION = 'announcement.orch.io/lease-duration-ms'
 const REQUESTED_BY = 'announcement.orch.io/requested-by'
+/** Label of a Lease: its address as in the name, so that one watch follows the Leases of many addresses. */
+const ADDRESS = 'announcement.orch.io/address'
+
+/** The namespace of the Leases: the same for all nodes, however each of them was installed. */
+export const LEASE_NAMESPACE = 'kube-system'
 
 /** A MicroTime of Kubernetes, with the microseconds behind the milliseconds. */
 const MICRO_TIME = /^(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3})(\d{3})Z$/
@@ -13,9 +18,19 @@ const V6_NAME = /^(?:[0-9a-f]{4}-){7}[0-9a-f]{4}$/
 
 /** The name of the Lease of an address: `announced-192.0.2.50`, `announced-2001-0db8-0000-0000-0000-0000-0000-0050`. */
 export function leaseName(ip: IpAddress): string {
-  if (familyOf(ip) === 4) return PREFIX + ip
-  const hex = Buffer.from(ipBytes(ip)).toString('hex')
-  return PREFIX + hex.replace(/.{4}(?!$)/g, '$&-')
+  return PREFIX + addressLabel(ip)
+}
+
+/** A label selector of the Leases of these addresses. */
+export function leaseSelector(ips: Iterable<IpAddress>): string {
+  return `${ADDRESS} in (${[...ips].map(addressLabel).join(',')})`
+}
+
+function addressLabel(ip: IpAddress): string {
+  if (familyOf(ip) === 4) return ip
+  return Buffer.from(ipBytes(ip))
+    .toString('hex')
+    .replace(/.{4}(?!$)/g, '$&-')
 }
 
 /** The address of a Lease by its name; undefined if it is not one of an address. */
@@ -42,29 +57,45 @@ export function readLease(object: unknown): SeenLease | undefined {
   }
 }
 
-/** The Lease that a write creates, or replaces if it has the version; `now`: this node's clock, in microseconds. */
-export function leaseObject(write: LeaseWrite, namespace: string, now: number): JsonObject {
+/** Since when its holder holds a Lease, by the clock of the holder: microseconds since the epoch, 0 if it is not known. */
+export function acquiredAt(object: unknown): number {
+  return isJsonObject(object) ? readMicroTime(stringAt(object, 'spec', 'acquireTime')) : 0
+}
+
+/**
+ * The Lease that a write creates; if it has a version, a merge patch, which the API server refuses for any other version and
+ * for a Lease that does not exist. `now`: this node's clock, in microseconds.
+ */
+export function leaseObject(write: LeaseWrite, now: number): JsonObject {
   const { ip, reason, version, record } = write
   const isRenewal = reason !== 'create' && reason !== 'request'
   const renewal = isRenewal ? Math.max(record.renewal, now) : record.renewal
-  return {
+  const absent = version === undefined ? undefined : null
+  return withoutUndefined({
     apiVersion: 'coordination.k8s.io/v1',
     kind: 'Lease',
-    metadata: {
+    metadata: withoutUndefined({
       name: leaseName(ip),
-      namespace,
-      ...(version === undefined ? {} : { resourceVersion: version }),
-      annotations: {
+      namespace: LEASE_NAMESPACE,
+      resourceVersion: version,
+      labels: { [ADDRESS]: addressLabel(ip) },
+      annotations: withoutUndefined({
         [DURATION]: String(record.duration),
-        ...(record.requestedBy === '' ? {} : { [REQUESTED_BY]: record.requestedBy }),
-      },
-    },
-    spec: {
-      ...(record.holder === '' ? {} : { holderIdentity: record.holder }),
+        [REQUESTED_BY]: record.requestedBy === '' ? absent : record.requestedBy,
+      }),
+    }),
+    spec: withoutUndefined({
+      holderIdentity: record.holder === '' ? absent : record.holder,
       leaseDurationSeconds: Math.ceil(record.duration / 1_000),
-      ...(renewal === 0 ? {} : { renewTime: microTime(renewal) }),
-    },
-  }
+      acquireTime: reason === 'acquire' ? microTime(renewal) : undefined,
+      renewTime: renewal === 0 ? absent : microTime(renewal),
+    }),
+  })
+}
+
+function withoutUndefined(fields: Readonly<Record<string, Json | undefined>>): JsonObject {
+  const present = Object.entries(fields).filter(([, value]) => value !== undefined)
+  return Object.fromEntries(present) as JsonObject
 }
 
 /** Microseconds since the epoch; 0 for a text that is no MicroTime. */

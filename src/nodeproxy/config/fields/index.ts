@@ -1,5 +1,6 @@
 import type { ModeDefinition } from '../../../modes/definition/mode-definition.ts'
 import type { AnyField, FieldsOf } from '../../../settings/field.ts'
+import { announcementFields } from './announcement.ts'
 import { clientFields } from './client.ts'
 import type { CommonConfiguration, NodeProxyConfiguration } from './configuration.ts'
 import { modeField } from './mode-registry.ts'
@@ -18,6 +19,7 @@ export function fieldsOf(
   const afterModes = {
     ...trafficFields,
     ...networkPolicyFields,
+    ...announcementFields,
     ...servingFields,
     ...conntrackFields,
   }
