@@ -31,8 +31,17 @@ export type ChosenTiming = Pick<ElectionTiming, 'leaseDuration' | 'renewDeadline
 
 /** The durations of an election. Throws RangeError for durations that do not guarantee what is promised. */
 export function electionTiming(chosen: ChosenTiming): ElectionTiming {
+  const { leaseDuration, renewDeadline, renewInterval } = chosen
   const { rankDelay, settleDelay } = FAST_TIMING
-  const timing = { ...chosen, retryInterval: chosen.renewDeadline / 6, rankDelay, settleDelay }
+  const retryInterval = renewDeadline / 6
+  const timing = {
+    leaseDuration,
+    renewDeadline,
+    renewInterval,
+    retryInterval,
+    rankDelay,
+    settleDelay,
+  }
   checkTiming(timing)
   return timing
 }

@@ -195,7 +195,7 @@ export class AddressAnnouncements {
   }
 
   readonly #failed = (error: unknown): void => {
-    this.#parts.log.error({ err: error }, 'announcing addresses failed; it is tried again')
+    this.#parts.log.error({ err: error }, 'announcing addresses failed')
   }
 
   get #settings(): Settings {
