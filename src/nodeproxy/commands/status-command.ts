@@ -69,6 +69,7 @@ function factsOf(status: StatusResponse, now: number): readonly string[] {
       count === 0 ? 'no change yet' : `p50 ${p50Ms} ms, p99 ${p99Ms} ms of ${count} changes`,
     ],
     ['policies', status.networkPolicies || 'not enforced: this node-proxy does not know them'],
+    ['announces', status.announcement || 'no addresses: this node-proxy does not know that'],
     ['drift', `${status.driftRepaired} objects repaired`],
     ['memory', `${Math.round(Number(status.residentMemory) / MIB)} MiB`],
   ]

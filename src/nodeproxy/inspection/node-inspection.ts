@@ -18,6 +18,7 @@ import type {
   StatusResponseSchema,
 } from '../../inspection/generated/inspection_pb.ts'
 import type { InspectionSource } from '../../inspection/inspection-source.ts'
+import type { IpAddress } from '../../lib/ip.ts'
 import type { Mode } from '../../modes/mode.ts'
 import { localTraffic } from '../../modes/netfilter/settings/netfilter-settings.ts'
 import type { PolicyContent, PolicyFlow } from '../../policy/policy-content.ts'
@@ -57,6 +58,10 @@ export interface Inspected extends Documented {
   readonly modeName: () => string
   /** What is enforced of NetworkPolicies, or why nothing is. */
   readonly networkPolicies: () => string
+  /** Which load balancer addresses this node announces, or why none, in one line. */
+  readonly announcement: () => string
+  /** Which node announces an address, and why this one does not; undefined: it is not announced by nodes. */
+  readonly announcer: (ip: IpAddress) => string | undefined
   readonly traffic: TrafficCounters['read']
   readonly readiness: () => Readiness
   readonly health: () => HealthReport
@@ -83,7 +88,9 @@ export function nodeInspection(inspected: Inspected): InspectionSource {
         explainPool: pools,
         ...(policies && { refusalOf: (flow: PolicyFlow) => refusalIn(policies, flow) }),
       }
-      return explainMessage(state, request)
+      const message = explainMessage(state, request)
+      if (typeof message === 'string') return message
+      return { ...message, announcement: inspected.announcer(message.dst as IpAddress) ?? '' }
     },
     documents: () => documents(inspected, pools),
     watchChanges: (onChange) => history.watch((change) => onChange(changeMessage(change))),
@@ -101,6 +108,7 @@ function statusMessage(inspected: Inspected) {
     nodeName,
     mode: inspected.modeName(),
     networkPolicies: inspected.networkPolicies(),
+    announcement: inspected.announcement(),
     startedAt: BigInt(startedAt),
     isReady,
     reasons: reasons.map(({ message }) => message),

@@ -109,6 +109,7 @@ test('a node that is stopped hands its addresses over, and no connection is lost
   const end = await lab.load(FIRST)
   const from = Date.now()
   expect(await lab.daemon(node).stop()).toBe(0)
+  expect(await holders()).not.toContain(node)
   await takeOvers(node, ips, from)
   const report = await end()
   expect(report.failures).toEqual([])
@@ -118,6 +119,14 @@ test('a node that is stopped hands its addresses over, and no connection is lost
   await lab.settled()
   for (const ip of ips) expect(turnsOf(lab.answers, ip).length).toBeLessThanOrEqual(3)
 })
+
+/** The holders of all Leases of addresses and announcers. */
+async function holders(): Promise<readonly string[]> {
+  const path = '/apis/coordination.k8s.io/v1/namespaces/kube-system/leases'
+  const { body } = await lab.api.request('GET', path)
+  const { items } = JSON.parse(body) as { items: { spec: { holderIdentity?: string } }[] }
+  return items.flatMap(({ spec: { holderIdentity } }) => holderIdentity ?? [])
+}
 
 function longestSilence(answers: readonly Answer[]): number {
   return Math.max(...answers.slice(1).map(({ at }, index) => at - answers[index]!.at))

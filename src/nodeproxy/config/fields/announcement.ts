@@ -33,7 +33,7 @@ export const announcementFields: FieldsOf<PathsUnder<'announcement'>> = {
       name === '' || isQualifiedName(name) ? undefined : 'write a name such as example.com/layer2',
     ),
     fallback: '',
-    doc: 'spec.loadBalancerClass of the Services whose addresses are announced. Empty: Services without a class. All nodes that announce the same Services need the same class.',
+    doc: 'The spec.loadBalancerClass of the Services whose addresses are announced. Empty: Services without a class. All nodes that announce the same Services need the same class.',
     reload: 'live',
   },
   'announcement.leaseDuration': {
