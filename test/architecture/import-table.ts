@@ -73,6 +73,7 @@ export const table: Readonly<Record<string, readonly string[]>> = {
     'cluster',
     'forwarding',
     'affinity',
+    'announcement',
     'kernel',
     'modes/*',
     'sync',

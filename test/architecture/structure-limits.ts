@@ -36,8 +36,6 @@ export const MAX_LINES_OUTSIDE_OF_A_MODE = 0
 
 /** Files beside production code that only tests import, each with the reason why it stands there. */
 export const TEST_FILES_OUTSIDE_OF_TESTING: Readonly<Record<string, string>> = {
-  'src/announcement/eligible-nodes.ts': 'becomes part of the daemon with layer 2 announcements',
-  'src/announcement/lease-object.ts': 'the same',
   'src/apiserver/metrics/document.ts': 'writes docs/apiserver-metrics.md',
   'src/dns/metrics/document.ts': 'writes docs/dns-metrics.md',
   'src/nodeproxy/config/document.ts': 'writes a part of docs/operate/configuration.md',
