@@ -204,7 +204,8 @@ test('one node announces each address, and explains it; one that stops hands the
     .poll(() => other.announcements.explain(IP), WAIT)
     .toMatch(new RegExp(`^${holder} announces it since 20.*; this node does not: ${holder} comes`))
   expect(mine.announcements.explain(IP)).toMatch(/^this node announces it since 20/)
-  expect(mine.announcements.describe()).toMatch(/ of 2 addresses: .*192\.0\.2\.50/)
+  expect(mine.announcements.state()).toMatchObject({ known: 2, problems: [] })
+  expect(mine.announcements.state()?.addresses).toContain(IP)
   expect(await mine.metrics()).toMatch(/nodeproxy_announced_addresses [12]\n/)
   expect(mine.announcements.explain('192.0.2.99' as IpAddress)).toBeUndefined()
 
@@ -213,7 +214,7 @@ test('one node announces each address, and explains it; one that stops hands the
   expect([...leases.values()]).not.toContain(holder)
   expect(leases.has(`announcer-${holder}`)).toBe(false)
   await expect.poll(() => net.answering(IP), WAIT).toEqual([other.name])
-  expect(mine.announcements.describe()).toBe('off: announcement.layer2 is false')
+  expect(mine.announcements.state()).toBeUndefined()
 
   other.take(service([OTHER]))
   await expect
@@ -251,7 +252,7 @@ test('a node without its interface, with the label, or with the setting off anno
   net.link.set('n1-eth0', undefined)
   await expect.poll(() => net.answering(IP), WAIT).toEqual(['n2'])
   expect(one.conditions().join()).toContain('announcement-impaired')
-  expect(one.announcements.describe()).toContain('interface n1-eth0 is absent')
+  expect(one.announcements.state()?.problems.join()).toContain('interface n1-eth0 is absent')
   net.link.set('n1-eth0', { isUp: true, mac: '02:00:00:00:00:07' })
   await expect.poll(() => one.conditions(), WAIT).toEqual([])
   const excluded = nodeObject('n2', {
@@ -278,7 +279,7 @@ test('addresses of nodes, of another class and of another proxy are not announce
     service(['192.0.2.61'], { loadBalancerClass: 'example.com/other' }, 'other'),
   )
   await expect.poll(() => net.answering(IP), WAIT).toEqual(['n1'])
-  expect(one.announcements.describe()).toBe(`1 of 1 addresses: ${IP}`)
+  expect(one.announcements.state()).toEqual({ addresses: [IP], known: 1, problems: [] })
 })
 
 test('what a node is not permitted, or cannot do, is a condition; another host that answers, too', async () => {
@@ -303,12 +304,29 @@ test('what a node is not permitted, or cannot do, is a condition; another host t
     .toEqual([expect.stringMatching(/^announcement-conflict: .*02:00:00:00:00:66 at n1-eth0/)])
 })
 
+test('an address that nobody announces for a while is a condition, unless it has no endpoint', async () => {
+  const net = await network()
+  const one = await net.add('n1')
+  one.take(
+    service([IP], { externalTrafficPolicy: 'Local' }),
+    service([OTHER], { externalTrafficPolicy: 'Local' }, 'empty'),
+    endpointsOn('n9'),
+  )
+  await expect
+    .poll(() => one.conditions(), WAIT)
+    .toEqual([
+      expect.stringMatching(/^address-not-announced: no node announces 192.0.2.50 of shop/),
+    ])
+  one.take(endpointsOn('n1'))
+  await expect.poll(() => one.conditions(), WAIT).toEqual([])
+})
+
 test('while the setting is off nothing is requested', async () => {
   const net = await network()
   const one = await net.add('n1', { 'announcement.layer2': false })
   one.take(service([IP]))
   expect([...(await net.leases())]).toEqual([])
-  expect(one.announcements.describe()).toBe('off: announcement.layer2 is false')
+  expect(one.announcements.state()).toBeUndefined()
   one.configure({ 'announcement.layer2': true })
   await expect.poll(() => net.answering(IP), WAIT).toEqual(['n1'])
 })

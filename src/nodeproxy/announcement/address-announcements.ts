@@ -27,12 +27,18 @@ import { LinkResponders } from './link-responders.ts'
 const REVIEW_MS = 5_000
 /** How long a conflict counts after it was heard; a responder reports one once a minute. */
 const CONFLICT_MS = 150_000
+/** How long an address may be without an announcer before that counts, far longer than any take-over. */
+const MISSING_MS = 10_000
+/** The most addresses that a sentence names. */
+const NAMED = 3
 /** A change counts after so long, even if the kernel refuses what it causes. */
 const APPLY_MS = 2_000
 
 /** Reasons of conditions. */
 const IMPAIRED = 'announcement-impaired'
 const CONFLICT = 'announcement-conflict'
+const MISSING = 'address-not-announced'
+const REASONS = [IMPAIRED, CONFLICT, MISSING] as const
 const PAGE = 'docs/operate/announcement.md'
 
 type Settings = NodeProxyConfiguration['announcement']
@@ -70,6 +76,16 @@ interface Running {
   readonly stopAddresses: () => void
 }
 
+/** What a node announces. */
+export interface AnnouncementState {
+  /** The addresses that this node answers for. */
+  readonly addresses: readonly IpAddress[]
+  /** How many addresses nodes announce, as this node sees it. */
+  readonly known: number
+  /** What prevents announcements, in sentences. */
+  readonly problems: readonly string[]
+}
+
 interface Conflict {
   readonly text: string
   readonly at: number
@@ -85,6 +101,7 @@ export class AddressAnnouncements {
   /** Services of type LoadBalancer. */
   readonly #services = new Map<ServiceKey, Service>()
   readonly #conflicts = new Map<IpAddress, Conflict>()
+  readonly #missingSince = new Map<IpAddress, number>()
   #running: Running | undefined
   #plans: ReadonlyMap<IpAddress, AddressPlan> = new Map()
   #counted: Readonly<Record<string, number>> = {}
@@ -143,14 +160,12 @@ export class AddressAnnouncements {
     this.#mutex.run(() => this.#followSettings()).catch(this.#failed)
   }
 
-  /** What is announced, or why nothing is, in one line. */
-  describe(): string {
+  /** What is announced; undefined while the setting is off. */
+  state(): AnnouncementState | undefined {
     const running = this.#running
-    if (running === undefined) return 'off: announcement.layer2 is false'
-    const problem = this.#problem(running)
-    const mine = running.runner.answering
-    const what = `${mine.length} of ${this.#plans.size} addresses${mine.length === 0 ? '' : `: ${mine.toSorted().join(', ')}`}`
-    return problem === undefined ? what : `${what}; ${problem}`
+    if (running === undefined) return undefined
+    const addresses = running.runner.answering.toSorted()
+    return { addresses, known: this.#plans.size, problems: [...this.#problems(running).values()] }
   }
 
   /** Which node announces an address, since when, and why this node does not; undefined: it is not announced here. */
@@ -387,19 +402,70 @@ export class AddressAnnouncements {
 
   #review(): void {
     const { conditions, monotonic } = this.#parts
-    const problem = this.#running && this.#problem(this.#running)
-    if (problem === undefined) conditions.clear(IMPAIRED)
-    else {
-      const message = `announcing addresses does not work on this node: ${problem}; see ${PAGE}`
-      conditions.raise(IMPAIRED, { message, blocksReadiness: false })
-    }
     const now = monotonic()
     for (const [ip, { at }] of this.#conflicts) {
       if (at + CONFLICT_MS <= now) this.#conflicts.delete(ip)
     }
-    if (this.#conflicts.size === 0) return conditions.clear(CONFLICT)
-    const texts = [...this.#conflicts.values()].map(({ text }) => text)
-    const message = `another host answers for an announced address: ${texts.join('; ')}; see ${PAGE}`
-    conditions.raise(CONFLICT, { message, blocksReadiness: false })
+    const problems = this.#running ? this.#problems(this.#running) : new Map<string, string>()
+    for (const reason of REASONS) {
+      const problem = problems.get(reason)
+      if (problem === undefined) conditions.clear(reason)
+      else conditions.raise(reason, { message: `${problem}; see ${PAGE}`, blocksReadiness: false })
+    }
   }
+
+  /** What prevents announcements, by the reason of its condition. */
+  #problems(running: Running): ReadonlyMap<(typeof REASONS)[number], string> {
+    const problems = new Map<(typeof REASONS)[number], string>()
+    const problem = this.#problem(running)
+    if (problem !== undefined) {
+      problems.set(IMPAIRED, `announcing addresses does not work on this node: ${problem}`)
+    }
+    if (this.#conflicts.size > 0) {
+      const texts = [...this.#conflicts.values()].map(({ text }) => text)
+      problems.set(CONFLICT, `another host answers for an announced address: ${named(texts, '; ')}`)
+    }
+    const missing = this.#missing(running)
+    if (missing.length > 0) {
+      problems.set(MISSING, `no node announces ${named(missing, ', ')}`)
+    }
+    return problems
+  }
+
+  /** The addresses that have been without an announcer for a while, as far as this node sees it. */
+  #missing(running: Running): readonly string[] {
+    const now = this.#parts.monotonic()
+    for (const ip of this.#missingSince.keys()) {
+      if (!this.#plans.has(ip)) this.#missingSince.delete(ip)
+    }
+    return [...this.#plans.values()].flatMap((plan) => {
+      if (!this.#isMissing(running, plan)) {
+        this.#missingSince.delete(plan.ip)
+        return []
+      }
+      const since = this.#missingSince.getOrInsertComputed(plan.ip, () => now)
+      if (since + MISSING_MS > now) return []
+      const why = plan.nodes.length === 0 ? ': no node that could announce it may' : ''
+      return `${plan.ip} of ${plan.services.join(' and ')}${why}`
+    })
+  }
+
+  #isMissing({ runner }: Running, { ip, nodes, services }: AddressPlan): boolean {
+    if (nodes.length > 0) {
+      return nodes.includes(this.#parts.nodeName) && runner.holder(ip) === undefined
+    }
+    // Without any endpoint a Service with policy Local is announced nowhere, as it should be.
+    return services.some((key) => {
+      const isLocal = this.#services.get(key)?.externalTrafficPolicy === 'Local'
+      const sources = this.#parts.cluster.endpointSourcesOf(key)
+      return (
+        !isLocal || sources.some(({ groups }) => groups.some((one) => one.endpoints.length > 0))
+      )
+    })
+  }
+}
+
+function named(texts: readonly string[], separator: string): string {
+  const more = texts.length > NAMED ? ` and ${texts.length - NAMED} more` : ''
+  return texts.slice(0, NAMED).join(separator) + more
 }

@@ -30,7 +30,7 @@ interface InspectionParts extends Pick<RemoteParts, 'client'> {
   readonly nodeName: string
   readonly proxy: InspectedProxy
   readonly policies: { describe(): string; enforced(): ReturnType<Inspected['policies']> }
-  readonly announcements: { describe(): string; explain: Inspected['announcer'] }
+  readonly announcements: { state: Inspected['announcement']; explain: Inspected['announcer'] }
   readonly conditions: Pick<Conditions, 'raise' | 'clear'>
   readonly traffic: TrafficCounters
   readonly pages: Pick<PageSources, 'readiness' | 'configz'> & {
@@ -86,7 +86,7 @@ function sourceOf({ launch, nodeName, proxy, pages, ...parts }: InspectionParts)
     metrics: () => pages.metrics.text(),
     modeName: () => proxy.modeName,
     networkPolicies: () => policies.describe(),
-    announcement: () => announcements.describe(),
+    announcement: () => announcements.state(),
     announcer: (ip) => announcements.explain(ip),
     policies: () => policies.enforced(),
     running: () => proxy.running,
