@@ -1,6 +1,12 @@
 import { describe, expect, test } from 'vitest'
 import type { IpAddress } from '../lib/ip.ts'
-import { Election, FAST_TIMING, type LeaseWrite, type SeenLease } from './election.ts'
+import {
+  Election,
+  electionTiming,
+  FAST_TIMING,
+  type LeaseWrite,
+  type SeenLease,
+} from './election.ts'
 
 const IP = '192.0.2.50' as IpAddress
 const TIMING = { ...FAST_TIMING, settleDelay: 1_000 }
@@ -289,4 +295,20 @@ test.each([
   [{ leaseDuration: Number.NaN }, 'more than 0'],
 ])('durations that guarantee nothing are refused: %j', (wrong, reason) => {
   expect(() => new Election('node-1', { ...TIMING, ...wrong })).toThrow(reason)
+})
+
+test('the durations that are not chosen follow from those that are', () => {
+  expect(electionTiming(FAST_TIMING)).toEqual(FAST_TIMING)
+  const chosen = { leaseDuration: 15_000, renewDeadline: 12_001, renewInterval: 2_000 }
+  expect(() => electionTiming(chosen)).toThrow('80 %')
+})
+
+test('forgets an address that it neither holds nor writes', () => {
+  const of = holder()
+  expect(of.forget(IP)).toBe(false)
+  of.watched(IP, seen({ version: '12', holder: 'node-2', renewal: 900 }), 100)
+  expect([of.forget(IP), of.holder(IP)]).toEqual([true, undefined])
+  const writing = election('node-1', seen({ holder: '' }))
+  writing.step(0)
+  expect(writing.forget(IP)).toBe(false)
 })

@@ -15,6 +15,7 @@ import { FakeLink, withoutRights } from '../../kernel/neighbours/testing/fake-li
 import { FakeAddresses } from '../../kernel/testing/fake-addresses.ts'
 import { monotonicMs, systemClock } from '../../lib/clock.ts'
 import type { IpAddress } from '../../lib/ip.ts'
+import type { JsonObject } from '../../lib/json.ts'
 import { systemRandom } from '../../lib/random.ts'
 import { decodeEndpointSlice } from '../../resources/endpoint-slice.ts'
 import { decodeNode } from '../../resources/node.ts'
@@ -136,11 +137,11 @@ async function published(api: Api, name: string): Promise<void> {
   await vi.waitFor(check, { timeout: 3_000, interval: 5 }).catch(() => undefined)
 }
 
-function manifest(): readonly (readonly [string, object])[] {
+function manifest(): readonly (readonly [string, JsonObject])[] {
   const path = '/apis/rbac.authorization.k8s.io/v1/namespaces/kube-system/'
   return parseAllDocuments(readFileSync(RBAC, 'utf8')).map((one) => {
-    const object = one.toJS() as { readonly kind: string }
-    return [`${path}${object.kind.toLowerCase()}s`, object]
+    const object = one.toJS() as JsonObject
+    return [`${path}${String(object['kind']).toLowerCase()}s`, object]
   })
 }
 
@@ -188,7 +189,7 @@ function endpointsOn(...nodes: readonly string[]): ClusterEvent {
       ports: [{ port: 80 }],
     }),
   )
-  return { kind: 'endpoints', name: value.name, value }
+  return { kind: 'endpoints', name: 'shop/web-1', value }
 }
 
 test('one node announces each address, and explains it; one that stops hands them over', async () => {
