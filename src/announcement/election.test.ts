@@ -1,12 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import type { IpAddress } from '../lib/ip.ts'
-import {
-  Election,
-  electionTiming,
-  FAST_TIMING,
-  type LeaseWrite,
-  type SeenLease,
-} from './election.ts'
+import { Election, type LeaseWrite, type SeenLease } from './election.ts'
+import { electionTiming, FAST_TIMING } from './election-timing.ts'
 
 const IP = '192.0.2.50' as IpAddress
 const TIMING = { ...FAST_TIMING, settleDelay: 1_000 }

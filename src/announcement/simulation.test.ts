@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import type { IpAddress } from '../lib/ip.ts'
-import { FAST_TIMING } from './election.ts'
+import { FAST_TIMING } from './election-timing.ts'
 import { NO_FAULTS, SimulatedCluster } from './testing/simulated-cluster.ts'
 
 const IPS = ['192.0.2.50', '2001:db8::50', '192.0.2.51'].map((ip) => ip as IpAddress)

@@ -383,7 +383,7 @@ test.each<[unknown, string | undefined, number]>([
   ['', '', 1],
   [7, '', 1],
 ])('loadBalancerClass %j is read as %j', (loadBalancerClass, expected, warnings) => {
-  const decoded = decodeService(rawService({ spec: { loadBalancerClass } as Raw }))
+  const decoded = decodeService(rawService({ spec: { loadBalancerClass } }))
   expect(valueOf(decoded).loadBalancerClass).toBe(expected)
   expect(problemsOf(decoded)).toHaveLength(warnings)
 })

@@ -15,7 +15,7 @@ import { FakeLink, withoutRights } from '../../kernel/neighbours/testing/fake-li
 import { FakeAddresses } from '../../kernel/testing/fake-addresses.ts'
 import { monotonicMs, systemClock } from '../../lib/clock.ts'
 import type { IpAddress } from '../../lib/ip.ts'
-import type { JsonObject } from '../../lib/json.ts'
+import { type JsonObject, stringAt } from '../../lib/json.ts'
 import { systemRandom } from '../../lib/random.ts'
 import { decodeEndpointSlice } from '../../resources/endpoint-slice.ts'
 import { decodeNode } from '../../resources/node.ts'
@@ -141,7 +141,7 @@ function manifest(): readonly (readonly [string, JsonObject])[] {
   const path = '/apis/rbac.authorization.k8s.io/v1/namespaces/kube-system/'
   return parseAllDocuments(readFileSync(RBAC, 'utf8')).map((one) => {
     const object = one.toJS() as JsonObject
-    return [`${path}${String(object['kind']).toLowerCase()}s`, object]
+    return [`${path}${stringAt(object, 'kind').toLowerCase()}s`, object]
   })
 }
 

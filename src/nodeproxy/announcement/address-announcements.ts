@@ -1,4 +1,5 @@
-import { electionTiming, type LeaseWrite } from '../../announcement/election.ts'
+import { type LeaseWrite } from '../../announcement/election.ts'
+import { electionTiming } from '../../announcement/election-timing.ts'
 import {
   type AddressPlan,
   type AnnouncedService,
@@ -19,27 +20,15 @@ import type { Conditions } from '../../telemetry/health/conditions.ts'
 import type { Logger } from '../../telemetry/logger.ts'
 import type { Metrics } from '../../telemetry/metrics/metrics.ts'
 import type { NodeProxyConfiguration } from '../config/fields/configuration.ts'
+import { AnnouncementProblems, type SeenAnnouncements } from './announcement-problems.ts'
 import { AnnouncerNodes, type OwnState } from './announcer-nodes.ts'
 import { ElectionRunner } from './election-runner.ts'
 import { LeaseClient, type LeaseClientParts } from './lease-client.ts'
 import { LinkResponders } from './link-responders.ts'
 
 const REVIEW_MS = 5_000
-/** How long a conflict counts after it was heard; a responder reports one once a minute. */
-const CONFLICT_MS = 150_000
-/** How long an address may be without an announcer before that counts, far longer than any take-over. */
-const MISSING_MS = 10_000
-/** The most addresses that a sentence names. */
-const NAMED = 3
 /** A change counts after so long, even if the kernel refuses what it causes. */
 const APPLY_MS = 2_000
-
-/** Reasons of conditions. */
-const IMPAIRED = 'announcement-impaired'
-const CONFLICT = 'announcement-conflict'
-const MISSING = 'address-not-announced'
-const REASONS = [IMPAIRED, CONFLICT, MISSING] as const
-const PAGE = 'docs/operate/announcement.md'
 
 type Settings = NodeProxyConfiguration['announcement']
 
@@ -86,11 +75,6 @@ export interface AnnouncementState {
   readonly problems: readonly string[]
 }
 
-interface Conflict {
-  readonly text: string
-  readonly at: number
-}
-
 /**
  * Announces load balancer addresses on the network of this node, while `announcement.layer2` is on: follows which nodes
  * could announce which address, runs the election over Leases, and has responders answer for what this node holds.
@@ -100,8 +84,7 @@ export class AddressAnnouncements {
   readonly #mutex = new Mutex()
   /** Services of type LoadBalancer. */
   readonly #services = new Map<ServiceKey, Service>()
-  readonly #conflicts = new Map<IpAddress, Conflict>()
-  readonly #missingSince = new Map<IpAddress, number>()
+  readonly #problems: AnnouncementProblems
   #running: Running | undefined
   #plans: ReadonlyMap<IpAddress, AddressPlan> = new Map()
   #counted: Readonly<Record<string, number>> = {}
@@ -118,6 +101,7 @@ export class AddressAnnouncements {
 
   constructor(parts: AddressAnnouncementsParts) {
     this.#parts = parts
+    this.#problems = new AnnouncementProblems({ ...parts, services: this.#services })
   }
 
   start(): void {
@@ -165,7 +149,8 @@ export class AddressAnnouncements {
     const running = this.#running
     if (running === undefined) return undefined
     const addresses = running.runner.answering.toSorted()
-    return { addresses, known: this.#plans.size, problems: [...this.#problems(running).values()] }
+    const problems = [...this.#problems.find(this.#seen(running)).values()]
+    return { addresses, known: this.#plans.size, problems }
   }
 
   /** Which node announces an address, since when, and why this node does not; undefined: it is not announced here. */
@@ -234,9 +219,8 @@ export class AddressAnnouncements {
     const leases = new LeaseClient({ ...this.#parts, reporter })
     const links = new LinkResponders({
       ...this.#parts,
-      onConflict: (device, { ip, mac }) => {
-        const text = `${mac} at ${device} claims ${ip}, which this node announces`
-        this.#conflicts.set(ip, { text, at: this.#parts.monotonic() })
+      onConflict: (device, conflict) => {
+        this.#problems.addConflict(device, conflict)
         this.#review()
       },
       onLinks: () => this.#changed(),
@@ -278,7 +262,6 @@ export class AddressAnnouncements {
     this.#running = undefined
     this.#plans = new Map()
     this.#counted = {}
-    this.#conflicts.clear()
     this.#review()
   }
 
@@ -401,71 +384,15 @@ export class AddressAnnouncements {
   }
 
   #review(): void {
-    const { conditions, monotonic } = this.#parts
-    const now = monotonic()
-    for (const [ip, { at }] of this.#conflicts) {
-      if (at + CONFLICT_MS <= now) this.#conflicts.delete(ip)
-    }
-    const problems = this.#running ? this.#problems(this.#running) : new Map<string, string>()
-    for (const reason of REASONS) {
-      const problem = problems.get(reason)
-      if (problem === undefined) conditions.clear(reason)
-      else conditions.raise(reason, { message: `${problem}; see ${PAGE}`, blocksReadiness: false })
-    }
+    const running = this.#running
+    this.#problems.review(running && this.#seen(running))
   }
 
-  /** What prevents announcements, by the reason of its condition. */
-  #problems(running: Running): ReadonlyMap<(typeof REASONS)[number], string> {
-    const problems = new Map<(typeof REASONS)[number], string>()
-    const problem = this.#problem(running)
-    if (problem !== undefined) {
-      problems.set(IMPAIRED, `announcing addresses does not work on this node: ${problem}`)
+  #seen(running: Running): SeenAnnouncements {
+    return {
+      impairment: this.#problem(running),
+      plans: this.#plans,
+      hasAnnouncer: (ip) => running.runner.holder(ip) !== undefined,
     }
-    if (this.#conflicts.size > 0) {
-      const texts = [...this.#conflicts.values()].map(({ text }) => text)
-      problems.set(CONFLICT, `another host answers for an announced address: ${named(texts, '; ')}`)
-    }
-    const missing = this.#missing(running)
-    if (missing.length > 0) {
-      problems.set(MISSING, `no node announces ${named(missing, ', ')}`)
-    }
-    return problems
   }
-
-  /** The addresses that have been without an announcer for a while, as far as this node sees it. */
-  #missing(running: Running): readonly string[] {
-    const now = this.#parts.monotonic()
-    for (const ip of this.#missingSince.keys()) {
-      if (!this.#plans.has(ip)) this.#missingSince.delete(ip)
-    }
-    return [...this.#plans.values()].flatMap((plan) => {
-      if (!this.#isMissing(running, plan)) {
-        this.#missingSince.delete(plan.ip)
-        return []
-      }
-      const since = this.#missingSince.getOrInsertComputed(plan.ip, () => now)
-      if (since + MISSING_MS > now) return []
-      const why = plan.nodes.length === 0 ? ': no node that could announce it may' : ''
-      return `${plan.ip} of ${plan.services.join(' and ')}${why}`
-    })
-  }
-
-  #isMissing({ runner }: Running, { ip, nodes, services }: AddressPlan): boolean {
-    if (nodes.length > 0) {
-      return nodes.includes(this.#parts.nodeName) && runner.holder(ip) === undefined
-    }
-    // Without any endpoint a Service with policy Local is announced nowhere, as it should be.
-    return services.some((key) => {
-      const isLocal = this.#services.get(key)?.externalTrafficPolicy === 'Local'
-      const sources = this.#parts.cluster.endpointSourcesOf(key)
-      return (
-        !isLocal || sources.some(({ groups }) => groups.some((one) => one.endpoints.length > 0))
-      )
-    })
-  }
-}
-
-function named(texts: readonly string[], separator: string): string {
-  const more = texts.length > NAMED ? ` and ${texts.length - NAMED} more` : ''
-  return texts.slice(0, NAMED).join(separator) + more
 }

@@ -66,8 +66,10 @@ export class AnnouncerNodes {
       selector: ANNOUNCER_SELECTOR,
       decode: readAnnouncer,
       onChanges: (changes) => {
-        for (const { key, value } of changes) this.#take(key.slice(key.indexOf('/') + 1), value)
-        if (this.#isListed) this.#changed()
+        const isChanged = changes.map(({ key, value }) =>
+          this.#take(key.slice(key.indexOf('/') + 1), value),
+        )
+        if (this.#isListed && isChanged.includes(true)) this.#changed()
       },
       onListed: () => {
         this.#isListed = true
@@ -129,15 +131,20 @@ export class AnnouncerNodes {
     return RENEWALS * Math.max(least, this.#seen.size * perNode)
   }
 
-  #take(name: string, announcer: SeenAnnouncer | undefined): void {
+  /** @returns whether more changed than a renewal of an announcer that is not lost */
+  #take(name: string, announcer: SeenAnnouncer | undefined): boolean {
     const before = this.#seen.get(name)
     if (announcer === undefined) {
       this.#seen.delete(name)
       if (name === announcerName(this.#parts.nodeName)) this.#gone.resolve()
-    } else {
-      const isRenewal = before?.announcer.renewal !== announcer.renewal
-      this.#seen.set(name, { announcer, at: isRenewal ? this.#parts.monotonic() : before.at })
+      return before !== undefined
     }
+    const isRenewal = before?.announcer.renewal !== announcer.renewal
+    const wasLost = before === undefined || this.#isLost(before)
+    this.#seen.set(name, { announcer, at: isRenewal ? this.#parts.monotonic() : before.at })
+    return (
+      wasLost || !isDeepEqual({ ...before.announcer, renewal: '' }, { ...announcer, renewal: '' })
+    )
   }
 
   #isLost(one: Seen): boolean {

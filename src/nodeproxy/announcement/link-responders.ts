@@ -84,8 +84,8 @@ export class LinkResponders {
   /** Replaces the addresses, each with the time until which it is answered; resolves when this is in force everywhere. */
   async announce(addresses: ReadonlyMap<IpAddress, number>): Promise<void> {
     this.#addresses = addresses
-    const open = [...this.#links.values()]
-    await Promise.all(open.map(({ responder }) => responder?.announce(addresses)))
+    const open = [...this.#links.values()].flatMap(({ responder }) => responder ?? [])
+    await Promise.all(open.map((responder) => responder.announce(addresses)))
   }
 
   close(): Promise<void> {

@@ -98,45 +98,24 @@ interface Parts {
   readonly backend: StatusParts['backend']
 }
 
+/** What runs beside the proxy, on the same cluster and configuration. */
+type Beside = Pick<StatusParts, 'policies' | 'announcements'>
+
 /** Opens the status pages, and watches the cluster and the configuration file. */
 async function follow(
   { launch, client, nodeName }: Pick<NodeParts, 'launch' | 'client' | 'nodeName'>,
   parts: Parts,
 ): Promise<RunningNode> {
-  const { log, config } = launch
-  const { proxy, configuration, conditions, metrics, kernel, apiFailures: reporter } = parts
-  const watcher = createClusterWatcher({
-    client,
-    clock,
-    random,
-    nodeName,
-    reporter,
-    proxyName: config.proxyName === '' ? undefined : config.proxyName,
-    onEvents(events) {
-      proxy.take(events, () => watcher.state())
-      policies.takeCluster(events)
-      announcements.takeCluster(events)
-    },
-    onSynced() {
-      proxy.start()
-      policies.clusterListed()
-      announcements.clusterListed()
-    },
-    onProblem: (problem) => proxy.takeProblem(problem),
-    onRangesRefused: (failure) => logUnknownRanges(failure, configuration, launch),
-  })
+  const { log } = launch
+  const { proxy, configuration, conditions, metrics, kernel } = parts
   const policies = createPolicies({ launch, client, nodeName }, parts)
   const announcements = createAnnouncements({ launch, client, nodeName }, parts)
+  const beside = { policies, announcements }
+  const watcher = createWatcher({ launch, client, nodeName }, { ...parts, ...beside })
   const traffic = new TrafficCounters({ clock, mode: () => proxy.running?.mode })
-  const sources = statusPages({
-    ...parts,
-    policies,
-    announcements,
-    traffic,
-    watch: () => watcher.state(),
-  })
+  const sources = statusPages({ ...parts, ...beside, traffic, watch: () => watcher.state() })
   const servers = await startStatusServers({
-    config,
+    config: launch.config,
     sources,
     clock,
     ...pageConditions(conditions),
@@ -144,16 +123,7 @@ async function follow(
   })
   const heldPorts = () => servers.waitingPorts
   const stopLooking = watchProxies({ ...kernel, conditions, clock, log, heldPorts })
-  const inspected = {
-    launch,
-    client,
-    nodeName,
-    proxy,
-    policies,
-    announcements,
-    conditions,
-    traffic,
-  }
+  const inspected = { launch, client, nodeName, proxy, ...beside, conditions, traffic }
   const inspection = await startInspection({ ...inspected, pages: sources })
   policies.start()
   announcements.start()
@@ -161,7 +131,7 @@ async function follow(
   const watching = watcher.run(stop.signal)
   const stopSampling = sampleEventLoopDelay(metrics.eventLoopDelay)
   const keepMemory = releaseMemoryOf({ isOver: () => proxy.isApplied }, clock)
-  followConfiguration({ proxy, policies, announcements }, configuration, launch)
+  followConfiguration({ proxy, ...beside }, configuration, launch)
   return {
     reread: () => configuration.reread(),
     async close() {
@@ -176,6 +146,35 @@ async function follow(
       await Promise.all(ends)
     },
   }
+}
+
+/** The watches of the cluster, with what they call. */
+function createWatcher(
+  { launch, client, nodeName }: Pick<NodeParts, 'launch' | 'client' | 'nodeName'>,
+  { proxy, policies, announcements, ...parts }: Parts & Beside,
+): ReturnType<typeof createClusterWatcher> {
+  const { proxyName } = launch.config
+  const watcher = createClusterWatcher({
+    client,
+    clock,
+    random,
+    nodeName,
+    reporter: parts.apiFailures,
+    proxyName: proxyName === '' ? undefined : proxyName,
+    onEvents(events) {
+      proxy.take(events, () => watcher.state())
+      policies.takeCluster(events)
+      announcements.takeCluster(events)
+    },
+    onSynced() {
+      proxy.start()
+      policies.clusterListed()
+      announcements.clusterListed()
+    },
+    onProblem: (problem) => proxy.takeProblem(problem),
+    onRangesRefused: (failure) => logUnknownRanges(failure, parts.configuration, launch),
+  })
+  return watcher
 }
 
 /** The enforcement of NetworkPolicies beside the proxy. */
@@ -230,7 +229,7 @@ function logUnknownRanges(
 }
 
 function followConfiguration(
-  { proxy, policies, announcements }: Pick<StatusParts, 'proxy' | 'policies' | 'announcements'>,
+  { proxy, policies, announcements }: Pick<StatusParts, 'proxy'> & Beside,
   configuration: Configuration,
   { log, config }: Pick<Launch, 'log' | 'config'>,
 ): void {

@@ -1,9 +1,9 @@
-import { FAST_TIMING } from '../../../announcement/election.ts'
+import { FAST_TIMING } from '../../../announcement/election-timing.ts'
 import { isQualifiedName } from '../../../resources/names.ts'
 import { boolean, duration, listOf, text } from '../../../settings/scalar-types.ts'
 import type { FieldsOf, PathsUnder } from './configuration.ts'
 
-const INTERFACE = /^(?!\.{1,2}$)[^\s/:,]{1,15}$/
+const INTERFACE = /^[A-Za-z0-9_.@-]{1,15}$/
 /** Shorter durations would be those of a single request. */
 const MIN_MS = 100
 

@@ -1,4 +1,4 @@
-import type { ChosenTiming } from '../../../announcement/election.ts'
+import type { ChosenTiming } from '../../../announcement/election-timing.ts'
 import type { AffinityScope } from '../../../forwarding/node-context.ts'
 import type { Cidr, IpAddress } from '../../../lib/ip.ts'
 import type { NetfilterConfiguration } from '../../../modes/netfilter/settings/configuration.ts'
