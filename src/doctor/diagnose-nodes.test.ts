@@ -367,6 +367,14 @@ const CASES: readonly Case[] = [
     cause: /shop\/b:\/TCP\/4 is not served whole: taken/,
   },
   {
+    what: 'an address that no node announces',
+    given: {
+      daemon: healthyDaemon({ announcements: ['no node announces 192.0.2.50 of shop/web'] }),
+    },
+    check: 'unannounced-addresses',
+    cause: /no node announces 192\.0\.2\.50/,
+  },
+  {
     what: 'an object that the kernel refuses',
     given: {
       daemon: healthyDaemon({ refusals: [{ object: '4/x', code: 'NP_X', message: 'no space' }] }),

@@ -24,6 +24,7 @@ import {
   expiredCredential,
   foreignProxy,
   notReady,
+  unannouncedAddresses,
   unservedServices,
   wrongMode,
 } from './node-checks/daemon-state.ts'
@@ -94,6 +95,7 @@ export const NODE_CHECKS: readonly NodeCheck[] = [
   backendRefuses,
   takenNodePort,
   unservedServices,
+  unannouncedAddresses,
   lostInsertions,
   tooManyRules,
   unbalancedLoad,

@@ -28,6 +28,12 @@ export const systemClock: Clock = {
   },
 }
 
+/** Milliseconds of the monotonic clock (CLOCK_MONOTONIC), which all threads and processes of the machine share. */
+export function monotonicMs(): number {
+  const [seconds, nanoseconds] = process.hrtime()
+  return seconds * 1e3 + nanoseconds / 1e6
+}
+
 /** Resolves after `ms` of `clock`, or at once when `signal` is aborted. */
 export function sleep(
   clock: Pick<Clock, 'after'>,

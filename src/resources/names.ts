@@ -93,6 +93,11 @@ export const NAMES = {
     'failure-domain.beta.kubernetes.io/zone',
     'failure-domain.beta.orch.io/zone',
   ],
+  /** On a Node: load balancers must not use it. */
+  excluded: [
+    'node.orch.io/exclude-from-external-load-balancers',
+    'node.kubernetes.io/exclude-from-external-load-balancers',
+  ],
   /** On a Service: whether its endpoints get hints in proportion to the processors of each zone. */
   topologyMode: [
     'service.orch.io/topology-aware-hints',

@@ -35,6 +35,15 @@ test.each<[Raw, string | undefined]>([
   expect(sound(decodeNode(rawNode({ metadata: { labels } }))).zone).toBe(zone)
 })
 
+test('a label excludes a Node from load balancers, whatever its value', () => {
+  for (const group of ['node.kubernetes.io', 'node.orch.io']) {
+    const labels = { [`${group}/exclude-from-external-load-balancers`]: 'false' }
+    expect(sound(decodeNode(rawNode({ metadata: { labels } }))).excludedFromLoadBalancers).toBe(
+      true,
+    )
+  }
+})
+
 test.each<[Raw, readonly string[]]>([
   [{ podCIDRs: ['10.0.1.7/24', 'fd00:1::/64'] }, ['10.0.1.0/24', 'fd00:1::/64']],
   [{ podCIDRs: undefined, podCIDR: '10.0.2.0/24' }, ['10.0.2.0/24']],

@@ -1,7 +1,7 @@
 import type { Cidr, IpAddress } from '../lib/ip.ts'
 import { readAddress, readCidr, readCidrs } from './address.ts'
 import { decode, UNUSABLE } from './decode.ts'
-import { type Metadata, readMetadata } from './metadata.ts'
+import { firstPresent, type Metadata, readMetadata } from './metadata.ts'
 import { NAMES } from './names.ts'
 import { readNodeName } from './node-name.ts'
 import type { Decoded } from './problem.ts'
@@ -30,6 +30,9 @@ export function readNode(object: Reader): Node | typeof UNUSABLE {
     ],
     podCIDRs: readPodCIDRs(spec),
     leaving: isLeaving(object.object('metadata'), spec),
+    ...(firstPresent(metadata.labels, NAMES.excluded) !== undefined && {
+      excludedFromLoadBalancers: true,
+    }),
   }
 }
 

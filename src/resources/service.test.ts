@@ -376,3 +376,14 @@ describe('the name that an ExternalName Service stands for', () => {
     expect(ofSpec({ externalName: 'db.example.com' })).not.toHaveProperty('externalName')
   })
 })
+
+test.each<[unknown, string | undefined, number]>([
+  ['example.com/layer2', 'example.com/layer2', 0],
+  [undefined, undefined, 0],
+  ['', '', 1],
+  [7, '', 1],
+])('loadBalancerClass %j is read as %j', (loadBalancerClass, expected, warnings) => {
+  const decoded = decodeService(rawService({ spec: { loadBalancerClass } }))
+  expect(valueOf(decoded).loadBalancerClass).toBe(expected)
+  expect(problemsOf(decoded)).toHaveLength(warnings)
+})

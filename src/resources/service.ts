@@ -2,7 +2,7 @@ import { type Cidr, type Family, familyOf, type IpAddress } from '../lib/ip.ts'
 import { type Note, readAddress, readCidr, readCidrs, readHostAddresses } from './address.ts'
 import { decode, UNUSABLE } from './decode.ts'
 import { firstPresent, type Metadata, named, readMetadata } from './metadata.ts'
-import { isDnsName, isLabelValue, NAMES } from './names.ts'
+import { isDnsName, isLabelValue, isQualifiedName, NAMES } from './names.ts'
 import { isIntegerIn, readAllocatedPort, readServicePorts } from './port.ts'
 import type { Decoded } from './problem.ts'
 import { present, type Reader } from './reader.ts'
@@ -42,6 +42,7 @@ export function readService(object: Reader): Service | typeof UNUSABLE {
     ports: readServicePorts(spec),
     externalIPs: readHostAddresses(spec, 'externalIPs'),
     loadBalancerIPs: readIngress(object.object('status').object('loadBalancer')),
+    ...readLoadBalancerClass(spec),
     loadBalancerSourceRanges: readSourceRanges(spec, metadata.annotations),
     externalTrafficPolicy: readChoice(spec, 'externalTrafficPolicy', POLICIES),
     internalTrafficPolicy: readChoice(spec, 'internalTrafficPolicy', POLICIES),
@@ -66,6 +67,15 @@ function readExternalName(spec: Reader): { readonly externalName?: string } {
   const name = spec.value('externalName')
   const isUsable = typeof name === 'string' && isDnsName(name)
   return isUsable ? { externalName: name.toLowerCase().replace(/\.$/, '') } : {}
+}
+
+/** The class as a field to spread into the Service; one that cannot be read is empty, which no implementation serves. */
+function readLoadBalancerClass(spec: Reader): { readonly loadBalancerClass?: string } {
+  const name = spec.value('loadBalancerClass')
+  if (name === undefined || name === null) return {}
+  if (typeof name === 'string' && isQualifiedName(name)) return { loadBalancerClass: name }
+  spec.refuse('loadBalancerClass', 'must be a name such as example.com/class', 'nobody serves it')
+  return { loadBalancerClass: '' }
 }
 
 function readIngress(loadBalancer: Reader): readonly IpAddress[] {

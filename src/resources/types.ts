@@ -36,6 +36,8 @@ export interface Service {
   readonly externalIPs: readonly IpAddress[]
   /** `status.loadBalancer.ingress[].ip` without those of `ipMode: Proxy`. */
   readonly loadBalancerIPs: readonly IpAddress[]
+  /** `spec.loadBalancerClass`: which implementation serves its load balancer addresses; absent if it names none. */
+  readonly loadBalancerClass?: string
   /** Sources that may use a load balancer address, from field and annotation; undefined admits every source. */
   readonly loadBalancerSourceRanges: readonly Cidr[] | undefined
   readonly externalTrafficPolicy: TrafficPolicy
@@ -105,4 +107,6 @@ export interface Node {
   readonly podCIDRs: readonly Cidr[]
   /** Being deleted, or tainted `ToBeDeletedByClusterAutoscaler`. */
   readonly leaving: boolean
+  /** Has the label `node.kubernetes.io/exclude-from-external-load-balancers`, with any value; absent if not. */
+  readonly excludedFromLoadBalancers?: true
 }

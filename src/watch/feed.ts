@@ -25,6 +25,7 @@ export type FollowedResource =
   | 'namespaces'
   | 'networkpolicies'
   | 'clusternetworkpolicies'
+  | 'leases'
 
 /** An object from the server that cannot be used; every other object is unaffected. */
 export interface WatchProblem {

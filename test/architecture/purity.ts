@@ -3,7 +3,7 @@ import { isTest, type SourceFile } from './source-file.ts'
 import { nameOf, parse, type SyntaxNode, walk } from './syntax.ts'
 
 const pureModules =
-  /^src\/(resources|cluster|forwarding|networkpolicy|policy(?!\/nftables)|affinity)\//
+  /^src\/(resources|cluster|forwarding|networkpolicy|policy(?!\/nftables)|announcement|affinity)\//
 const pureParts =
   /^src\/modes\/(?:[^/]+\/)+(render|plan|program|base-|server-commands|server-spec|short-circuit-mark)[^/]*\.ts$/
 

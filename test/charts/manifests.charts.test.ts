@@ -47,6 +47,13 @@ describe.each(helms)('helm $version', ({ path }) => {
     expect(Object.keys(off).filter((name) => name.includes('network-policy'))).toEqual([])
   })
 
+  test('with announcements also what the component of that name permits', async () => {
+    const expected = comparable(objectsIn(await built(shell, 'overlays/announcement')))
+    expect(await rendered('--set announcement.enabled=true')).toEqual(expected)
+    const configured = await rendered('--set config.announcement.layer2=true')
+    expect(Object.keys(configured).toSorted()).toEqual(Object.keys(expected).toSorted())
+  })
+
   test('the chart orch-server makes the objects of config/kubernetes/orch-server', async () => {
     const text = await shell.run('helm template orch-server charts/orch-server -n orch-system')
     const { 'Namespace orch-system': _, ...expected } = manifestsIn('orch-server')

@@ -37,6 +37,12 @@ app.kubernetes.io/name: {{ include "node-proxy.fullname" . }}
 {{- if or .Values.networkPolicy.enabled (eq $enforce "true") }}true{{ end -}}
 {{- end -}}
 
+{{/* Whether node-proxy may write the Leases by which nodes announce addresses; empty if not. */}}
+{{- define "node-proxy.announces" -}}
+{{- $layer2 := (.Values.config.announcement | default dict).layer2 | toString -}}
+{{- if or .Values.announcement.enabled (eq $layer2 "true") }}true{{ end -}}
+{{- end -}}
+
 {{- define "node-proxy.image" -}}
 {{- with .Values.image -}}
 {{- if .digest -}}

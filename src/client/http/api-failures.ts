@@ -8,7 +8,7 @@ import { type FailureReason, factsOf, reasonOf } from './failure-reason.ts'
 
 /** The purpose of a request. */
 export interface ApiOperation {
-  readonly verb: 'list' | 'watch' | 'get' | 'create' | 'patch' | 'discover'
+  readonly verb: 'list' | 'watch' | 'get' | 'create' | 'patch' | 'delete' | 'discover'
   /** One of a few names, because metrics use it as a label: `services`. */
   readonly resource: string
 }

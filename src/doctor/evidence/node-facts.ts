@@ -116,6 +116,8 @@ const DAEMON = object({
   warnings: list(text, 50),
   /** Whether NetworkPolicies are enforced, in words; empty: a daemon that does not know them. */
   policies: text,
+  /** What prevents that addresses are announced on the network of the node, in sentences. */
+  announcements: list(text, 10),
   services: number,
   entries: number,
   backends: number,

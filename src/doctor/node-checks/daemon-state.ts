@@ -146,6 +146,18 @@ export const wrongMode = checkOfEachNode('wrong-mode', ({ configuration, daemon,
   ]
 })
 
+/** Load balancer addresses that no node announces on the network, or that another host answers for. */
+export const unannouncedAddresses = checkOfEachNode('unannounced-addresses', ({ daemon }) =>
+  (daemon?.announcements ?? []).map((problem) => ({
+    symptom: 'External access fails',
+    cause: problem,
+    evidence: ['node-proxy of this node reports it'],
+    remedy:
+      'correct the setting or the network that it names; where another host answers for the address, take it from one of the two',
+    commands: ['node-proxy status', 'kubectl -n kube-system get leases'],
+  })),
+)
+
 /** Addresses of Services that are not served: claimed by another Service, or refused by the kernel. */
 export const unservedServices = checkOfEachNode('unserved-services', ({ daemon }) =>
   daemon === undefined

@@ -123,6 +123,7 @@ export function healthyDaemon(
     reasonCodes: [],
     warnings: [],
     policies: '0 policies isolate 0 addresses of pods',
+    announcements: [],
     changes: { count: 0, p50: 0, p99: 0 },
     services: 2,
     entries: 2,

@@ -1,3 +1,4 @@
+import { internetChecksum } from './checksum.ts'
 import { MSG, SOCK } from './constants.ts'
 import { AF_INET, AF_INET6, ipPart, type SocketAddress } from './socket-address.ts'
 import type { NativeMemory, Syscalls } from './syscalls.ts'
@@ -92,7 +93,7 @@ export function portUnreachable({ client, destination, length }: LostDatagram): 
   message.set(client.subarray(2, 4), udp)
   message.set(destination.subarray(2, 4), udp + 2)
   view.setUint16(udp + 4, UDP_BYTES + length)
-  if (isFour) view.setUint16(2, checksum(message))
+  if (isFour) view.setUint16(2, internetChecksum(message))
   return message
 }
 
@@ -105,7 +106,7 @@ function ipv4Header(source: Uint8Array, target: Uint8Array, length: number): Uin
   header[9] = PROTOCOL.udp
   header.set(source, 12)
   header.set(target, 16)
-  view.setUint16(10, checksum(header))
+  view.setUint16(10, internetChecksum(header))
   return header
 }
 
@@ -118,13 +119,4 @@ function ipv6Header(source: Uint8Array, target: Uint8Array, length: number): Uin
   header.set(source, 8)
   header.set(target, 24)
   return header
-}
-
-/** The Internet checksum (RFC 1071) of an even number of bytes. */
-function checksum(bytes: Uint8Array): number {
-  const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength)
-  let sum = 0
-  for (let at = 0; at < bytes.length; at += 2) sum += view.getUint16(at)
-  while (sum > 0xffff) sum = (sum & 0xffff) + (sum >>> 16)
-  return ~sum & 0xffff
 }

@@ -144,7 +144,7 @@ function headOf({ src, dst, port, protocol, inInterface }: Explanation): string 
 
 function desiredLines(desired: Explanation['desired']): readonly string[] {
   if (typeof desired === 'string') return [`  not known: ${desired}`]
-  const { outcome, entry, backends, reasons, hint, mode, pool } = desired
+  const { outcome, entry, backends, reasons, hint, mode, pool, announcement } = desired
   return [
     `  ${outcome}${entry === '' ? '' : `, for ${entry}`} (mode ${mode})`,
     ...backendLines(backends),
@@ -152,6 +152,7 @@ function desiredLines(desired: Explanation['desired']): readonly string[] {
     ...seenLines(desired),
     ...reasons.map((reason) => `  ${reason}`),
     ...poolLines(pool),
+    ...(announcement === '' ? [] : [`  on the network: ${announcement}`]),
     ...(hint === '' ? [] : [`  ${hint}`]),
   ]
 }

@@ -69,10 +69,18 @@ function factsOf(status: StatusResponse, now: number): readonly string[] {
       count === 0 ? 'no change yet' : `p50 ${p50Ms} ms, p99 ${p99Ms} ms of ${count} changes`,
     ],
     ['policies', status.networkPolicies || 'not enforced: this node-proxy does not know them'],
+    ['announces', announcementText(status)],
     ['drift', `${status.driftRepaired} objects repaired`],
     ['memory', `${Math.round(Number(status.residentMemory) / MIB)} MiB`],
   ]
   return rows.map(([name, value]) => `${name.padEnd(9)} ${value}`)
+}
+
+function announcementText({ announcement }: StatusResponse): string {
+  if (announcement === undefined) return 'no addresses: announcement.layer2 is false'
+  const { addresses, known } = announcement
+  const list = addresses.length === 0 ? '' : `: ${addresses.join(', ')}`
+  return `${addresses.length} of ${known} addresses${list}`
 }
 
 function biggestOf({ biggest }: StatusResponse): readonly string[] {

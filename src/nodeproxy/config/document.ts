@@ -18,7 +18,8 @@ clusterCIDR: 10.244.0.0/16`
 const RULES = `Rules between settings: minSyncPeriod ≤ syncPeriod; detectLocalMode BridgeInterface needs
 detectLocal.bridgeInterface, InterfaceNamePrefix needs detectLocal.interfaceNamePrefix;
 userspace.entry bind needs userspace.bindMap; networkPolicy.unknownPods deny needs networkPolicy.enforce auto or true;
-healthzBindAddress and metricsBindAddress must not overlap.`
+announcement.renewDeadline ≤ 80 % of announcement.leaseDuration; announcement.renewInterval ≤ two thirds of
+announcement.renewDeadline; healthzBindAddress and metricsBindAddress must not overlap.`
 
 const FLAGS = `\`--healthz-port\` and \`--metrics-port\` are deprecated: they set the port of the address, 0 serves
 nothing. The logging flags of kube-proxy (\`--logtostderr\`, \`--vmodule\`, …) and the others that

@@ -139,6 +139,8 @@ describe('loadConfiguration', () => {
     ['userspace:\n  minSyncPeriod: 5s\n  syncPeriod: 4s', /4:18: userspace\.minSyncPeriod: "5s"/],
     ['userspace:\n  entry: bind', /4:10: userspace\.entry: "bind": .*needs userspace\.bindMap/],
     ['metricsBindAddress: "127.0.0.1:10256"', /want the same port/],
+    ['announcement: { leaseDuration: 700ms }', /renewDeadline 600ms is more than 80 % of .* 700ms/],
+    ['announcement: { renewInterval: 401ms }', /renewInterval 401ms is more than two thirds/],
     ['metricsBindAddress: "[::]:10256"', /want the same port/],
   ])('refuses %j with the message %s', async (text, message) => {
     const result = await load(`${HEAD}${text}\n`)

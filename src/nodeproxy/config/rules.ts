@@ -18,6 +18,7 @@ const COMMON: readonly rules.Rule<NodeProxyConfiguration>[] = [
   (config) => missingInterface(config, 'InterfaceNamePrefix', 'interfaceNamePrefix'),
   samePort,
   uselessDenial,
+  unsafeTiming,
   ({ inspection: { bindAddress, tlsCertFile, tlsPrivateKeyFile } }) =>
     bindAddress && (tlsCertFile === '' || tlsPrivateKeyFile === '')
       ? {
@@ -75,6 +76,25 @@ function uselessDenial({
     paths: ['networkPolicy.unknownPods', 'networkPolicy.enforce'],
     message:
       'networkPolicy.unknownPods deny has no effect with networkPolicy.enforce false; set networkPolicy.enforce to auto or true, or networkPolicy.unknownPods to allow',
+  }
+}
+
+function unsafeTiming({
+  announcement: { leaseDuration, renewDeadline, renewInterval },
+}: NodeProxyConfiguration): Conflict | undefined {
+  const [lease, deadline, interval] = [leaseDuration, renewDeadline, renewInterval].map((ms) =>
+    formatDuration(ms),
+  )
+  if (renewDeadline > leaseDuration * 0.8) {
+    return {
+      paths: ['announcement.renewDeadline', 'announcement.leaseDuration'],
+      message: `announcement.renewDeadline ${deadline} is more than 80 % of announcement.leaseDuration ${lease}, so that two nodes could announce one address; lower the one or raise the other`,
+    }
+  }
+  if (renewInterval * 3 <= renewDeadline * 2) return undefined
+  return {
+    paths: ['announcement.renewInterval', 'announcement.renewDeadline'],
+    message: `announcement.renewInterval ${interval} is more than two thirds of announcement.renewDeadline ${deadline}, so that an address would be silent after one failed renewal; lower the one or raise the other`,
   }
 }
 

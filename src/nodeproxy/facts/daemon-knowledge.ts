@@ -87,6 +87,7 @@ function factsOf(status: StatusResponse): Omit<DaemonFacts, 'credentials'> {
     reasonCodes: status.reasonCodes,
     warnings: status.warnings,
     policies: status.networkPolicies,
+    announcements: status.announcement?.problems ?? [],
     refusals: status.refusals.map(({ object, code, message }) => ({ object, code, message })),
     problems: status.problems.map(({ entry, code, message }) => ({ entry, code, message })),
   }

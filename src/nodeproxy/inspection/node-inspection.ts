@@ -18,6 +18,7 @@ import type {
   StatusResponseSchema,
 } from '../../inspection/generated/inspection_pb.ts'
 import type { InspectionSource } from '../../inspection/inspection-source.ts'
+import type { IpAddress } from '../../lib/ip.ts'
 import type { Mode } from '../../modes/mode.ts'
 import { localTraffic } from '../../modes/netfilter/settings/netfilter-settings.ts'
 import type { PolicyContent, PolicyFlow } from '../../policy/policy-content.ts'
@@ -25,6 +26,7 @@ import { refusalIn } from '../../policy/refusal.ts'
 import type { DeltaTracker } from '../../sync/delta-tracker.ts'
 import { type HealthReport, waitedMs } from '../../telemetry/health/health.ts'
 import type { Readiness } from '../../telemetry/health/readiness.ts'
+import type { AnnouncementState } from '../announcement/address-announcements.ts'
 import type { Running } from '../engine/engine.ts'
 import type { ThisNode } from '../engine/this-node.ts'
 import { entryStatuses } from '../observation/gauges.ts'
@@ -57,6 +59,10 @@ export interface Inspected extends Documented {
   readonly modeName: () => string
   /** What is enforced of NetworkPolicies, or why nothing is. */
   readonly networkPolicies: () => string
+  /** Which load balancer addresses this node announces; undefined: the setting is off. */
+  readonly announcement: () => AnnouncementState | undefined
+  /** Which node announces an address, and why this one does not; undefined: it is not announced by nodes. */
+  readonly announcer: (ip: IpAddress) => string | undefined
   readonly traffic: TrafficCounters['read']
   readonly readiness: () => Readiness
   readonly health: () => HealthReport
@@ -83,7 +89,9 @@ export function nodeInspection(inspected: Inspected): InspectionSource {
         explainPool: pools,
         ...(policies && { refusalOf: (flow: PolicyFlow) => refusalIn(policies, flow) }),
       }
-      return explainMessage(state, request)
+      const message = explainMessage(state, request)
+      if (typeof message === 'string') return message
+      return { ...message, announcement: inspected.announcer(message.dst as IpAddress) ?? '' }
     },
     documents: () => documents(inspected, pools),
     watchChanges: (onChange) => history.watch((change) => onChange(changeMessage(change))),
@@ -101,6 +109,7 @@ function statusMessage(inspected: Inspected) {
     nodeName,
     mode: inspected.modeName(),
     networkPolicies: inspected.networkPolicies(),
+    ...announcementFields(inspected.announcement()),
     startedAt: BigInt(startedAt),
     isReady,
     reasons: reasons.map(({ message }) => message),
@@ -112,6 +121,12 @@ function statusMessage(inspected: Inspected) {
     residentMemory: BigInt(process.memoryUsage.rss()),
     ...(now === undefined ? {} : tableCounts(now.table, now.tracker, now.mode)),
   }
+}
+
+function announcementFields(state: AnnouncementState | undefined) {
+  if (state === undefined) return {}
+  const { addresses, known, problems } = state
+  return { announcement: { addresses: [...addresses], known, problems: [...problems] } }
 }
 
 /** Each entry as it is when it is taken from the iterator; entries that have gone by then are left out. */

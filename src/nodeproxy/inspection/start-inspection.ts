@@ -30,6 +30,7 @@ interface InspectionParts extends Pick<RemoteParts, 'client'> {
   readonly nodeName: string
   readonly proxy: InspectedProxy
   readonly policies: { describe(): string; enforced(): ReturnType<Inspected['policies']> }
+  readonly announcements: { state: Inspected['announcement']; explain: Inspected['announcer'] }
   readonly conditions: Pick<Conditions, 'raise' | 'clear'>
   readonly traffic: TrafficCounters
   readonly pages: Pick<PageSources, 'readiness' | 'configz'> & {
@@ -69,7 +70,8 @@ async function serveSocket({ launch, conditions, source }: HttpParts) {
   }
 }
 
-function sourceOf({ launch, nodeName, proxy, policies, pages, traffic }: InspectionParts) {
+function sourceOf({ launch, nodeName, proxy, pages, ...parts }: InspectionParts) {
+  const { policies, announcements, traffic } = parts
   const { history, node, startedAt, cluster } = proxy
   return nodeInspection({
     version: launch.version,
@@ -84,6 +86,8 @@ function sourceOf({ launch, nodeName, proxy, policies, pages, traffic }: Inspect
     metrics: () => pages.metrics.text(),
     modeName: () => proxy.modeName,
     networkPolicies: () => policies.describe(),
+    announcement: () => announcements.state(),
+    announcer: (ip) => announcements.explain(ip),
     policies: () => policies.enforced(),
     running: () => proxy.running,
     health: () => proxy.health.report(),

@@ -125,6 +125,11 @@ export class NodeProxy {
     this.#composed.versions.mark(state)
   }
 
+  /** Calls back when the effect of everything that was taken so far is in the kernel; never, if it is before `start`. */
+  afterApply(callback: () => void): void {
+    this.#composed.engine.enqueue([], callback)
+  }
+
   /** The cluster is listed: begins to write the kernel. */
   start(): void {
     const { engine, reviews } = this.#composed

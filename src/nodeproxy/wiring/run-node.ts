@@ -3,7 +3,8 @@ import { ApiFailures } from '../../client/http/api-failures.ts'
 import { type ApiFailure, causeOf } from '../../client/http/failure.ts'
 import type { ReflectorState } from '../../client/reflector/reflector-state.ts'
 import type { IptablesVariant } from '../../kernel/iptables/iptables.ts'
-import { systemClock as clock } from '../../lib/clock.ts'
+import { openWorkerResponder } from '../../kernel/neighbours/worker-responder.ts'
+import { systemClock as clock, monotonicMs } from '../../lib/clock.ts'
 import type { NodeProxyError } from '../../lib/error.ts'
 import { releaseMemoryOf } from '../../lib/process.ts'
 import { systemRandom as random } from '../../lib/random.ts'
@@ -17,6 +18,7 @@ import {
   watchedResources,
 } from '../../watch/cluster-watcher.ts'
 import { PROBE } from '../../watch/server-probe.ts'
+import { AddressAnnouncements } from '../announcement/address-announcements.ts'
 import type { NodeProxyConfiguration } from '../config/fields/configuration.ts'
 import type { Launch } from '../config/load.ts'
 import { startInspection } from '../inspection/start-inspection.ts'
@@ -92,40 +94,28 @@ interface Parts {
   readonly conditions: Conditions
   readonly apiFailures: ApiFailures
   readonly metrics: Metrics
-  readonly kernel: Pick<Kernel, 'families' | 'rights' | 'traces' | 'conntrack'>
+  readonly kernel: Pick<Kernel, 'families' | 'rights' | 'traces' | 'conntrack' | 'addresses'>
   readonly backend: StatusParts['backend']
 }
+
+/** What runs beside the proxy, on the same cluster and configuration. */
+type Beside = Pick<StatusParts, 'policies' | 'announcements'>
 
 /** Opens the status pages, and watches the cluster and the configuration file. */
 async function follow(
   { launch, client, nodeName }: Pick<NodeParts, 'launch' | 'client' | 'nodeName'>,
   parts: Parts,
 ): Promise<RunningNode> {
-  const { log, config } = launch
-  const { proxy, configuration, conditions, metrics, kernel, apiFailures: reporter } = parts
-  const watcher = createClusterWatcher({
-    client,
-    clock,
-    random,
-    nodeName,
-    reporter,
-    proxyName: config.proxyName === '' ? undefined : config.proxyName,
-    onEvents(events) {
-      proxy.take(events, () => watcher.state())
-      policies.takeCluster(events)
-    },
-    onSynced() {
-      proxy.start()
-      policies.clusterListed()
-    },
-    onProblem: (problem) => proxy.takeProblem(problem),
-    onRangesRefused: (failure) => logUnknownRanges(failure, configuration, launch),
-  })
+  const { log } = launch
+  const { proxy, configuration, conditions, metrics, kernel } = parts
   const policies = createPolicies({ launch, client, nodeName }, parts)
+  const announcements = createAnnouncements({ launch, client, nodeName }, parts)
+  const beside = { policies, announcements }
+  const watcher = createWatcher({ launch, client, nodeName }, { ...parts, ...beside })
   const traffic = new TrafficCounters({ clock, mode: () => proxy.running?.mode })
-  const sources = statusPages({ ...parts, policies, traffic, watch: () => watcher.state() })
+  const sources = statusPages({ ...parts, ...beside, traffic, watch: () => watcher.state() })
   const servers = await startStatusServers({
-    config,
+    config: launch.config,
     sources,
     clock,
     ...pageConditions(conditions),
@@ -133,17 +123,20 @@ async function follow(
   })
   const heldPorts = () => servers.waitingPorts
   const stopLooking = watchProxies({ ...kernel, conditions, clock, log, heldPorts })
-  const inspected = { launch, client, nodeName, proxy, policies, conditions, traffic }
+  const inspected = { launch, client, nodeName, proxy, ...beside, conditions, traffic }
   const inspection = await startInspection({ ...inspected, pages: sources })
   policies.start()
+  announcements.start()
   const stop = new AbortController()
   const watching = watcher.run(stop.signal)
   const stopSampling = sampleEventLoopDelay(metrics.eventLoopDelay)
   const keepMemory = releaseMemoryOf({ isOver: () => proxy.isApplied }, clock)
-  followConfiguration({ proxy, policies }, configuration, launch)
+  followConfiguration({ proxy, ...beside }, configuration, launch)
   return {
     reread: () => configuration.reread(),
     async close() {
+      // The addresses go to other nodes while this one still forwards.
+      await announcements.stop()
       stop.abort()
       stopSampling()
       keepMemory()
@@ -153,6 +146,35 @@ async function follow(
       await Promise.all(ends)
     },
   }
+}
+
+/** The watches of the cluster, with what they call. */
+function createWatcher(
+  { launch, client, nodeName }: Pick<NodeParts, 'launch' | 'client' | 'nodeName'>,
+  { proxy, policies, announcements, ...parts }: Parts & Beside,
+): ReturnType<typeof createClusterWatcher> {
+  const { proxyName } = launch.config
+  const watcher = createClusterWatcher({
+    client,
+    clock,
+    random,
+    nodeName,
+    reporter: parts.apiFailures,
+    proxyName: proxyName === '' ? undefined : proxyName,
+    onEvents(events) {
+      proxy.take(events, () => watcher.state())
+      policies.takeCluster(events)
+      announcements.takeCluster(events)
+    },
+    onSynced() {
+      proxy.start()
+      policies.clusterListed()
+      announcements.clusterListed()
+    },
+    onProblem: (problem) => proxy.takeProblem(problem),
+    onRangesRefused: (failure) => logUnknownRanges(failure, parts.configuration, launch),
+  })
+  return watcher
 }
 
 /** The enforcement of NetworkPolicies beside the proxy. */
@@ -176,6 +198,27 @@ function createPolicies(
   })
 }
 
+/** The announcement of load balancer addresses beside the proxy. */
+function createAnnouncements(
+  { launch, client, nodeName }: Pick<NodeParts, 'launch' | 'client' | 'nodeName'>,
+  parts: Parts,
+): AddressAnnouncements {
+  const { proxy, kernel } = parts
+  return new AddressAnnouncements({
+    ...parts,
+    client,
+    nodeName,
+    clock,
+    random,
+    log: launch.log,
+    monotonic: monotonicMs,
+    addresses: kernel.addresses,
+    openResponder: openWorkerResponder,
+    cluster: proxy.cluster,
+    afterApply: (callback) => proxy.afterApply(callback),
+  })
+}
+
 function logUnknownRanges(
   failure: ApiFailure,
   configuration: Configuration,
@@ -186,7 +229,7 @@ function logUnknownRanges(
 }
 
 function followConfiguration(
-  { proxy, policies }: { readonly proxy: NodeProxy; readonly policies: NetworkPolicies },
+  { proxy, policies, announcements }: Pick<StatusParts, 'proxy'> & Beside,
   configuration: Configuration,
   { log, config }: Pick<Launch, 'log' | 'config'>,
 ): void {
@@ -196,6 +239,7 @@ function followConfiguration(
     before = configuration.current
     proxy.reconfigure()
     policies.reconfigure()
+    announcements.reconfigure()
   })
 }
 
@@ -216,6 +260,7 @@ function pageConditions(conditions: Conditions) {
 interface StatusParts {
   readonly proxy: NodeProxy
   readonly policies: NetworkPolicies
+  readonly announcements: AddressAnnouncements
   readonly metrics: Metrics
   readonly configuration: Configuration
   readonly conditions: Pick<Conditions, 'current'>
@@ -228,7 +273,8 @@ interface StatusParts {
 
 /** The sources of the daemon's status pages, which are read at each request. */
 function statusPages({ watch, traffic, ...parts }: StatusParts): PageSources {
-  const { proxy, policies, metrics, configuration, conditions, apiFailures, backend } = parts
+  const { proxy, policies, announcements, metrics, configuration, conditions } = parts
+  const { apiFailures, backend } = parts
   const serviceTraffic = new ServiceTrafficGauges(metrics)
   return {
     health: proxy.health,
@@ -252,6 +298,7 @@ function statusPages({ watch, traffic, ...parts }: StatusParts): PageSources {
           mode: { name: proxy.modeName, backend, draining: proxy.draining },
         })
         await policies.refreshMetrics()
+        announcements.refreshMetrics()
         serviceTraffic.refresh(await traffic.totals().catch(() => undefined))
         return metrics.text()
       },

@@ -8,12 +8,12 @@ import {
   stringAt,
   valueAt,
 } from '../../lib/json.ts'
-import { type Describer, rfc1123 } from './describer.ts'
+import { type Describer, type Related, rfc1123, unreadable } from './describer.ts'
 import { placeRows, templateRows } from './pods.ts'
 import { pairs, type Row } from './rows.ts'
 
 /** A Deployment: how many Pods it wants and has, and their template. */
-export const describeDeployment: Describer = (deployment) => {
+export const describeDeployment: Describer = async (deployment, related) => {
   const [spec, status] = [objectAt(deployment, 'spec'), objectAt(deployment, 'status')]
   const count = (field: string): string => scalarText(valueAt(status, field)) || '0'
   const wanted = scalarText(valueAt(spec, 'replicas')) || '1'
@@ -21,6 +21,7 @@ export const describeDeployment: Describer = (deployment) => {
   const rolling = (field: string): string =>
     scalarText(valueAt(spec, 'strategy', 'rollingUpdate', field)) || '25%'
   const template = objectAt(spec, 'template')
+  const sets = await replicaSetRows(deployment, related)
   return [
     ['CreationTimestamp', rfc1123(stringAt(deployment, 'metadata', 'creationTimestamp'))],
     ['Selector', selectorText(objectAt(spec, 'selector'))],
@@ -48,7 +49,36 @@ export const describeDeployment: Describer = (deployment) => {
       },
     ],
     ['Conditions', conditions(arrayAt(status, 'conditions'))],
+    ...sets,
   ]
+}
+
+/** The ReplicaSet of its template, and those before it, by their revisions. */
+async function replicaSetRows(deployment: JsonObject, related: Related): Promise<readonly Row[]> {
+  const namespace = stringAt(deployment, 'metadata', 'namespace')
+  const uid = stringAt(deployment, 'metadata', 'uid')
+  const read = await related.list('replicasets.apps', namespace)
+  if (!read.ok) return [['NewReplicaSet', unreadable(read.why)]]
+  const own = read.objects.filter((one) =>
+    arrayAt(one, 'metadata', 'ownerReferences').some((owner) => stringAt(owner, 'uid') === uid),
+  )
+  const isNew = (set: JsonObject): boolean => revisionOf(set) === revisionOf(deployment)
+  const texts = (sets: readonly JsonObject[]): string =>
+    sets.map(createdText).join(', ') || '<none>'
+  return [
+    ['OldReplicaSets', texts(own.filter((one) => !isNew(one)))],
+    ['NewReplicaSet', texts(own.filter(isNew))],
+  ]
+}
+
+function revisionOf(object: JsonObject): string {
+  return stringAt(object, 'metadata', 'annotations', 'deployment.kubernetes.io/revision')
+}
+
+function createdText(set: JsonObject): string {
+  const created = scalarText(valueAt(set, 'status', 'replicas')) || '0'
+  const wanted = scalarText(valueAt(set, 'spec', 'replicas')) || '0'
+  return `${stringAt(set, 'metadata', 'name')} (${created}/${wanted} replicas created)`
 }
 
 function conditions(all: readonly Json[]): Row[1] {

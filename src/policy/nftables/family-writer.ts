@@ -241,7 +241,10 @@ function noteWritten(
   for (const name of difference.newChains.keys()) known.chains.add(name)
   for (const name of difference.goneChains) known.chains.delete(name)
   for (const ip of new Set([...changes.pods.egress, ...changes.pods.ingress])) {
-    known.pods.set(ip, wanted.podElements(ip))
+    const placed = wanted.podElements(ip)
+    // Addresses of Pods that are gone would only take memory.
+    if (placed.length > 0) known.pods.set(ip, placed)
+    else known.pods.delete(ip)
   }
 }
 

@@ -157,3 +157,31 @@ export const policyMetrics = {
     help: 'Established connections that were cut because policies no longer admit them.',
   },
 } as const satisfies Readonly<Record<string, MetricDefinition>>
+
+/** Metrics of the announcement of load balancer addresses. */
+export const announcementMetrics = {
+  announcedAddresses: {
+    name: 'announced_addresses',
+    type: 'gauge',
+    labels: [],
+    help: 'Load balancer addresses that this node answers for on its network; node-proxy status lists them.',
+  },
+  announcementChanges: {
+    name: 'announcement_changes_total',
+    type: 'counter',
+    labels: ['change'],
+    help: 'How often this node begun or ended to answer for an address.',
+  },
+  announcementLeaseWrites: {
+    name: 'announcement_lease_writes_total',
+    type: 'counter',
+    labels: ['reason', 'outcome'],
+    help: 'Writes of Leases of addresses: to create, acquire, renew, request or release one; written, overtaken (another node was first) or failed.',
+  },
+  announcementMessages: {
+    name: 'announcement_messages_total',
+    type: 'counter',
+    labels: ['kind'],
+    help: 'ARP and neighbour messages about announced addresses: answered, announced (gratuitous), ignored (malformed), unsent (refused by the kernel), conflicting (another host claims the address).',
+  },
+} as const satisfies Readonly<Record<string, MetricDefinition>>

@@ -2,7 +2,12 @@ import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom
 import { serviceMetrics, sourceMetrics } from './cluster-metrics.ts'
 import type { MetricDefinition } from './definition.ts'
 import { forwarderMetrics } from './forwarder-metrics.ts'
-import { kernelMetrics, policyMetrics, processMetrics } from './node-metrics.ts'
+import {
+  announcementMetrics,
+  kernelMetrics,
+  policyMetrics,
+  processMetrics,
+} from './node-metrics.ts'
 import { syncMetrics } from './sync-metrics.ts'
 
 export const PREFIX = 'nodeproxy_'
@@ -15,6 +20,7 @@ export const METRIC_SECTIONS: Readonly<Record<string, Readonly<Record<string, Me
     'Userspace mode': forwarderMetrics,
     Services: serviceMetrics,
     NetworkPolicies: policyMetrics,
+    'Announced addresses': announcementMetrics,
     'API server': sourceMetrics,
     Daemon: processMetrics,
   }
@@ -26,6 +32,7 @@ export const METRIC_TABLE = {
   ...forwarderMetrics,
   ...serviceMetrics,
   ...policyMetrics,
+  ...announcementMetrics,
   ...sourceMetrics,
   ...processMetrics,
 } as const

@@ -94,7 +94,7 @@ const READING: readonly Line[] = [
   ['kubectl describe svc web', /Selector: +app=web\n[^]*TargetPort: +8080\/TCP\n[^]*Events: /],
   ['kubectl describe pod p', /Status: +Pending\n[^]*Image: +none\n/],
   ['kubectl describe namespace "$NS"', /Status: +Active\n/],
-  ['kubectl get events', /No resources found in .* namespace/],
+  ['kubectl get events --field-selector involvedObject.kind=Service', /No resources found in /],
 ]
 
 const KNOWING: readonly Line[] = [

@@ -42,6 +42,10 @@ export const UNEXECUTED: ReadonlyMap<string, readonly Unexecuted[]> = new Map([
         page: 'network-policy.md',
         commands: ['kubectl apply -k config/kubernetes/overlays/network-policy'],
       },
+      {
+        page: 'announcement.md',
+        commands: ['kubectl apply -k config/kubernetes/overlays/announcement'],
+      },
     ],
   ],
   [

@@ -1,3 +1,4 @@
+import type { ChosenTiming } from '../../../announcement/election-timing.ts'
 import type { AffinityScope } from '../../../forwarding/node-context.ts'
 import type { Cidr, IpAddress } from '../../../lib/ip.ts'
 import type { NetfilterConfiguration } from '../../../modes/netfilter/settings/configuration.ts'
@@ -69,6 +70,13 @@ export interface CommonConfiguration extends NetfilterConfiguration {
     readonly unknownPods: (typeof UNKNOWN_PODS)[number]
     readonly establishedConnections: (typeof ESTABLISHED_CONNECTIONS)[number]
     readonly logDeniedPerSecond: number
+  }
+  readonly announcement: ChosenTiming & {
+    readonly layer2: boolean
+    /** Empty: those with an address of the Node object. */
+    readonly interfaces: readonly string[]
+    /** Empty: Services without a class. */
+    readonly loadBalancerClass: string
   }
   readonly oomScoreAdj: number
   readonly conntrack: {

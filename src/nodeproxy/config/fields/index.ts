@@ -5,7 +5,7 @@ import type { CommonConfiguration, NodeProxyConfiguration } from './configuratio
 import { modeField } from './mode-registry.ts'
 import { networkPolicyFields } from './network-policy.ts'
 import { servingFields } from './serving.ts'
-import { conntrackFields, netfilterFields, trafficFields } from './traffic.ts'
+import { announcementFields, conntrackFields, netfilterFields, trafficFields } from './traffic.ts'
 
 /**
  * All fields, in the order of the documentation: the common fields, which the compiler checks against
@@ -18,6 +18,7 @@ export function fieldsOf(
   const afterModes = {
     ...trafficFields,
     ...networkPolicyFields,
+    ...announcementFields,
     ...servingFields,
     ...conntrackFields,
   }

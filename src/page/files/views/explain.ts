@@ -229,6 +229,7 @@ function Step({ step }: { readonly step: StepDocument }) {
 /** What node-proxy wants of a packet, and which endpoints of the Service get nothing, with the reasons. */
 function Desired({ desired }: { readonly desired: ExplainResponseJson }) {
   const { outcome = '', entry = '', backends = [], hint = '', pool = {} } = desired
+  const { announcement = '' } = desired
   const refused = (desired.policyRefusals ?? []).slice(0, SHOWN).map(({ text = '' }) => text)
   const reasons = [...refused, ...(desired.reasons ?? []), ...(pool.reasons ?? [])]
   const list = backends.map(({ ip = '', port }) => hostPort(ip, port))
@@ -237,6 +238,7 @@ function Desired({ desired }: { readonly desired: ExplainResponseJson }) {
     </p>
     ${entry === '' ? null : html`<p>for <code>${entry}</code></p>`}
     ${reasons.length === 0 ? null : html`<ul>${reasons.map((reason) => html`<li>${reason}</li>`)}</ul>`}
+    ${announcement === '' ? null : html`<p>On the network: ${announcement}</p>`}
     ${hint === '' ? null : html`<p class="hint">${hint}</p>`}
     <${LeftOut} pool=${pool} />`
 }

@@ -1,0 +1,171 @@
+import { isReady } from '../forwarding/backends.ts'
+import { contentHash } from '../lib/hash.ts'
+import type { IpAddress } from '../lib/ip.ts'
+import type { EndpointSource, Service, ServiceKey } from '../resources/types.ts'
+
+/**
+ * Nodes that contend for one address. Only the first of the order take part, so that the load does not grow with the
+ * cluster; if one of them is lost, the next in the order follows as soon as its announcer counts as lost.
+ */
+export const MAX_CONTENDERS = 16
+
+/** A Service with what decides where its addresses are announced. */
+export interface AnnouncedService {
+  readonly service: Pick<
+    Service,
+    'key' | 'type' | 'loadBalancerIPs' | 'externalTrafficPolicy' | 'publishNotReadyAddresses'
+  >
+  /** `spec.loadBalancerClass`; undefined if the Service names none. */
+  readonly loadBalancerClass: string | undefined
+  readonly endpoints: readonly EndpointSource[]
+}
+
+/** A node that could announce addresses. */
+export interface AnnouncerNode {
+  readonly name: string
+  /** Whether it has the label `node.kubernetes.io/exclude-from-external-load-balancers`, with any value. */
+  readonly isExcluded: boolean
+  /** Whether its announcer runs, is connected to the network of the addresses, and is not draining. */
+  readonly isReady: boolean
+}
+
+/** Which Services are announced. */
+export interface AnnouncementChoice {
+  /** Those with this class, and no others; undefined: those without a class. */
+  readonly loadBalancerClass: string | undefined
+}
+
+/** One address that must be announced. */
+export interface AddressPlan {
+  readonly ip: IpAddress
+  /** The Services with this address, sorted. */
+  readonly services: readonly ServiceKey[]
+  /** The first 16 of the nodes that may announce it, the preferred one first; empty if none may. */
+  readonly nodes: readonly string[]
+}
+
+/** Why a node does not announce an address. */
+export type NotAnnouncing = 'excluded' | 'notReady' | 'noEndpoint'
+
+/** The addresses to announce and the nodes that may announce them, by address. */
+export function planAnnouncements(
+  services: readonly AnnouncedService[],
+  nodes: readonly AnnouncerNode[],
+  choice: AnnouncementChoice,
+): ReadonlyMap<IpAddress, AddressPlan> {
+  const ready = nodes
+    .filter((node) => node.isReady && !node.isExcluded)
+    .map(({ name }) => ({ name, hash: contentHash(name) }))
+  const plans = new Map<IpAddress, AddressPlan>()
+  for (const [ip, sharing] of servicesByAddress(services, choice)) {
+    const wanted = sharing.flatMap((one) => localNodes(one) ?? [])
+    const isFit = ({ name }: HashedNode) => wanted.every((names) => names.has(name))
+    plans.set(ip, {
+      ip,
+      services: sharing.map(({ service }) => service.key).toSorted(),
+      nodes: firstByHash(ip, wanted.length === 0 ? ready : ready.filter(isFit)),
+    })
+  }
+  return plans
+}
+
+/** Why a node may not announce an address with these Services; undefined if it may. */
+export function notAnnouncing(
+  node: AnnouncerNode,
+  services: readonly AnnouncedService[],
+): NotAnnouncing | undefined {
+  if (node.isExcluded) return 'excluded'
+  if (!node.isReady) return 'notReady'
+  const isFit = services.every((one) => localNodes(one)?.has(node.name) ?? true)
+  return isFit ? undefined : 'noEndpoint'
+}
+
+/** The Services that are announced, by each of their addresses. */
+export function servicesByAddress(
+  services: readonly AnnouncedService[],
+  { loadBalancerClass }: AnnouncementChoice,
+): ReadonlyMap<IpAddress, readonly AnnouncedService[]> {
+  const found = new Map<IpAddress, AnnouncedService[]>()
+  for (const one of services) {
+    const { type, loadBalancerIPs } = one.service
+    if (type !== 'LoadBalancer' || one.loadBalancerClass !== loadBalancerClass) continue
+    for (const ip of loadBalancerIPs) {
+      const sharing = found.get(ip)
+      if (sharing) sharing.push(one)
+      else found.set(ip, [one])
+    }
+  }
+  return found
+}
+
+/**
+ * The nodes with usable endpoints of a Service with `externalTrafficPolicy: Local`: those with ready endpoints; if there
+ * are none in the cluster, those with endpoints that are terminating and still serve. Undefined for other Services, which
+ * every node forwards: without any endpoint it refuses connections, and clients know at once.
+ */
+function localNodes({ service, endpoints }: AnnouncedService): ReadonlySet<string> | undefined {
+  if (service.externalTrafficPolicy !== 'Local') return undefined
+  const ready = new Set<string>()
+  const terminating = new Set<string>()
+  for (const { groups } of endpoints) {
+    for (const endpoint of groups.flatMap((group) => group.endpoints)) {
+      if (endpoint.nodeName === '') continue
+      if (isReady(endpoint, service)) ready.add(endpoint.nodeName)
+      else if (endpoint.serving && endpoint.terminating) terminating.add(endpoint.nodeName)
+    }
+  }
+  return ready.size > 0 ? ready : terminating
+}
+
+interface HashedNode {
+  readonly name: string
+  readonly hash: number
+}
+
+/**
+ * The first nodes by rendezvous hashing: each pair of address and node has a weight, and the node with the largest comes
+ * first. A node that joins or leaves changes only the addresses that it gets or had.
+ */
+function firstByHash(ip: IpAddress, nodes: readonly HashedNode[]): readonly string[] {
+  const seed = contentHash(ip)
+  const first: { readonly name: string; readonly weight: number }[] = []
+  for (const { name, hash } of nodes) {
+    const weight = weightOf(seed, hash)
+    const last = first.length === MAX_CONTENDERS ? first.at(-1)! : undefined
+    if (last !== undefined && !isBefore({ name, weight }, last)) continue
+    const at = first.findIndex((other) => isBefore({ name, weight }, other))
+    first.splice(at < 0 ? first.length : at, 0, { name, weight })
+    if (first.length > MAX_CONTENDERS) first.pop()
+  }
+  return first.map(({ name }) => name)
+}
+
+interface Weighted {
+  readonly name: string
+  readonly weight: number
+}
+
+/** Names decide between equal weights, so that all nodes have the same order. */
+function isBefore(a: Weighted, b: Weighted): boolean {
+  return a.weight === b.weight ? a.name < b.name : a.weight > b.weight
+}
+
+/** 32 bits that depend on all bits of two hashes of 52 bits (the finalizer of MurmurHash3). */
+function weightOf(seed: number, hash: number): number {
+  return mix(mix(low(seed) ^ low(hash)) ^ mix(high(seed) ^ high(hash))) >>> 0
+}
+
+function low(hash: number): number {
+  return hash | 0
+}
+
+function high(hash: number): number {
+  return Math.floor(hash / 2 ** 32)
+}
+
+function mix(word: number): number {
+  let mixed = word
+  mixed = Math.imul(mixed ^ (mixed >>> 16), 0x85eb_ca6b)
+  mixed = Math.imul(mixed ^ (mixed >>> 13), 0xc2b2_ae35)
+  return mixed ^ (mixed >>> 16)
+}

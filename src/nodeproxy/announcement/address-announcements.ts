@@ -1,0 +1,398 @@
+import { type LeaseWrite } from '../../announcement/election.ts'
+import { electionTiming } from '../../announcement/election-timing.ts'
+import {
+  type AddressPlan,
+  type AnnouncedService,
+  notAnnouncing,
+  planAnnouncements,
+} from '../../announcement/eligible-nodes.ts'
+import type { ApiFailures } from '../../client/http/api-failures.ts'
+import type { ClusterEvent } from '../../cluster/cluster-store.ts'
+import type { ClusterView } from '../../forwarding/node-context.ts'
+import type { Addresses } from '../../kernel/addresses.ts'
+import type { OpenNeighbourResponder } from '../../kernel/neighbours/neighbour-responder.ts'
+import { isDeepEqual } from '../../lib/equal.ts'
+import type { IpAddress } from '../../lib/ip.ts'
+import { Mutex } from '../../lib/mutex.ts'
+import { regularly } from '../../lib/regularly.ts'
+import type { Service, ServiceKey } from '../../resources/types.ts'
+import type { Conditions } from '../../telemetry/health/conditions.ts'
+import type { Logger } from '../../telemetry/logger.ts'
+import type { Metrics } from '../../telemetry/metrics/metrics.ts'
+import type { NodeProxyConfiguration } from '../config/fields/configuration.ts'
+import { AnnouncementProblems, type SeenAnnouncements } from './announcement-problems.ts'
+import { AnnouncerNodes, type OwnState } from './announcer-nodes.ts'
+import { ElectionRunner } from './election-runner.ts'
+import { LeaseClient, type LeaseClientParts } from './lease-client.ts'
+import { LinkResponders } from './link-responders.ts'
+
+const REVIEW_MS = 5_000
+/** A change counts after so long, even if the kernel refuses what it causes. */
+const APPLY_MS = 2_000
+
+type Settings = NodeProxyConfiguration['announcement']
+
+/** What `AddressAnnouncements` uses. */
+export interface AddressAnnouncementsParts extends Omit<LeaseClientParts, 'reporter'> {
+  readonly configuration: {
+    readonly current: Pick<NodeProxyConfiguration, 'announcement' | 'proxyName'>
+  }
+  readonly apiFailures: Pick<ApiFailures, 'failed' | 'succeeded' | 'present'>
+  readonly addresses: Addresses
+  readonly openResponder: OpenNeighbourResponder
+  /** Milliseconds of the monotonic clock, which the responders compare with. */
+  readonly monotonic: () => number
+  readonly nodeName: string
+  readonly cluster: ClusterView
+  /** Calls back when everything that was enqueued before is in the kernel. */
+  readonly afterApply: (callback: () => void) => void
+  readonly metrics: Pick<
+    Metrics,
+    | 'announcedAddresses'
+    | 'announcementChanges'
+    | 'announcementLeaseWrites'
+    | 'announcementMessages'
+  >
+  readonly conditions: Pick<Conditions, 'raise' | 'clear'>
+  readonly log: Logger
+}
+
+interface Running {
+  readonly settings: Settings
+  readonly links: LinkResponders
+  readonly nodes: AnnouncerNodes
+  readonly runner: ElectionRunner
+  readonly stopAddresses: () => void
+}
+
+/** What a node announces. */
+export interface AnnouncementState {
+  /** The addresses that this node answers for. */
+  readonly addresses: readonly IpAddress[]
+  /** How many addresses nodes announce, as this node sees it. */
+  readonly known: number
+  /** What prevents announcements, in sentences. */
+  readonly problems: readonly string[]
+}
+
+/**
+ * Announces load balancer addresses on the network of this node, while `announcement.layer2` is on: follows which nodes
+ * could announce which address, runs the election over Leases, and has responders answer for what this node holds.
+ */
+export class AddressAnnouncements {
+  readonly #parts: AddressAnnouncementsParts
+  readonly #mutex = new Mutex()
+  /** Services of type LoadBalancer. */
+  readonly #services = new Map<ServiceKey, Service>()
+  readonly #problems: AnnouncementProblems
+  #running: Running | undefined
+  #plans: ReadonlyMap<IpAddress, AddressPlan> = new Map()
+  #counted: Readonly<Record<string, number>> = {}
+  /** The addresses of this node's interfaces. */
+  #local: ReadonlySet<IpAddress> = new Set()
+  /** The interfaces at which addresses are announced; undefined: not read yet. */
+  #devices: readonly string[] | undefined
+  #isListed = false
+  #isApplied = false
+  #isNodeChanged = false
+  #isWaiting = false
+  #isStopped = false
+  #stopReviews: () => void = () => {}
+
+  constructor(parts: AddressAnnouncementsParts) {
+    this.#parts = parts
+    this.#problems = new AnnouncementProblems({ ...parts, services: this.#services })
+  }
+
+  start(): void {
+    const { clock } = this.#parts
+    const round = async () => this.#review()
+    this.#stopReviews = regularly({ clock, everyMs: REVIEW_MS, round, onError: this.#failed })
+    this.reconfigure()
+  }
+
+  /** Takes events of the cluster that were passed to the proxy before; they count when they are in the kernel. */
+  takeCluster(events: readonly ClusterEvent[]): void {
+    let isConcerned = false
+    for (const event of events) {
+      if (event.kind === 'service') {
+        const before = this.#services.delete(event.key)
+        const isServed = event.value !== undefined && this.#serves(event.value)
+        if (event.value && isServed) this.#services.set(event.key, event.value)
+        isConcerned ||= before || isServed
+      } else if (event.kind === 'endpoints') {
+        isConcerned ||= event.value === undefined || this.#services.has(event.value.service)
+      } else if (event.kind === 'node') {
+        isConcerned = true
+        this.#isNodeChanged = true
+      }
+    }
+    if (isConcerned && this.#isListed) this.#planSoon()
+  }
+
+  /** The cluster is listed, and the kernel is being written. */
+  clusterListed(): void {
+    this.#isListed = true
+    this.#parts.afterApply(() => {
+      this.#isApplied = true
+      this.#changed()
+    })
+  }
+
+  /** The configuration changed. */
+  reconfigure(): void {
+    this.#mutex.run(() => this.#followSettings()).catch(this.#failed)
+  }
+
+  /** What is announced; undefined while the setting is off. */
+  state(): AnnouncementState | undefined {
+    const running = this.#running
+    if (running === undefined) return undefined
+    const addresses = running.runner.answering.toSorted()
+    const problems = [...this.#problems.find(this.#seen(running)).values()]
+    return { addresses, known: this.#plans.size, problems }
+  }
+
+  /** Which node announces an address, since when, and why this node does not; undefined: it is not announced here. */
+  explain(ip: IpAddress): string | undefined {
+    const running = this.#running
+    const plan = this.#plans.get(ip)
+    if (running === undefined || plan === undefined) return undefined
+    const { nodeName } = this.#parts
+    const holder = running.runner.holder(ip)
+    const since = holder && holder.since > 0 ? ` since ${new Date(holder.since).toISOString()}` : ''
+    if (running.runner.answering.includes(ip)) return `this node announces it${since}`
+    const why = this.#whyNot(running, plan)
+    const first = plan.nodes[0]
+    if (holder === undefined) {
+      const who = first === undefined ? 'no node may announce it' : `${first} is to announce it`
+      return why === undefined
+        ? `nobody announces it that this node sees; ${who}`
+        : `${who}; this node does not: ${why}`
+    }
+    if (holder.node === nodeName)
+      return `this node holds its Lease${since} and does not answer: it could not renew it, or gives it up`
+    return `${holder.node} announces it${since}; this node does not: ${why ?? `${holder.node} holds the Lease`}`
+  }
+
+  /** Updates the metrics that are read at each scrape. */
+  refreshMetrics(): void {
+    const { announcedAddresses, announcementMessages } = this.#parts.metrics
+    announcedAddresses.set(this.#running?.runner.answering.length ?? 0)
+    const counts = this.#running?.links.counts()
+    if (counts === undefined) return
+    for (const [kind, count] of Object.entries(counts)) {
+      announcementMessages.inc({ kind }, Math.max(0, count - (this.#counted[kind] ?? 0)))
+    }
+    this.#counted = { ...counts }
+  }
+
+  /** Hands all addresses over, and ends. */
+  async stop(): Promise<void> {
+    this.#isStopped = true
+    this.#stopReviews()
+    await this.#mutex.run(() => this.#end())
+  }
+
+  readonly #failed = (error: unknown): void => {
+    this.#parts.log.error({ err: error }, 'announcing addresses failed')
+  }
+
+  get #settings(): Settings {
+    return this.#parts.configuration.current.announcement
+  }
+
+  #serves(service: Service): boolean {
+    const { proxyName } = this.#parts.configuration.current
+    return service.type === 'LoadBalancer' && (service.proxyName ?? '') === proxyName
+  }
+
+  async #followSettings(): Promise<void> {
+    if (this.#isStopped || isDeepEqual(this.#running?.settings, this.#settings)) return
+    await this.#end()
+    if (this.#settings.layer2 && !this.#isStopped) this.#begin(this.#settings)
+    this.#changed()
+  }
+
+  #begin(settings: Settings): void {
+    const { apiFailures: reporter, metrics, log, addresses } = this.#parts
+    const leases = new LeaseClient({ ...this.#parts, reporter })
+    const links = new LinkResponders({
+      ...this.#parts,
+      onConflict: (device, conflict) => {
+        this.#problems.addConflict(device, conflict)
+        this.#review()
+      },
+      onLinks: () => this.#changed(),
+    })
+    const own = () => this.#own(settings, links)
+    const nodes = new AnnouncerNodes({ ...this.#parts, leases, own, onChange: () => this.#plan() })
+    const runner = new ElectionRunner({
+      ...this.#parts,
+      leases,
+      links,
+      timing: electionTiming(settings),
+      onWrite: (reason: LeaseWrite['reason'], outcome) =>
+        metrics.announcementLeaseWrites.inc({ reason, outcome }),
+      onAnswers: (begun, ended) => {
+        metrics.announcementChanges.inc({ change: 'begun' }, begun.length)
+        metrics.announcementChanges.inc({ change: 'ended' }, ended.length)
+        if (begun.length > 0) log.info({ addresses: begun }, 'announcing addresses')
+        if (ended.length > 0) log.info({ addresses: ended }, 'no longer announcing addresses')
+      },
+    })
+    const stopAddresses = addresses.watch(() => this.#followDevices())
+    this.#running = { settings, links, nodes, runner, stopAddresses }
+    this.#devices = undefined
+    nodes.start()
+    this.#followDevices()
+  }
+
+  async #end(): Promise<void> {
+    const running = this.#running
+    if (running === undefined) return
+    const { nodes, runner, links, stopAddresses } = running
+    stopAddresses()
+    // The others see first that this node leaves, so that they take its addresses at once when it releases them.
+    await nodes.withdraw()
+    await runner.drain()
+    await Promise.all([nodes.close(), runner.close()])
+    await links.close()
+    this.refreshMetrics()
+    this.#running = undefined
+    this.#plans = new Map()
+    this.#counted = {}
+    this.#review()
+  }
+
+  /** What this node publishes of itself. */
+  #own({ loadBalancerClass }: Settings, links: LinkResponders): OwnState {
+    const node = this.#parts.cluster.node(this.#parts.nodeName)
+    return {
+      isExcluded: node?.excludedFromLoadBalancers === true,
+      isReady: links.isUp && this.#isApplied && node?.leaving !== true,
+      loadBalancerClass: loadBalancerClass || undefined,
+      addresses: node?.addresses ?? [],
+    }
+  }
+
+  /** Something changed that this node publishes. */
+  #changed(): void {
+    if (this.#running === undefined) return
+    if (this.#isNodeChanged) this.#followDevices()
+    this.#isNodeChanged = false
+    this.#running.nodes.publish()
+    this.#plan()
+    this.#review()
+  }
+
+  #followDevices(): void {
+    this.#mutex.run(() => this.#readDevices()).catch(this.#failed)
+  }
+
+  /** Announces at the configured interfaces, or those that have an address of the Node object. */
+  async #readDevices(): Promise<void> {
+    const { addresses, cluster, nodeName } = this.#parts
+    const running = this.#running
+    if (running === undefined) return
+    const all = await addresses.list()
+    const local = new Set(all.map(({ ip }) => ip))
+    const isSame = isDeepEqual([...local], [...this.#local])
+    this.#local = local
+    if (!isSame) this.#plan()
+    const own = new Set(cluster.node(nodeName)?.addresses ?? [])
+    const found = all.filter(({ ip }) => own.has(ip)).map(({ device }) => device)
+    const { interfaces } = running.settings
+    const devices = interfaces.length > 0 ? interfaces : [...new Set(found)]
+    if (isDeepEqual(devices, this.#devices)) return
+    this.#devices = devices
+    await running.links.use(devices)
+    this.#review()
+  }
+
+  /** Plans again when the events so far are in the kernel. */
+  #planSoon(): void {
+    if (this.#isWaiting || this.#running === undefined) return
+    this.#isWaiting = true
+    const done = () => {
+      if (!this.#isWaiting) return
+      this.#isWaiting = false
+      cancel()
+      this.#changed()
+    }
+    const cancel = this.#parts.clock.after(APPLY_MS, done)
+    this.#parts.afterApply(done)
+  }
+
+  #plan(): void {
+    const running = this.#running
+    if (running === undefined || !this.#isApplied || !running.nodes.isListed) return
+    const known = running.nodes.nodes()
+    const loadBalancerClass = running.settings.loadBalancerClass || undefined
+    const nodes = known.filter((node) => node.loadBalancerClass === loadBalancerClass)
+    const taken = new Set([...this.#local, ...known.flatMap(({ addresses }) => addresses)])
+    const services = [...this.#services.values()].map((service) => this.#announced(service))
+    const all = planAnnouncements(services, nodes, { loadBalancerClass })
+    this.#plans = new Map([...all].filter(([ip]) => !taken.has(ip)))
+    running.runner.plan(new Map([...this.#plans].map(([ip, plan]) => [ip, plan.nodes])))
+  }
+
+  #announced(service: Service): AnnouncedService {
+    return {
+      service,
+      loadBalancerClass: service.loadBalancerClass,
+      endpoints: this.#parts.cluster.endpointSourcesOf(service.key),
+    }
+  }
+
+  /** Why this node does not announce an address, whoever else does; undefined: it may. */
+  #whyNot(running: Running, { services, nodes }: AddressPlan): string | undefined {
+    const { nodeName } = this.#parts
+    const self = { ...this.#own(running.settings, running.links), name: nodeName }
+    const sharing = services.flatMap((key) => {
+      const service = this.#services.get(key)
+      return service ? [this.#announced(service)] : []
+    })
+    const why = notAnnouncing(self, sharing)
+    if (why === 'excluded') return 'it has the label exclude-from-external-load-balancers'
+    if (why === 'noEndpoint') {
+      return 'externalTrafficPolicy is Local, and it has no endpoint that is ready'
+    }
+    if (why === 'notReady') return this.#problem(running) ?? 'its rules are not complete yet'
+    if (!nodes.includes(nodeName)) return 'other nodes come before it in the order of this address'
+    return nodes[0] === nodeName
+      ? undefined
+      : `${nodes[0]} comes first in the order of this address`
+  }
+
+  /** What impairs this node; undefined: nothing. */
+  #problem({ links, runner }: Running): string | undefined {
+    if (this.#devices === undefined) return undefined
+    if (this.#devices.length === 0) {
+      return 'no interface has an address of the Node object; set announcement.interfaces'
+    }
+    const failure = this.#parts.apiFailures.present('leases')
+    if (failure !== undefined && runner.answering.length === 0) {
+      return `Leases cannot be read or written: ${failure.description}`
+    }
+    for (const [device, status] of links.states()) {
+      if (status?.state === 'failed') return `${device}: ${status.error.message}`
+      if (status !== undefined && status.state !== 'up')
+        return `interface ${device} is ${status.state}`
+    }
+    return undefined
+  }
+
+  #review(): void {
+    const running = this.#running
+    this.#problems.review(running && this.#seen(running))
+  }
+
+  #seen(running: Running): SeenAnnouncements {
+    return {
+      impairment: this.#problem(running),
+      plans: this.#plans,
+      hasAnnouncer: (ip) => running.runner.holder(ip) !== undefined,
+    }
+  }
+}

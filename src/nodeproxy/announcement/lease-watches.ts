@@ -1,0 +1,114 @@
+import type { SeenLease } from '../../announcement/election.ts'
+import {
+  acquiredAt,
+  addressOfLease,
+  leaseSelector,
+  readLease,
+} from '../../announcement/lease-object.ts'
+import type { IpAddress } from '../../lib/ip.ts'
+import type { LeaseClient } from './lease-client.ts'
+
+/** Addresses of one watch: their selector fits into a URL that every server takes. */
+const ADDRESSES_OF_WATCH = 64
+
+/** The Lease of an address as a watch reports it. */
+export interface WatchedLease {
+  readonly lease: SeenLease
+  /** Since when its holder holds it, in milliseconds since the epoch; 0 if that is not known. */
+  readonly acquiredAt: number
+}
+
+/** What `LeaseWatches` calls. */
+export interface LeaseHandlers {
+  /** A change; undefined: the Lease was deleted. */
+  readonly onLease: (ip: IpAddress, lease: WatchedLease | undefined) => void
+  /** All Leases of these addresses were listed; undefined: there is none. */
+  readonly onListed: (leases: ReadonlyMap<IpAddress, WatchedLease | undefined>) => void
+}
+
+interface Group {
+  readonly ips: Set<IpAddress>
+  readonly stop: AbortController
+  readonly ended: Promise<unknown>
+}
+
+/** Follows the Leases of a set of addresses that changes, by few watches. */
+export class LeaseWatches {
+  readonly #leases: LeaseClient
+  readonly #handlers: LeaseHandlers
+  readonly #ending = new Set<Promise<unknown>>()
+  #groups: Group[] = []
+
+  constructor(leases: LeaseClient, handlers: LeaseHandlers) {
+    this.#leases = leases
+    this.#handlers = handlers
+  }
+
+  /** Replaces the addresses. What a watch has that goes on is not read again. */
+  follow(ips: ReadonlySet<IpAddress>): void {
+    const fresh = new Set(ips)
+    const kept: Group[] = []
+    for (const group of this.#groups) {
+      const wanted = [...group.ips].filter((ip) => ips.has(ip))
+      if (wanted.length < group.ips.size) this.#end(group)
+      else {
+        kept.push(group)
+        for (const ip of wanted) fresh.delete(ip)
+      }
+    }
+    this.#groups = kept
+    // Small groups join the new addresses, so that their number stays small.
+    if (fresh.size > 0) {
+      const small = kept.filter((group) => group.ips.size + fresh.size <= ADDRESSES_OF_WATCH)
+      const joined = small[0]
+      if (joined !== undefined) {
+        this.#end(joined)
+        this.#groups = kept.filter((group) => group !== joined)
+        for (const ip of joined.ips) fresh.add(ip)
+      }
+    }
+    const rest = [...fresh]
+    while (rest.length > 0) this.#begin(new Set(rest.splice(0, ADDRESSES_OF_WATCH)))
+  }
+
+  async close(): Promise<void> {
+    for (const group of this.#groups.splice(0)) this.#end(group)
+    await Promise.all(this.#ending)
+  }
+
+  #begin(ips: Set<IpAddress>): void {
+    const { onLease, onListed } = this.#handlers
+    const stop = new AbortController()
+    const known = new Map<IpAddress, WatchedLease>()
+    const reflector = this.#leases.follow<WatchedLease>({
+      selector: leaseSelector(ips),
+      decode,
+      onChanges(changes) {
+        if (stop.signal.aborted) return
+        for (const { key, value } of changes) {
+          const ip = addressOfLease(key.slice(key.indexOf('/') + 1))
+          if (ip === undefined || !ips.has(ip)) continue
+          if (value === undefined) known.delete(ip)
+          else known.set(ip, value)
+          onLease(ip, value)
+        }
+      },
+      onListed() {
+        if (stop.signal.aborted) return
+        onListed(new Map([...ips].map((ip) => [ip, known.get(ip)])))
+      },
+    })
+    this.#groups.push({ ips, stop, ended: reflector.run(stop.signal) })
+  }
+
+  #end({ stop, ended }: Group): void {
+    stop.abort()
+    this.#ending.add(ended)
+    void ended.finally(() => this.#ending.delete(ended))
+  }
+}
+
+function decode(raw: unknown): WatchedLease | undefined {
+  const lease = readLease(raw)
+  return lease && { lease, acquiredAt: acquiredAt(raw) / 1_000 }
+}

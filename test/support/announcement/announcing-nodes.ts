@@ -1,0 +1,325 @@
+import { type ChildProcess, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdirSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { vi } from 'vitest'
+import { parseAllDocuments } from 'yaml'
+import { type Api, createApi } from '../lab/api.ts'
+import { RANGES } from '../lab/api-server.ts'
+import { createDaemon, type Daemon } from '../lab/daemon.ts'
+import { labPrefix, removeLab } from '../lab/leftovers.ts'
+import { slice } from '../lab/objects.ts'
+import { API_PORT } from '../lab/plan.ts'
+import { type LabProcess, startProcess } from '../lab/process.ts'
+import { closeSite, openSite, type Site } from '../lab/site.ts'
+import { launcherOf } from '../programs.ts'
+
+/** The addresses that the Services have: several of one family, so that nodes share them. */
+export const ADDRESSES = ['192.0.2.50', '192.0.2.51', '192.0.2.52', '2001:db8::50'] as const
+export const NODES = ['n1', 'n2', 'n3'] as const
+export type NodeName = (typeof NODES)[number]
+
+const SERVER = '10.99.0.254'
+const CLIENT = '192.0.2.2'
+const MANIFESTS = new URL('../../../config/kubernetes/', import.meta.url)
+const WAIT = { timeout: 90_000, interval: 20 }
+
+/** An answer to a request, as the client's link had it. */
+export interface Answer {
+  /** Milliseconds since the epoch. */
+  readonly at: number
+  readonly ip: string
+  readonly node: NodeName
+}
+
+const macOf = (at: number) => `02:00:00:00:00:0${at + 1}`
+
+/**
+ * Three nodes with real daemons, backends and a client on one bridge; orch-server on another one, from which each node can be
+ * cut off.
+ */
+export class AnnouncingNodes {
+  readonly #prefix = labPrefix()
+  readonly #folder = mkdtempSync(join(tmpdir(), 'np-announce-'))
+  readonly #sites = new Map<string, Site>()
+  readonly #daemons = new Map<NodeName, Daemon>()
+  #server: LabProcess | undefined
+  #capture: ChildProcess | undefined
+  #answers: Answer[] = []
+  api!: Api
+
+  async start(announcement: object = {}): Promise<void> {
+    for (const name of ['lan', ...NODES, 'pods', 'client']) {
+      this.#sites.set(name, await openSite(`${this.#prefix}-${name}`))
+    }
+    await this.#connect()
+    await this.#startServer()
+    await this.api.apply(...NODES.map((name, at) => nodeObject(name, at)))
+    for (const name of NODES) {
+      const folder = join(this.#folder, name)
+      mkdirSync(folder)
+      const site = this.site(name)
+      const daemon = createDaemon({
+        node: site,
+        api: this.api,
+        folder,
+        kubeconfigText: async () => await this.#kubeconfig(),
+      })
+      this.#daemons.set(name, daemon)
+      this.#config = { announcement: { layer2: true, ...announcement } }
+      await this.startDaemon(name)
+    }
+    this.#startCapture()
+  }
+
+  #config: Readonly<Record<string, unknown>> = {}
+
+  site(name: string): Site {
+    return this.#sites.get(name)!
+  }
+
+  daemon(name: NodeName): Daemon {
+    return this.#daemons.get(name)!
+  }
+
+  startDaemon(name: NodeName): Promise<void> {
+    return this.daemon(name).start({ config: { hostnameOverride: name, ...this.#config } })
+  }
+
+  /** All answers so far, in their order. */
+  get answers(): readonly Answer[] {
+    return this.#answers
+  }
+
+  /** Forgets the answers so far. */
+  forget(): void {
+    this.#answers = []
+  }
+
+  /** The node that answered last for an address, if that was within the last moment. */
+  announcer(ip: string, withinMs = 1_000): NodeName | undefined {
+    const last = this.#answers.findLast((answer) => answer.ip === ip)
+    return last && last.at > Date.now() - withinMs ? last.node : undefined
+  }
+
+  /** Waits until every address is answered, each by the node that comes first in its order. */
+  async settled(): Promise<void> {
+    let before = ''
+    let since = Date.now()
+    const check = () => {
+      const now = ADDRESSES.map((ip) => this.announcer(ip) ?? 'nobody').join()
+      if (now !== before || now.includes('nobody')) since = Date.now()
+      before = now
+      // Longer than a preferred node waits before it requests an address.
+      if (Date.now() - since < 7_000) throw new Error(`not settled: ${now}\n${this.logs()}`)
+    }
+    await vi.waitFor(check, WAIT)
+  }
+
+  /** Cuts a node off from the API server, or ends that. */
+  connectToServer(name: NodeName, isConnected: boolean): Promise<void> {
+    return this.site('lan').namespace.ip([`link set api-${name} ${isConnected ? 'up' : 'down'}`])
+  }
+
+  /** Unplugs a node from the network of the addresses, or ends that. */
+  plug(name: NodeName, isPlugged: boolean): Promise<void> {
+    return this.site('lan').namespace.ip([`link set port-${name} ${isPlugged ? 'up' : 'down'}`])
+  }
+
+  /** Begins to connect to an address again and again; the returned function ends that. */
+  async load(destination: string, timeoutMs = 3_000) {
+    const { agent } = this.site('client')
+    const { id } = await agent.call('loadStart', {
+      protocol: 'TCP',
+      source: CLIENT,
+      destination,
+      port: 80,
+      intervalMs: 20,
+      timeoutMs,
+    })
+    return () => agent.call('loadStop', { id, atLeast: 5 })
+  }
+
+  async stop(): Promise<void> {
+    this.#capture?.stdin?.end()
+    for (const daemon of this.#daemons.values()) await daemon.kill()
+    this.#server?.signalAlone('SIGKILL')
+    await this.#server?.ended
+    for (const site of this.#sites.values()) await closeSite(site)
+    removeLab(this.#prefix)
+    rmSync(this.#folder, { recursive: true, force: true })
+  }
+
+  /** What the daemons logged. */
+  logs(): string {
+    return NODES.map((name) => `${name}:\n${this.daemon(name).logs()}`).join('\n')
+  }
+
+  async #connect(): Promise<void> {
+    const lan = this.site('lan').namespace
+    await lan.ip([
+      'link add br0 type bridge',
+      'link set br0 up',
+      'link add br1 type bridge',
+      'link set br1 up',
+      `address add ${SERVER}/24 dev br1`,
+    ])
+    const hosts = [
+      ...NODES.map((name, at) => [name, macOf(at), `1${at + 1}`] as const),
+      ['pods', '02:00:00:00:00:09', '9'] as const,
+      ['client', '02:00:00:00:00:33', '2'] as const,
+    ]
+    for (const [name, mac, host] of hosts) {
+      const { namespace } = this.site(name)
+      await lan.ip([
+        `link add port-${name} type veth peer name eth0 address ${mac} netns ${namespace.name}`,
+        `link set port-${name} master br0 up`,
+      ])
+      await namespace.ip([
+        'link set eth0 up',
+        `address add 192.0.2.${host}/24 dev eth0`,
+        `address add 2001:db8::${host}/64 dev eth0 nodad`,
+      ])
+    }
+    await this.site('pods').namespace.ip([
+      'address add 10.244.9.2/32 dev lo',
+      'address add fd00:244:9::2/128 dev lo nodad',
+    ])
+    for (const [at, name] of NODES.entries()) {
+      const { namespace } = this.site(name)
+      await namespace.exec([
+        'sysctl',
+        '-qw',
+        'net.ipv4.ip_forward=1',
+        'net.ipv6.conf.all.forwarding=1',
+      ])
+      await lan.ip([
+        `link add api-${name} type veth peer name eth1 netns ${namespace.name}`,
+        `link set api-${name} master br1 up`,
+      ])
+      await namespace.ip([
+        'link set eth1 up',
+        `address add 10.99.0.${at + 1}/24 dev eth1`,
+        `address add 10.244.${at + 1}.2/32 dev lo`,
+        'route add 10.244.9.2/32 via 192.0.2.9',
+        'route add fd00:244:9::2/128 via 2001:db8::9',
+      ])
+      await this.#listen(name, [`10.244.${at + 1}.2`])
+    }
+    await this.#listen('pods', ['10.244.9.2', 'fd00:244:9::2'])
+  }
+
+  async #listen(name: string, ips: readonly string[]): Promise<void> {
+    for (const ip of ips) {
+      await this.site(name).agent.call('listen', { protocol: 'TCP', ip, port: 80, name })
+    }
+  }
+
+  async #startServer(): Promise<void> {
+    const data = join(this.#folder, 'server')
+    const { namespace, agent } = this.site('lan')
+    const command = [launcherOf('orch-server'), `--data-dir=${data}`, `--bind-address=${SERVER}`]
+    this.#server = startProcess(namespace, [...command, `--secure-port=${API_PORT}`, ...RANGES])
+    await this.#server.said('orch-server is ready')
+    const pki = (name: string) => readFileSync(join(data, 'pki', name), 'utf8')
+    const credential = { cert: pki('admin.crt'), key: pki('admin.key') }
+    this.api = createApi(agent, {
+      url: `https://${SERVER}:${API_PORT}`,
+      ca: pki('ca.crt'),
+      credential,
+    })
+    const files = ['node-proxy/rbac.yaml', 'components/announcement/rbac.yaml']
+    for (const file of files) {
+      const text = readFileSync(new URL(file, MANIFESTS), 'utf8')
+      for (const document of parseAllDocuments(text)) await this.#create(document.toJS())
+    }
+  }
+
+  async #create(object: { readonly kind: string }): Promise<void> {
+    const rbac = '/apis/rbac.authorization.k8s.io/v1'
+    const path = {
+      ServiceAccount: '/api/v1/namespaces/kube-system/serviceaccounts',
+      ClusterRole: `${rbac}/clusterroles`,
+      ClusterRoleBinding: `${rbac}/clusterrolebindings`,
+      Role: `${rbac}/namespaces/kube-system/roles`,
+      RoleBinding: `${rbac}/namespaces/kube-system/rolebindings`,
+    }[object.kind]
+    const { status, body } = await this.api.request('POST', path!, object)
+    if (status >= 300) throw new Error(`${object.kind}: ${status} ${body}`)
+  }
+
+  #kubeconfig(): Promise<string> {
+    const data = join(this.#folder, 'server')
+    const account = '--service-account=kube-system/node-proxy'
+    const command = [launcherOf('orch-server'), 'kubeconfig', account, `--data-dir=${data}`]
+    return this.site('lan').namespace.exec(command, { timeoutMs: 60_000 })
+  }
+
+  #startCapture(): void {
+    const script = fileURLToPath(new URL('answers.script.ts', import.meta.url))
+    const node = [process.execPath, '--no-warnings', script, ...ADDRESSES]
+    const { name } = this.site('client').namespace
+    const child = spawn('ip', ['netns', 'exec', name, ...node], {
+      stdio: ['pipe', 'pipe', 'inherit'],
+    })
+    this.#capture = child
+    let rest = ''
+    child.stdout.on('data', (chunk: Buffer) => {
+      const lines = `${rest}${chunk.toString()}`.split('\n')
+      rest = lines.pop()!
+      this.#answers.push(...lines.map(readAnswer))
+    })
+    void once(child, 'exit')
+  }
+}
+
+function readAnswer(line: string): Answer {
+  const [at, ip = '', mac = ''] = line.split(' ')
+  return { at: Number(at), ip, node: NODES[Number(mac.at(-1)) - 1]! }
+}
+
+function nodeObject(name: string, at: number) {
+  const addresses = [`192.0.2.1${at + 1}`, `2001:db8::1${at + 1}`]
+  return {
+    apiVersion: 'v1',
+    kind: 'Node',
+    metadata: { name },
+    spec: { podCIDRs: [`10.244.${at + 1}.0/24`] },
+    status: { addresses: addresses.map((address) => ({ type: 'InternalIP', address })) },
+  }
+}
+
+/** A Service with load balancer addresses, and its endpoints in the order of nodes; `pods`: on no node. */
+export function loadBalancer(
+  name: string,
+  ips: readonly string[],
+  spec: Readonly<Record<string, unknown>> = {},
+) {
+  const hasV6 = ips.some((ip) => ip.includes(':'))
+  const hasV4 = ips.some((ip) => !ip.includes(':'))
+  const families = [...(hasV4 ? ['IPv4'] : []), ...(hasV6 ? ['IPv6'] : [])]
+  return {
+    apiVersion: 'v1',
+    kind: 'Service',
+    metadata: { name, namespace: 'shop' },
+    spec: {
+      type: 'LoadBalancer',
+      ipFamilyPolicy: families.length === 2 ? 'RequireDualStack' : 'SingleStack',
+      ipFamilies: families,
+      ports: [{ port: 80, protocol: 'TCP' }],
+      ...spec,
+    },
+    status: { loadBalancer: { ingress: ips.map((ip) => ({ ip, ipMode: 'VIP' })) } },
+  }
+}
+
+/** Endpoints of a Service that are on no node. */
+export function podsOf(name: string, families: readonly ('v4' | 'v6')[] = ['v4']) {
+  return families.map((family) =>
+    slice(`shop/${name}`, [{ ip: family === 'v4' ? '10.244.9.2' : 'fd00:244:9::2', node: '' }], {
+      suffix: family,
+    }),
+  )
+}
