@@ -175,6 +175,12 @@ export const LONG_TESTS: readonly LongTests[] = [
     files: ['test/kernel/userspace/chaos.test.ts'],
   },
   {
+    reason:
+      'waits for Leases to expire and for nodes to take their addresses back; unit tests simulate clusters',
+    projects: ['kernel'],
+    files: ['test/kernel/announcement/fail-over.test.ts'],
+  },
+  {
     reason: 'waits for the timeouts of an API server that hangs',
     projects: ['kernel'],
     files: ['test/kernel/api-silence.test.ts'],
