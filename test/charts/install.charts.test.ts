@@ -115,19 +115,16 @@ describe.each(chartPrograms().helms)('helm $version on orch-server', ({ path, ve
       const releases = await shell.run(`helm list ${IN} --pending -o json`)
       return (JSON.parse(releases) as readonly unknown[]).length === 1
     }
-    const waiting = shell.run(`helm install ${CHART} --wait --timeout 90s`)
-    await expect.poll(() => named('daemonset')).toEqual(['daemonset.apps/node-proxy'])
-    expect(await isPending()).toBe(true)
-    const status = {
-      observedGeneration: 1,
-      desiredNumberScheduled: 1,
-      currentNumberScheduled: 1,
-      updatedNumberScheduled: 1,
-      numberReady: 1,
-      numberAvailable: 1,
-    }
+    // A node without a kubelet: the Pod of the DaemonSet does not start by itself.
     await shell.run(
-      `kubectl ${IN} patch daemonset/node-proxy --subresource=status --type=merge -p '${JSON.stringify({ status })}'`,
+      `echo '{"apiVersion":"v1","kind":"Node","metadata":{"name":"n","labels":{"kubernetes.io/os":"linux"}}}' | kubectl apply -f -`,
+    )
+    const waiting = shell.run(`helm install ${CHART} --wait --timeout 90s`)
+    await expect.poll(() => named('pod')).toEqual([expect.stringMatching(/^pod\/node-proxy-/)])
+    expect(await isPending()).toBe(true)
+    const ready = { phase: 'Running', conditions: [{ type: 'Ready', status: 'True' }] }
+    await shell.run(
+      `kubectl ${IN} patch $(kubectl ${IN} get pod -o name) --subresource=status --type=merge -p '${JSON.stringify({ status: ready })}'`,
     )
     await waiting
     expect(await isPending()).toBe(false)
