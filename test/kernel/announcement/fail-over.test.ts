@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
+import { METRIC_TABLE, PREFIX } from '../../../src/telemetry/metrics/registry.ts'
 import {
   ADDRESSES,
   AnnouncingNodes,
@@ -8,6 +9,7 @@ import {
   type NodeName,
   podsOf,
 } from '../../support/announcement/announcing-nodes.ts'
+import { sumOf } from '../../support/lab/metrics.ts'
 
 const KILLS = Number(process.env['NP_KILLS'] ?? 2)
 /**
@@ -75,6 +77,15 @@ test(`a node that dies is replaced, ${KILLS} times, and never two nodes answer`,
   const sorted = times.toSorted((a, b) => a - b).map(Math.round)
   process.stderr.write(`take-over after a kill, in ms: ${sorted.join(' ')}\n`)
 }, 3_600_000)
+
+test('every metric of announcements moved', async () => {
+  const samples = await lab.daemon(lab.announcer(FIRST)!).metrics()
+  const names = Object.values(METRIC_TABLE)
+    .map(({ name }) => `${PREFIX}${name}`)
+    .filter((name) => name.startsWith(`${PREFIX}announce`))
+  expect(names).toHaveLength(4)
+  expect(names.filter((name) => sumOf(samples, name) === 0)).toEqual([])
+})
 
 test('a node without an API server is silent before another one answers', async () => {
   const node = lab.announcer(FIRST)!
