@@ -44,6 +44,31 @@ export const COMMANDS: readonly CommandEntry[] = [
     load: () => import('./scale-command.ts'),
   },
   {
+    name: 'set',
+    summary: 'change the images of containers',
+    load: () => import('./set-command.ts'),
+  },
+  {
+    name: 'rollout',
+    summary: 'follow, undo, restart and pause the rollouts of workloads',
+    load: () => import('./rollout/rollout-command.ts'),
+  },
+  {
+    name: 'drain',
+    summary: 'cordon a node, and evict its Pods',
+    load: async () => (await import('./drain-command.ts')).drain,
+  },
+  {
+    name: 'cordon',
+    summary: 'let no further Pods be scheduled to a node',
+    load: async () => (await import('./drain-command.ts')).cordon,
+  },
+  {
+    name: 'uncordon',
+    summary: 'let Pods be scheduled to a node again',
+    load: async () => (await import('./drain-command.ts')).uncordon,
+  },
+  {
     name: 'delete',
     summary: 'delete objects',
     load: () => import('./delete-command.ts'),

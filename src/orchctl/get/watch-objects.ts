@@ -1,22 +1,15 @@
-import { setTimeout as delay } from 'node:timers/promises'
-import { createLineSplitter } from '../../client/http/line-splitter.ts'
-import { type Json, type JsonObject, objectAt, stringAt } from '../../lib/json.ts'
+import type { JsonObject } from '../../lib/json.ts'
 import { type ApiResource, collectionPath, qualifiedKind } from '../discovery/api-resource.ts'
+import { type Change, followCollection } from '../discovery/follow-collection.ts'
 import { documentText } from '../output/documents.ts'
 import type { OutputFormat } from '../output/output-format.ts'
-import { readTable, type TableColumn } from '../output/server-table.ts'
-import type { Api, Call } from '../session/api.ts'
-import { type CallFailure, failureError } from '../session/call-failure.ts'
+import type { TableColumn } from '../output/server-table.ts'
 import type { CommandContext } from '../session/command-module.ts'
-import { listPages, namespaceOf, objectsOf } from '../session/list-pages.ts'
+import { namespaceOf } from '../session/list-pages.ts'
 import { type ExitCode, usageError } from '../usage/exit-code.ts'
 import type { GetFlags, GetRequest } from './get-flags.ts'
 import { tableCall } from './get-tables.ts'
 import { tableText } from './table-text.ts'
-
-const LINE_LIMIT = 64 * 1024 * 1024
-const FIRST_DELAY_MS = 200
-const MAX_DELAY_MS = 5_000
 
 /** Prints the objects of one collection and every change, until the user interrupts it. */
 export async function watchObjects(
@@ -99,156 +92,4 @@ function documentPrinter({ flags, format, context }: PrinterOptions): OnChanges 
       if (format.type === 'jsonpath') context.print('\n')
     }
   }
-}
-
-/** A change of one object: its row in a table, or the object alone. */
-interface Change {
-  readonly event: 'ADDED' | 'MODIFIED' | 'DELETED'
-  readonly object: JsonObject
-  /** The cells of a table; empty for other formats. */
-  readonly cells: readonly string[]
-}
-
-interface FollowOptions {
-  readonly api: Api
-  /** The request for the collection, as a table or not. */
-  readonly call: Call
-  readonly pageSize: number
-  /** Ends following. */
-  readonly signal: AbortSignal
-  readonly notice: (line: string) => void
-  readonly onChanges: (changes: readonly Change[], columns: readonly TableColumn[]) => Promise<void>
-}
-
-/**
- * Lists a collection and follows its watch until `signal`. When the watch ends, for whatever reason, it lists again and
- * reports only what is different from what was reported before, so nothing is reported twice across a restart of the
- * server. Outages end by themselves; the first request, and a refusal, must not fail.
- * @throws NodeProxyError
- */
-async function followCollection(options: FollowOptions): Promise<void> {
-  const { signal, notice, api } = options
-  const known = new Known()
-  let delayMs = FIRST_DELAY_MS
-  let isFirst = true
-  while (!signal.aborted) {
-    const list = await readList(options)
-    if (list.ok) {
-      if (!isFirst && delayMs > FIRST_DELAY_MS) notice('orchctl: the server is back')
-      isFirst = false
-      delayMs = FIRST_DELAY_MS
-      await options.onChanges(known.replace(list.changes), list.columns)
-      await followWatch(options, list, known)
-      if (!signal.aborted) await pause(FIRST_DELAY_MS, signal)
-      continue
-    }
-    if (signal.aborted) return
-    if (isFirst || !isOutage(list.failure)) throw failureError(list.failure)
-    if (delayMs === FIRST_DELAY_MS) notice(`orchctl: ${api.server} is away; waiting for it`)
-    await pause(delayMs, signal)
-    delayMs = Math.min(delayMs * 2, MAX_DELAY_MS)
-  }
-}
-
-/** The version of each object that was reported last. */
-class Known {
-  readonly #changes = new Map<string, Change>()
-
-  /** Replaces everything by a new list. @returns what is new in it, and what it no longer has */
-  replace(listed: readonly Change[]): readonly Change[] {
-    const present = new Set(listed.map(keyOf))
-    const gone = [...this.#changes.values()].filter((change) => !present.has(keyOf(change)))
-    const deleted = gone.map((change): Change => ({ ...change, event: 'DELETED' }))
-    return [...deleted, ...listed].filter((change) => this.add(change))
-  }
-
-  /** @returns whether the object differs from the version that was reported last */
-  add(change: Change): boolean {
-    const key = keyOf(change)
-    const before = this.#changes.get(key)
-    if (change.event === 'DELETED') return this.#changes.delete(key)
-    this.#changes.set(key, change)
-    return before === undefined || versionOf(before) !== versionOf(change)
-  }
-}
-
-function keyOf({ object }: Change): string {
-  const { namespace, name, uid } = objectAt(object, 'metadata')
-  return JSON.stringify([namespace ?? null, name ?? null, uid ?? null])
-}
-
-function versionOf({ object }: Change): string {
-  return stringAt(object, 'metadata', 'resourceVersion')
-}
-
-interface Listed {
-  readonly ok: true
-  readonly changes: readonly Change[]
-  readonly columns: readonly TableColumn[]
-  readonly resourceVersion: string
-}
-
-async function readList({
-  api,
-  call,
-  pageSize,
-  signal,
-}: FollowOptions): Promise<Listed | { readonly ok: false; readonly failure: CallFailure }> {
-  const result = await listPages(api, { ...call, signal }, pageSize)
-  if (!result.ok) return result
-  const read = result.pages.map((page) => changesOf('ADDED', page, call))
-  return {
-    ok: true,
-    changes: read.flatMap(({ changes }) => changes),
-    columns: read[0]?.columns ?? [],
-    resourceVersion: stringAt(result.pages[0], 'metadata', 'resourceVersion'),
-  }
-}
-
-/** The changes of a document: a list, a table, or one object of a watch. */
-function changesOf(event: Change['event'], body: JsonObject, { accept }: Call) {
-  if (accept !== undefined) {
-    const { rows, columns } = readTable(body)
-    return { changes: rows.map((row): Change => ({ event, ...row })), columns }
-  }
-  const objects = Array.isArray(body['items']) ? objectsOf(body) : [body]
-  return { changes: objects.map((object): Change => ({ event, object, cells: [] })), columns: [] }
-}
-
-/** Follows the watch until it ends. @throws when it reports an error */
-async function followWatch(options: FollowOptions, list: Listed, known: Known): Promise<void> {
-  const { api, call, signal } = options
-  const query = { ...call.query, watch: 'true', resourceVersion: list.resourceVersion }
-  const opened = await api.open({ ...call, query, signal })
-  if (!opened.ok) return
-  const splitter = createLineSplitter(LINE_LIMIT)
-  try {
-    for await (const chunk of opened.body) {
-      const changes = splitter.push(chunk).flatMap((line) => eventChanges(line, call))
-      const fresh = changes.filter((change) => known.add(change))
-      if (fresh.length > 0) await options.onChanges(fresh, list.columns)
-    }
-  } catch (error) {
-    // A connection that breaks, or is closed by the signal, ends the watch like its regular end.
-    if (!(error instanceof Error)) throw error
-  }
-}
-
-function eventChanges(line: string | undefined, call: Call): readonly Change[] {
-  const frame = JSON.parse(line ?? '{}') as Json
-  const type = stringAt(frame, 'type')
-  if (type === 'BOOKMARK') return []
-  const object = objectAt(frame, 'object')
-  if (type === 'ADDED' || type === 'MODIFIED' || type === 'DELETED') {
-    return changesOf(type, object, call).changes
-  }
-  throw new Error(`the watch reports ${stringAt(object, 'reason')}`)
-}
-
-function isOutage({ code }: CallFailure): boolean {
-  return code === 0 || code === 429 || code >= 500
-}
-
-async function pause(ms: number, signal: AbortSignal): Promise<void> {
-  await delay(ms, undefined, { signal }).catch(() => undefined)
 }

@@ -1,0 +1,91 @@
+import { arrayAt, type JsonObject, objectAt, stringAt, valueAt, without } from '../../lib/json.ts'
+import { LAST_APPLIED } from '../../resources/label-names.ts'
+import { listObjects, PAGE_SIZE } from '../session/list-pages.ts'
+import type { Session } from '../session/open-session.ts'
+
+const REVISION = 'deployment.kubernetes.io/revision'
+const CHANGE_CAUSE = 'kubernetes.io/change-cause'
+const TEMPLATE_HASH = 'pod-template-hash'
+const APPS = '/apis/apps/v1/namespaces'
+
+/** Annotations that stay with the Deployment when it goes back to a ReplicaSet. */
+const OWN_ANNOTATIONS = [
+  LAST_APPLIED,
+  REVISION,
+  'deployment.kubernetes.io/revision-history',
+  'deployment.kubernetes.io/desired-replicas',
+  'deployment.kubernetes.io/max-replicas',
+  'deprecated.deployment.rollback.to',
+]
+
+/** A template that a workload had, or has. */
+export interface Revision {
+  readonly number: number
+  /** Empty: nobody gave one. */
+  readonly changeCause: string
+  readonly template: JsonObject
+  /** Of a Deployment: the annotations that it had with this template. */
+  readonly annotations?: JsonObject
+}
+
+/** The revisions of a workload, the oldest first. @throws NodeProxyError */
+export async function revisionsOf(
+  workload: JsonObject,
+  plural: string,
+  { api, namespace }: Session,
+): Promise<readonly Revision[]> {
+  const isDeployment = plural === 'deployments'
+  const collection = isDeployment ? 'replicasets' : 'controllerrevisions'
+  const path = `${APPS}/${namespace}/${collection}`
+  const uid = stringAt(workload, 'metadata', 'uid')
+  const all = await listObjects(api, { path }, PAGE_SIZE)
+  const own = all.filter((one) =>
+    arrayAt(one, 'metadata', 'ownerReferences').some((owner) => stringAt(owner, 'uid') === uid),
+  )
+  const read = own.map((one) => (isDeployment ? ofReplicaSet(one) : ofControllerRevision(one)))
+  return read.toSorted((a, b) => a.number - b.number)
+}
+
+function ofReplicaSet(set: JsonObject): Revision {
+  const annotations = objectAt(set, 'metadata', 'annotations')
+  const template = objectAt(set, 'spec', 'template')
+  const metadata = objectAt(template, 'metadata')
+  const labels = without(objectAt(metadata, 'labels'), TEMPLATE_HASH)
+  return {
+    number: Number.parseInt(stringAt(annotations, REVISION), 10) || 0,
+    changeCause: stringAt(annotations, CHANGE_CAUSE),
+    template: { ...template, metadata: { ...metadata, labels } },
+    annotations: without(annotations, ...OWN_ANNOTATIONS),
+  }
+}
+
+function ofControllerRevision(revision: JsonObject): Revision {
+  return {
+    number: Number(valueAt(revision, 'revision') ?? 0),
+    changeCause: stringAt(revision, 'metadata', 'annotations', CHANGE_CAUSE),
+    template: without(objectAt(revision, 'data', 'spec', 'template'), '$patch'),
+  }
+}
+
+/** The JSON patch (RFC 6902) that brings a revision back; the server refuses it if the workload has changed meanwhile. */
+export function undoPatch(workload: JsonObject, { template, annotations }: Revision): JsonObject[] {
+  const present = objectAt(workload, 'metadata', 'annotations')
+  const own = OWN_ANNOTATIONS.flatMap((key) => {
+    const value = valueAt(present, key)
+    return value === undefined ? [] : [[key, value] as const]
+  })
+  const version = stringAt(workload, 'metadata', 'resourceVersion')
+  return [
+    { op: 'test', path: '/metadata/resourceVersion', value: version },
+    { op: 'replace', path: '/spec/template', value: template },
+    ...(annotations === undefined
+      ? []
+      : [
+          {
+            op: 'add',
+            path: '/metadata/annotations',
+            value: { ...annotations, ...Object.fromEntries(own) },
+          },
+        ]),
+  ]
+}
