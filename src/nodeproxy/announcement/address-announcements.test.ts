@@ -13,7 +13,7 @@ import { type ClusterEvent, ClusterStore } from '../../cluster/cluster-store.ts'
 import type { InterfaceAddress } from '../../kernel/addresses.ts'
 import { FakeLink, withoutRights } from '../../kernel/neighbours/testing/fake-link.ts'
 import { FakeAddresses } from '../../kernel/testing/fake-addresses.ts'
-import { monotonicMs, systemClock } from '../../lib/clock.ts'
+import { type Clock, monotonicMs, systemClock } from '../../lib/clock.ts'
 import type { IpAddress } from '../../lib/ip.ts'
 import { type JsonObject, stringAt } from '../../lib/json.ts'
 import { systemRandom } from '../../lib/random.ts'
@@ -33,19 +33,26 @@ const RBAC = join(
   '../../../config/kubernetes/components/announcement/rbac.yaml',
 )
 const WAIT = { timeout: 30_000, interval: 5 }
+/** How much faster time passes for the nodes than for the test. */
+const SPEED = 10
+const START = systemClock.now()
+const clock: Clock = {
+  now: () => START + (systemClock.now() - START) * SPEED,
+  after: (ms, task) => systemClock.after(ms / SPEED, task),
+}
+const monotonic = (): number => monotonicMs() * SPEED
 /** Short, but long enough for a busy machine. */
 const TIMING = {
-  'announcement.leaseDuration': 2_000,
-  'announcement.renewDeadline': 1_600,
-  'announcement.renewInterval': 200,
+  'announcement.leaseDuration': 1_500 * SPEED,
+  'announcement.renewDeadline': 1_150 * SPEED,
+  'announcement.renewInterval': 150 * SPEED,
 }
 
 /** An API server with the Role of the manifest, and a link of all nodes. */
 async function network({ isPermitted = true } = {}) {
   const api = await startSecuredApi(['node-proxy'])
   if (isPermitted) for (const [path, object] of manifest()) await api.make(path, object)
-  const clock = { now: monotonicMs, after: systemClock.after }
-  const link = new FakeLink(clock)
+  const link = new FakeLink({ now: monotonic, after: clock.after })
   const nodes: ReturnType<typeof node>[] = []
   function node(name: string, more: Readonly<Record<string, unknown>> = {}) {
     const connection = connectionBySocket(api.socketPath, fixedCredential(bearer('node-proxy')))
@@ -60,12 +67,12 @@ async function network({ isPermitted = true } = {}) {
     const announcements = new AddressAnnouncements({
       configuration: holder,
       client,
-      clock: systemClock,
+      clock,
       random: systemRandom,
       apiFailures: new ApiFailures({ log, clock: systemClock, server: 'test' }),
       addresses: new FakeAddresses([addressOf(name, device)]),
       openResponder: link.open,
-      monotonic: monotonicMs,
+      monotonic,
       nodeName: name,
       cluster: store,
       afterApply: (callback) => setImmediate(callback),

@@ -68,7 +68,11 @@ export const LONG_TESTS: readonly LongTests[] = [
     reason:
       'each command beside that of kubectl, completion in three shells; unit tests run the commands',
     projects: ['server'],
-    files: ['test/server/orchctl.test.ts', 'test/server/completion.test.ts'],
+    files: [
+      'test/server/orchctl.test.ts',
+      'test/server/orchctl-workloads.test.ts',
+      'test/server/completion.test.ts',
+    ],
   },
   {
     reason:
@@ -178,7 +182,16 @@ export const LONG_TESTS: readonly LongTests[] = [
     reason:
       'waits for Leases to expire and for nodes to take their addresses back; unit tests simulate clusters',
     projects: ['kernel'],
-    files: ['test/kernel/announcement/fail-over.test.ts'],
+    files: [
+      'test/kernel/announcement/fail-over.test.ts',
+      'test/kernel/interfaces/neighbour-responder.test.ts',
+    ],
+  },
+  {
+    reason:
+      'waits for the log of the kernel; unit tests read its packets, and daemon.test counts them',
+    projects: ['kernel'],
+    files: ['test/kernel/policy/denied-log.test.ts'],
   },
   {
     reason: 'waits for the timeouts of an API server that hangs',
