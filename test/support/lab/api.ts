@@ -15,6 +15,9 @@ const PLURALS: Readonly<Record<string, string>> = {
   NetworkPolicy: 'networkpolicies',
 }
 
+/** How often an object is replaced that controllers write, too. */
+const MAX_ATTEMPTS = 10
+
 /** The lab's own client of the API server, and the revisions of what it wrote. */
 export interface Api {
   readonly url: string
@@ -64,8 +67,11 @@ export function createApi(agent: Agent, { url, ca, credential }: KubeconfigParts
   }
 
   async function write(method: string, path: string, body?: unknown): Promise<void> {
-    const reply = await request(method, path, body)
-    if (reply.status >= 300) throw new Error(`${method} ${path}: ${reply.status} ${reply.body}`)
+    noteWritten(`${method} ${path}`, path, await request(method, path, body))
+  }
+
+  function noteWritten(what: string, path: string, reply: HttpReply): void {
+    if (reply.status >= 300) throw new Error(`${what}: ${reply.status} ${reply.body}`)
     const resource = /\/(services|endpoints|endpointslices|nodes)\//.exec(`${path}/`)?.[1]
     if (resource === undefined) return
     written.set(resource, Math.max(written.get(resource) ?? 0, revisionOf(reply.body)))
@@ -95,21 +101,39 @@ export function createApi(agent: Agent, { url, ca, credential }: KubeconfigParts
   async function put(object: ApiObject): Promise<string> {
     const key = `${object.metadata.namespace ?? ''}/${object.metadata.name}`
     const path = pathOf(object.kind, key, object.apiVersion)
-    const found = await request('GET', path)
-    if (found.status === 404) {
+    if ((await request('GET', path)).status === 404) {
       await write('POST', path.slice(0, path.lastIndexOf('/')), object)
     } else {
-      const resourceVersion = String(revisionOf(found.body))
-      await write('PUT', path, { ...object, metadata: { ...object.metadata, resourceVersion } })
+      await replace(path, '', (_now, resourceVersion) => ({
+        ...object,
+        metadata: { ...object.metadata, resourceVersion },
+      }))
     }
     return path
   }
 
+  /** Replaces what is there; again where a controller has written between the two. */
+  async function replace(
+    path: string,
+    subresource: '' | '/status',
+    change: (now: ApiObject, resourceVersion: string) => object | undefined,
+  ): Promise<void> {
+    for (let attempt = 1; ; attempt++) {
+      const found = (await request('GET', path)).body
+      const body = change(JSON.parse(found) as ApiObject, String(revisionOf(found)))
+      if (body === undefined) return
+      const reply = await request('PUT', `${path}${subresource}`, body)
+      if (reply.status === 409 && attempt < MAX_ATTEMPTS) continue
+      return noteWritten(`PUT ${path}${subresource}`, path, reply)
+    }
+  }
+
   /** Writes the status separately, because servers with a status subresource drop it from other writes. */
   async function applyStatus(path: string, object: ApiObject): Promise<void> {
-    const now = JSON.parse((await request('GET', path)).body) as ApiObject
-    if (JSON.stringify(now['status']) === JSON.stringify(object['status'])) return
-    await write('PUT', `${path}/status`, { ...now, status: object['status'] })
+    const { status } = object
+    await replace(path, '/status', (now) =>
+      JSON.stringify(now['status']) === JSON.stringify(status) ? undefined : { ...now, status },
+    )
   }
 
   return {
