@@ -64,9 +64,9 @@ export const FILES = {
   'endpoints.yaml': ENDPOINTS,
 }
 
-/** Writes the status of a ready Pod, as a node agent would. */
+/** Writes the status of a ready Pod, as a node agent would, whatever the scheduler writes meanwhile. */
 const MAKE_READY = `kubectl get pod p -o json |
-  sed 's/"phase": "Pending"/"phase": "Running", "conditions": [{"type": "Ready", "status": "True"}]/' |
+  sed '/"resourceVersion"/d; s/"phase": "Pending"/"phase": "Running", "conditions": [{"type": "Ready", "status": "True"}]/' |
   kubectl replace --raw "/api/v1/namespaces/$NS/pods/p/status" -f - >/dev/null`
 
 /** Makes kubectl 1.30 and newer list by a watch. */
