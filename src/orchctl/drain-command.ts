@@ -1,10 +1,9 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import type { Command } from 'commander'
-import { parseDuration } from '../lib/duration.ts'
 import { NodeProxyError } from '../lib/error.ts'
 import { arrayAt, type JsonObject, stringAt, valueAt } from '../lib/json.ts'
 import { quote } from '../lib/quote.ts'
-import { followCollection } from './discovery/follow-collection.ts'
+import { followCollection, timeoutSignal } from './discovery/follow-collection.ts'
 import { oneLine } from './output/terminal-text.ts'
 import { failureError } from './session/call-failure.ts'
 import {
@@ -88,7 +87,7 @@ async function setSchedulable(
 
 const drainNodes: Run<DrainFlags> = async (names, flags, context) => {
   const grace = gracePeriodOf(flags)
-  const timeout = timeoutSignal(flags)
+  const timeout = timeoutSignal(flags.timeout)
   for (const name of names) await setSchedulable(name, true, context)
   for (const name of names) {
     const pods = await podsToEvict(name, flags, context)
@@ -115,16 +114,6 @@ function gracePeriodOf({ gracePeriod }: DrainFlags): number | undefined {
     return gracePeriod === undefined ? undefined : Number(gracePeriod)
   }
   throw usageError(`--grace-period ${quote(gracePeriod)} is no number`, 'write seconds')
-}
-
-/** @throws NP_ORCHCTL_USAGE */
-function timeoutSignal({ timeout }: DrainFlags): AbortSignal {
-  if (timeout === undefined || timeout === '0' || timeout === '0s') {
-    return new AbortController().signal
-  }
-  const ms = parseDuration(timeout)
-  if (ms === undefined) throw usageError(`--timeout ${quote(timeout)} is no duration`, 'write 2m')
-  return AbortSignal.timeout(ms)
 }
 
 /** The Pods that have to go. @throws NP_ORCHCTL_DRAIN where one of them may not, and no flag permits it */

@@ -1,10 +1,13 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { createLineSplitter } from '../../client/http/line-splitter.ts'
+import { parseDuration } from '../../lib/duration.ts'
 import { type Json, type JsonObject, objectAt, stringAt } from '../../lib/json.ts'
+import { quote } from '../../lib/quote.ts'
 import { readTable, type TableColumn } from '../output/server-table.ts'
 import type { Api, Call } from '../session/api.ts'
 import { type CallFailure, failureError } from '../session/call-failure.ts'
 import { listPages, objectsOf } from '../session/list-pages.ts'
+import { usageError } from '../usage/exit-code.ts'
 
 const LINE_LIMIT = 64 * 1024 * 1024
 const FIRST_DELAY_MS = 200
@@ -160,4 +163,14 @@ function isOutage({ code }: CallFailure): boolean {
 
 async function pause(ms: number, signal: AbortSignal): Promise<void> {
   await delay(ms, undefined, { signal }).catch(() => undefined)
+}
+
+/** Aborted after `--timeout`, never where it is not given or 0. @throws NP_ORCHCTL_USAGE */
+export function timeoutSignal(timeout: string | undefined): AbortSignal {
+  if (timeout === undefined || timeout === '0' || timeout === '0s') {
+    return new AbortController().signal
+  }
+  const ms = parseDuration(timeout)
+  if (ms !== undefined) return AbortSignal.timeout(ms)
+  throw usageError(`--timeout ${quote(timeout)} is no duration`, 'write 30s or 2m')
 }

@@ -1,5 +1,4 @@
 import type { Command } from 'commander'
-import { parseDuration } from '../../lib/duration.ts'
 import { isDeepEqual } from '../../lib/equal.ts'
 import { NodeProxyError } from '../../lib/error.ts'
 import { type Json, type JsonObject, objectAt, valueAt } from '../../lib/json.ts'
@@ -13,7 +12,7 @@ import {
   qualifiedName,
 } from '../discovery/api-resource.ts'
 import { openCatalogue } from '../discovery/catalogue.ts'
-import { followCollection } from '../discovery/follow-collection.ts'
+import { followCollection, timeoutSignal } from '../discovery/follow-collection.ts'
 import { selectedBy } from '../discovery/selected.ts'
 import { objectName } from '../output/documents.ts'
 import { columns } from '../output/server-table.ts'
@@ -104,24 +103,12 @@ async function each(
 }
 
 const showStatus: Run<StatusFlags> = async (args, flags, context) => {
-  const timeout = timeoutSignal(flags)
+  const timeout = timeoutSignal(flags.timeout)
   await each(args, context, async (workload) => {
     if (flags.watch) await follow(workload, timeout, context)
     else reportProgress(workload, workload.object, context)
   })
   return 0
-}
-
-/** @throws NP_ORCHCTL_USAGE */
-function timeoutSignal({ timeout }: StatusFlags): AbortSignal {
-  if (timeout === undefined || timeout === '0' || timeout === '0s') {
-    return new AbortController().signal
-  }
-  const ms = parseDuration(timeout)
-  if (ms === undefined) {
-    throw usageError(`--timeout ${quote(timeout)} is no duration`, 'write 30s or 2m')
-  }
-  return AbortSignal.timeout(ms)
 }
 
 /** Prints each change of the progress until it is done. @throws NP_ORCHCTL_ROLLOUT */
