@@ -12,6 +12,9 @@ import { type Describer, type Related, rfc1123, unreadable } from './describer.t
 import { placeRows, templateRows } from './pods.ts'
 import { pairs, type Row } from './rows.ts'
 
+/** Annotation of Deployments and their ReplicaSets. */
+export const REVISION = 'deployment.kubernetes.io/revision'
+
 /** A Deployment: how many Pods it wants and has, and their template. */
 export const describeDeployment: Describer = async (deployment, related) => {
   const [spec, status] = [objectAt(deployment, 'spec'), objectAt(deployment, 'status')]
@@ -56,12 +59,9 @@ export const describeDeployment: Describer = async (deployment, related) => {
 /** The ReplicaSet of its template, and those before it, by their revisions. */
 async function replicaSetRows(deployment: JsonObject, related: Related): Promise<readonly Row[]> {
   const namespace = stringAt(deployment, 'metadata', 'namespace')
-  const uid = stringAt(deployment, 'metadata', 'uid')
   const read = await related.list('replicasets.apps', namespace)
   if (!read.ok) return [['NewReplicaSet', unreadable(read.why)]]
-  const own = read.objects.filter((one) =>
-    arrayAt(one, 'metadata', 'ownerReferences').some((owner) => stringAt(owner, 'uid') === uid),
-  )
+  const own = ownedBy(deployment, read.objects)
   const isNew = (set: JsonObject): boolean => revisionOf(set) === revisionOf(deployment)
   const texts = (sets: readonly JsonObject[]): string =>
     sets.map(createdText).join(', ') || '<none>'
@@ -71,8 +71,16 @@ async function replicaSetRows(deployment: JsonObject, related: Related): Promise
   ]
 }
 
+/** Those of the objects that an object owns. */
+export function ownedBy(owner: JsonObject, objects: readonly JsonObject[]): readonly JsonObject[] {
+  const uid = stringAt(owner, 'metadata', 'uid')
+  return objects.filter((one) =>
+    arrayAt(one, 'metadata', 'ownerReferences').some((other) => stringAt(other, 'uid') === uid),
+  )
+}
+
 function revisionOf(object: JsonObject): string {
-  return stringAt(object, 'metadata', 'annotations', 'deployment.kubernetes.io/revision')
+  return stringAt(object, 'metadata', 'annotations', REVISION)
 }
 
 function createdText(set: JsonObject): string {

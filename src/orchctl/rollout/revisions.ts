@@ -1,9 +1,9 @@
-import { arrayAt, type JsonObject, objectAt, stringAt, valueAt, without } from '../../lib/json.ts'
+import { type JsonObject, objectAt, stringAt, valueAt, without } from '../../lib/json.ts'
 import { LAST_APPLIED } from '../../resources/label-names.ts'
+import { ownedBy, REVISION } from '../describe/workloads.ts'
 import { listObjects, PAGE_SIZE } from '../session/list-pages.ts'
 import type { Session } from '../session/open-session.ts'
 
-const REVISION = 'deployment.kubernetes.io/revision'
 const CHANGE_CAUSE = 'kubernetes.io/change-cause'
 const TEMPLATE_HASH = 'pod-template-hash'
 const APPS = '/apis/apps/v1/namespaces'
@@ -37,11 +37,7 @@ export async function revisionsOf(
   const isDeployment = plural === 'deployments'
   const collection = isDeployment ? 'replicasets' : 'controllerrevisions'
   const path = `${APPS}/${namespace}/${collection}`
-  const uid = stringAt(workload, 'metadata', 'uid')
-  const all = await listObjects(api, { path }, PAGE_SIZE)
-  const own = all.filter((one) =>
-    arrayAt(one, 'metadata', 'ownerReferences').some((owner) => stringAt(owner, 'uid') === uid),
-  )
+  const own = ownedBy(workload, await listObjects(api, { path }, PAGE_SIZE))
   const read = own.map((one) => (isDeployment ? ofReplicaSet(one) : ofControllerRevision(one)))
   return read.toSorted((a, b) => a.number - b.number)
 }
