@@ -156,8 +156,18 @@ test('a page that is not seen requests nothing', async () => {
   await page.evaluate(
     `Object.defineProperty(document, 'hidden', { get: () => true, configurable: true })`,
   )
-  await page.waitForLoadState('networkidle')
-  const before = cluster.requests.length
+  // A reading of all nodes that had begun is brought to its end.
+  let before = -1
+  await expect
+    .poll(
+      () => {
+        const last = before
+        before = cluster.requests.length
+        return before === last
+      },
+      { timeout: 20_000, interval: 1_000 },
+    )
+    .toBe(true)
   await page.waitForTimeout(3_500)
   expect(cluster.requests.length).toBe(before)
   await page.evaluate(
