@@ -27,6 +27,22 @@ export const TRIGGER_TIME = 'endpoints.kubernetes.io/last-change-trigger-time'
 /** The object as `kubectl apply` sent it last. */
 export const LAST_APPLIED = 'kubectl.kubernetes.io/last-applied-configuration'
 
+/** Annotations of a Deployment and its ReplicaSets: the revision, and those that a ReplicaSet had before. */
+export const REVISION = 'deployment.kubernetes.io/revision'
+export const REVISION_HISTORY = 'deployment.kubernetes.io/revision-history'
+/** Annotations of a ReplicaSet: the replicas of its Deployment when it was scaled last, and these with the surge. */
+export const DESIRED_REPLICAS = 'deployment.kubernetes.io/desired-replicas'
+export const MAX_REPLICAS = 'deployment.kubernetes.io/max-replicas'
+/** Annotations that a Deployment and a ReplicaSet each have for themselves: neither gets the other's. */
+export const NOT_COPIED: readonly string[] = [
+  LAST_APPLIED,
+  REVISION,
+  REVISION_HISTORY,
+  DESIRED_REPLICAS,
+  MAX_REPLICAS,
+  'deprecated.deployment.rollback.to',
+]
+
 /** Label of roles and bindings that a server creates itself. */
 export const BOOTSTRAPPING = 'kubernetes.io/bootstrapping'
 

@@ -2,6 +2,7 @@ import { beforeEach, expect, onTestFinished, test } from 'vitest'
 import { type SecuredApi, startSecuredApi } from '../../apiserver/testing/secured-api.ts'
 import { PODS } from '../../apiserver/testing/test-api.ts'
 import { arrayAt, type JsonObject, objectAt, stringAt, valueAt, without } from '../../lib/json.ts'
+import { REVISION } from '../../resources/label-names.ts'
 import { controlPlaneAccounts, startControlPlane } from '../testing/control-plane.ts'
 import { expectGone, expectSoon } from '../testing/expect-soon.ts'
 import { conditionOf, readyCondition } from '../testing/fixtures.ts'
@@ -11,7 +12,6 @@ const DEPLOYMENTS = `${APPS}/deployments`
 const SETS = `${APPS}/replicasets`
 const EVENTS = '/api/v1/namespaces/default/events'
 const MERGE = { 'content-type': 'application/merge-patch+json' }
-const REVISION = 'deployment.kubernetes.io/revision'
 
 let api: SecuredApi
 

@@ -1,5 +1,6 @@
 import type { ApiFailure } from '../../client/http/failure.ts'
 import type { JsonObject } from '../../lib/json.ts'
+import { REVISION } from '../../resources/label-names.ts'
 import type { View } from '../cache/object-cache.ts'
 import { isEmpty, keyOf, keysPatch } from '../objects/object-meta.ts'
 import { countAt, type WorkloadObject } from '../objects/workload-object.ts'
@@ -15,7 +16,7 @@ import {
   sizeOf,
   templateHash,
 } from './deployment/owned-sets.ts'
-import { annotationsFor, REVISION, revisionOf, sizeAnnotations } from './deployment/revision.ts'
+import { annotationsFor, revisionOf, sizeAnnotations } from './deployment/revision.ts'
 import { historyLimitOf, limitsOf } from './deployment/rollout-limits.ts'
 import {
   isActive,

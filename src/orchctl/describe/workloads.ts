@@ -8,12 +8,10 @@ import {
   stringAt,
   valueAt,
 } from '../../lib/json.ts'
+import { REVISION } from '../../resources/label-names.ts'
 import { type Describer, type Related, rfc1123, unreadable } from './describer.ts'
 import { placeRows, templateRows } from './pods.ts'
 import { pairs, type Row } from './rows.ts'
-
-/** Annotation of Deployments and their ReplicaSets. */
-export const REVISION = 'deployment.kubernetes.io/revision'
 
 /** A Deployment: how many Pods it wants and has, and their template. */
 export const describeDeployment: Describer = async (deployment, related) => {

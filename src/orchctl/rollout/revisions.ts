@@ -1,22 +1,12 @@
 import { type JsonObject, objectAt, stringAt, valueAt, without } from '../../lib/json.ts'
-import { LAST_APPLIED } from '../../resources/label-names.ts'
-import { ownedBy, REVISION } from '../describe/workloads.ts'
+import { NOT_COPIED, REVISION } from '../../resources/label-names.ts'
+import { ownedBy } from '../describe/workloads.ts'
 import { listObjects, PAGE_SIZE } from '../session/list-pages.ts'
 import type { Session } from '../session/open-session.ts'
 
 const CHANGE_CAUSE = 'kubernetes.io/change-cause'
 const TEMPLATE_HASH = 'pod-template-hash'
 const APPS = '/apis/apps/v1/namespaces'
-
-/** Annotations that stay with the Deployment when it goes back to a ReplicaSet. */
-const OWN_ANNOTATIONS = [
-  LAST_APPLIED,
-  REVISION,
-  'deployment.kubernetes.io/revision-history',
-  'deployment.kubernetes.io/desired-replicas',
-  'deployment.kubernetes.io/max-replicas',
-  'deprecated.deployment.rollback.to',
-]
 
 /** A template that a workload had, or has. */
 export interface Revision {
@@ -51,7 +41,7 @@ function ofReplicaSet(set: JsonObject): Revision {
     number: Number.parseInt(stringAt(annotations, REVISION), 10) || 0,
     changeCause: stringAt(annotations, CHANGE_CAUSE),
     template: { ...template, metadata: { ...metadata, labels } },
-    annotations: without(annotations, ...OWN_ANNOTATIONS),
+    annotations: without(annotations, ...NOT_COPIED),
   }
 }
 
@@ -66,7 +56,7 @@ function ofControllerRevision(revision: JsonObject): Revision {
 /** The JSON patch (RFC 6902) that brings a revision back; the server refuses it if the workload has changed meanwhile. */
 export function undoPatch(workload: JsonObject, { template, annotations }: Revision): JsonObject[] {
   const present = objectAt(workload, 'metadata', 'annotations')
-  const own = OWN_ANNOTATIONS.flatMap((key) => {
+  const own = NOT_COPIED.flatMap((key) => {
     const value = valueAt(present, key)
     return value === undefined ? [] : [[key, value] as const]
   })

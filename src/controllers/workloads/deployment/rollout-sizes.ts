@@ -1,7 +1,7 @@
+import { DESIRED_REPLICAS, MAX_REPLICAS } from '../../../resources/label-names.ts'
 import type { View } from '../../cache/object-cache.ts'
 import { countAt, type WorkloadObject } from '../../objects/workload-object.ts'
 import { type OwnedSets, type SizedSet, sizeOf } from './owned-sets.ts'
-import { DESIRED, MAX_REPLICAS } from './revision.ts'
 import { limitsOf } from './rollout-limits.ts'
 
 /** The sizes that some ReplicaSets are to get. */
@@ -12,7 +12,7 @@ export const UNCHANGED: Sizes = new Map()
 /** Whether the replicas of a Deployment have changed since one of its ReplicaSets was scaled. */
 export function isScaled(deployment: WorkloadObject, sets: readonly WorkloadObject[]): boolean {
   return sets.filter(isActive).some((set) => {
-    const desired = annotatedCount(set, DESIRED)
+    const desired = annotatedCount(set, DESIRED_REPLICAS)
     return desired !== undefined && desired !== deployment.replicas
   })
 }
@@ -72,7 +72,7 @@ function roundHalfUp(value: number): number {
 
 function isSaturated({ replicas }: WorkloadObject, set: WorkloadObject): boolean {
   return (
-    annotatedCount(set, DESIRED) === replicas &&
+    annotatedCount(set, DESIRED_REPLICAS) === replicas &&
     set.replicas === replicas &&
     countAt(set.status, 0, 'availableReplicas') === replicas
   )
