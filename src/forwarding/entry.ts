@@ -108,7 +108,10 @@ export interface ForwardingEntry {
   readonly refused?: readonly RejectedFrontend[]
 }
 
-/** Conntrack entries to delete: the flows to one frontend whose backend is not in `keep`. */
+/**
+ * Conntrack entries to delete: the flows to one frontend whose backend is not in `keep`; of TCP, only those that nobody
+ * has answered so far.
+ */
 export interface StaleFlows {
   readonly family: Family
   readonly protocol: Protocol

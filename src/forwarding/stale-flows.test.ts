@@ -112,9 +112,14 @@ test('a frontend that moves to another Service keeps the flows of its new backen
   ])
 })
 
-test('TCP has no stale flows', () => {
+test('TCP has stale flows where a backend has left, and where none serves them any more', () => {
   const resolver = new Resolver('TCP')
   expect(resolver.set(['10.0.0.1']).staleFlows).toEqual([])
-  expect(resolver.set([]).staleFlows).toEqual([])
-  expect(resolver.table.replace(key, [], 0).staleFlows).toEqual([])
+  expect(resolver.set(['10.0.0.1', '10.0.0.2']).staleFlows).toEqual([])
+  expect(flows(resolver.set(['10.0.0.2']).staleFlows)).toEqual([
+    '172.30.0.41:53 keeps [10.0.0.2:8080]',
+  ])
+  expect(flows(resolver.set([]).staleFlows)).toEqual(['172.30.0.41:53 keeps []'])
+  expect(resolver.set(['10.0.0.1']).staleFlows).toEqual([])
+  expect(flows(resolver.table.replace(key, [], 0).staleFlows)).toEqual(['172.30.0.41:53 keeps []'])
 })

@@ -273,16 +273,14 @@ interface Holders {
 }
 
 /**
- * The UDP and SCTP flows that a change makes stale. The kernel keeps the conntrack entry of a flow as long as packets
- * of the flow arrive. That entry translates to the old backend; or to none, if the flow began before there was a
- * backend. TCP connections are not touched, because they end or are reset by themselves. The caller passes all
- * transitions of one change together. So if a frontend moves from one entry to another, its flows to backends of the
- * new holder are kept.
+ * The flows that a change makes stale. The kernel keeps the conntrack entry of a UDP or SCTP flow as long as packets of
+ * the flow arrive, and that of a TCP connection without an answer for two minutes, also for a later connection from
+ * the same port. That entry translates to the old backend; or to none, if the flow began before there was a backend. The
+ * caller passes all transitions of one change together. So if a frontend moves from one entry to another, its flows to
+ * backends of the new holder are kept.
  */
 function staleFlowsOf(transitions: readonly Transition[]): readonly StaleFlows[] {
-  const changed = transitions.filter(({ before, after }) => {
-    return before !== after && (before ?? after)?.protocol !== 'TCP'
-  })
+  const changed = transitions.filter(({ before, after }) => before !== after)
   if (changed.length === 0) return []
   const stale: StaleFlows[] = []
   for (const { frontend, before, after } of holdersOf(changed).values()) {
@@ -313,12 +311,13 @@ function holdersOf(transitions: readonly Transition[]): ReadonlyMap<ClaimKey, Ho
 
 /**
  * Whether flows of a frontend are stale: it has no holder any more, has lost a backend, or has got its first backends.
+ * Before those, a TCP connection was refused, which leaves no entry.
  */
 function isStale(before: ForwardingEntry | undefined, after: ForwardingEntry | undefined): boolean {
-  if (after === undefined) return true
   const old = activeBackends(before)
+  if (after === undefined) return old.size > 0 || before?.protocol !== 'TCP'
   const current = activeBackends(after)
-  if (old.size === 0) return current.size > 0
+  if (old.size === 0) return current.size > 0 && after.protocol !== 'TCP'
   return old.keys().some((key) => !current.has(key))
 }
 

@@ -11,26 +11,46 @@ const flows = (port: number, ...keep: readonly string[]): StaleFlows => ({
   keep: new Set(keep),
 })
 
+const NOW = 1_700_000_000_000
+const tcp = (port: number, ...keep: readonly string[]): StaleFlows => ({
+  ...flows(port, ...keep),
+  protocol: 'TCP',
+})
+
 test('what was taken is not taken again', () => {
   const queue = new FlowQueue()
-  queue.add([flows(53), flows(54)])
-  expect(queue.takeAll()).toEqual([flows(53), flows(54)])
-  expect(queue.takeAll()).toEqual([])
+  queue.add([flows(53), flows(54)], NOW)
+  expect(queue.takeDue(NOW)).toEqual([flows(53), flows(54)])
+  expect(queue.takeDue(NOW)).toEqual([])
 })
 
 test('flows of a frontend replace earlier ones of it', () => {
   const queue = new FlowQueue()
-  queue.add([flows(53, '10.0.0.1:53')])
-  queue.add([flows(53, '10.0.0.2:53')])
-  expect(queue.takeAll()).toEqual([flows(53, '10.0.0.2:53')])
+  queue.add([flows(53, '10.0.0.1:53')], NOW)
+  queue.add([flows(53, '10.0.0.2:53')], NOW)
+  expect(queue.takeDue(NOW)).toEqual([flows(53, '10.0.0.2:53')])
 })
 
-test('flows that are put back do not replace newer ones of their frontend', () => {
+test('TCP connections have a second for their answers, from the first change on', () => {
+  const queue = new FlowQueue()
+  expect(queue.nextDue()).toBe(Number.POSITIVE_INFINITY)
+  queue.add([tcp(80, 'a')], NOW)
+  queue.add([tcp(80, 'b'), tcp(81), flows(53)], NOW + 900)
+  expect(queue.nextDue()).toBe(NOW + 900)
+  expect(queue.takeDue(NOW + 999)).toEqual([flows(53)])
+  expect(queue.nextDue()).toBe(NOW + 1_000)
+  expect(queue.takeDue(NOW + 1_000)).toEqual([tcp(80, 'b')])
+  expect(queue.takeDue(NOW + 1_899)).toEqual([])
+  expect(queue.takeDue(NOW + 1_900)).toEqual([tcp(81)])
+})
+
+test('flows that are put back wait, and do not replace newer ones of their frontend', () => {
   const queue = new FlowQueue()
   const failed = [flows(53, 'old'), flows(54)]
-  queue.add([flows(53, 'new')])
-  queue.putBack(failed)
-  expect(queue.takeAll()).toEqual([flows(53, 'new'), flows(54)])
+  queue.add([flows(53, 'new')], NOW)
+  queue.putBack(failed, NOW + 1)
+  expect(queue.takeDue(NOW)).toEqual([flows(53, 'new')])
+  expect(queue.takeDue(NOW + 1)).toEqual([flows(54)])
 })
 
 test.each([
@@ -40,6 +60,6 @@ test.each([
   { port: 54 },
 ])('flows of another frontend are kept beside them: %o', (other) => {
   const queue = new FlowQueue()
-  queue.add([flows(53), { ...flows(53), ...other }])
-  expect(queue.takeAll()).toHaveLength(2)
+  queue.add([flows(53), { ...flows(53), ...other }], NOW)
+  expect(queue.takeDue(NOW)).toHaveLength(2)
 })

@@ -1,29 +1,53 @@
 import type { StaleFlows } from '../forwarding/entry.ts'
 
 /**
+ * How long a TCP connection waits for the answer of a backend before it counts as unanswered, in milliseconds. What began
+ * just before its backend left is answered by then, and a client sends its second SYN after a second.
+ */
+const HANDSHAKE_MS = 1_000
+
+/** Flows of a frontend, and when they are to be deleted, in milliseconds since the epoch. */
+interface Waiting {
+  readonly flows: StaleFlows
+  readonly dueAt: number
+}
+
+/**
  * Conntrack entries that wait to be deleted, by frontend. Only the last `StaleFlows` of a frontend is kept:
  * an earlier one may list flows whose backend serves the frontend again.
  */
 export class FlowQueue {
-  #waiting = new Map<string, StaleFlows>()
+  readonly #waiting = new Map<string, Waiting>()
 
-  /** Replaces what is waiting for the same frontends. */
-  add(flows: readonly StaleFlows[]): void {
-    for (const one of flows) this.#waiting.set(frontendOf(one), one)
+  /** Replaces what is waiting for the same frontends, but not its time. `now`: milliseconds since the epoch. */
+  add(all: readonly StaleFlows[], now: number): void {
+    for (const flows of all) {
+      const key = frontendOf(flows)
+      const dueAt = flows.protocol === 'TCP' ? now + HANDSHAKE_MS : now
+      const before = this.#waiting.get(key)?.dueAt ?? dueAt
+      this.#waiting.set(key, { flows, dueAt: Math.min(before, dueAt) })
+    }
   }
 
-  /** Returns what is waiting, and empties the queue. */
-  takeAll(): readonly StaleFlows[] {
-    const flows = [...this.#waiting.values()]
-    this.#waiting = new Map()
-    return flows
+  /** Returns what is due, and removes it. */
+  takeDue(now: number): readonly StaleFlows[] {
+    const due = [...this.#waiting].filter(([, { dueAt }]) => dueAt <= now)
+    for (const [key] of due) this.#waiting.delete(key)
+    return due.map(([, { flows }]) => flows)
+  }
+
+  /** When the next flows are due, in milliseconds since the epoch; infinite if none wait. */
+  nextDue(): number {
+    let next = Number.POSITIVE_INFINITY
+    for (const { dueAt } of this.#waiting.values()) next = Math.min(next, dueAt)
+    return next
   }
 
   /** Puts back flows that could not be deleted, unless newer ones of the frontend are waiting. */
-  putBack(flows: readonly StaleFlows[]): void {
-    for (const one of flows) {
-      const key = frontendOf(one)
-      if (!this.#waiting.has(key)) this.#waiting.set(key, one)
+  putBack(all: readonly StaleFlows[], dueAt: number): void {
+    for (const flows of all) {
+      const key = frontendOf(flows)
+      if (!this.#waiting.has(key)) this.#waiting.set(key, { flows, dueAt })
     }
   }
 }

@@ -1,8 +1,9 @@
 import type { ClusterEvent, ClusterStore } from '../cluster/cluster-store.ts'
+import { claimKey } from '../forwarding/claims.ts'
 import { recompile } from '../forwarding/compile.ts'
 import type { ServiceKey, StaleFlows, TableDelta } from '../forwarding/entry.ts'
 import type { NodeContext } from '../forwarding/node-context.ts'
-import type { ForwardingTable } from '../forwarding/table.ts'
+import { activeBackends, type ForwardingTable } from '../forwarding/table.ts'
 import type { Change, Program } from '../modes/mode.ts'
 import type { DeltaTracker } from './delta-tracker.ts'
 import { FlowQueue } from './flow-queue.ts'
@@ -72,7 +73,15 @@ export class NodeModel {
 
   /** Conntrack entries that became stale since the last call. */
   takeStaleFlows(): readonly StaleFlows[] {
-    return this.#staleFlows.takeAll()
+    return this.#staleFlows.takeDue(Number.POSITIVE_INFINITY)
+  }
+
+  /** These flows, with the backends that serve their frontends by now. */
+  withPresentBackends(flows: readonly StaleFlows[]): readonly StaleFlows[] {
+    return flows.map((flow) => {
+      const holder = this.#parts.table.holder(claimKey(flow, flow))
+      return { ...flow, keep: new Set(activeBackends(holder).keys()) }
+    })
   }
 
   /** When the next draining backend is removed, in milliseconds since the epoch; undefined if none drains. */
@@ -83,7 +92,7 @@ export class NodeModel {
   #applyDelta({ upserts, removals, staleFlows }: TableDelta): void {
     for (const id of removals) this.#program.replace(id, undefined)
     for (const entry of upserts) this.#program.replace(entry.id, entry)
-    this.#staleFlows.add(staleFlows)
+    this.#staleFlows.add(staleFlows, 0)
   }
 }
 

@@ -521,6 +521,36 @@ describe('flows', () => {
     expect(flows).toMatchObject([[{ port: 53, protocol: 'UDP' }]])
     expect(mode.calls).toEqual([])
   })
+
+  test('of a change that the kernel could not take are not tried in between', async () => {
+    const { loop, mode, clock, flows } = await running([])
+    loop.enqueue([appears])
+    await clock.advance(1_000)
+    flows.length = 0
+    mode.calls.length = 0
+    mode.applyErrors.push(new Error('no netlink'), new Error('no netlink'))
+    loop.enqueue([goes])
+    await clock.advance(1_999)
+    expect(mode.calls).toEqual(['apply +0 -1', 'observe all', 'apply +0 -1'])
+    expect(flows).toEqual([])
+    await clock.advance(1_000)
+    expect(flows).toMatchObject([[{ port: 53, protocol: 'UDP' }]])
+  })
+
+  test('over TCP are deleted a second after their backend left, but not those to one that is back', async () => {
+    const { loop, clock, flows, reported } = await running(['s1'])
+    loop.enqueue([endpointsEvent('s1', '10.0.0.8')])
+    await clock.advance(0)
+    expect(flows).toEqual([])
+    loop.enqueue([endpointsEvent('s1', '10.0.0.9', '10.0.0.8')])
+    await clock.advance(1_000)
+    expect(flows).toMatchObject([
+      [{ protocol: 'TCP', keep: new Set(['10.0.0.8:8080', '10.0.0.9:8080']) }],
+    ])
+    expect(reported.flowsCut).toEqual([1])
+    await clock.advance(60_000)
+    expect(flows).toHaveLength(1)
+  })
 })
 
 describe('stop', () => {

@@ -82,8 +82,6 @@ export class SyncLoop {
   #timerAt = Number.POSITIVE_INFINITY
   #queuedAt: number | undefined
   readonly #flows = new FlowQueue()
-  /** When the failed deletion of flows is tried again. */
-  #flowsAt = Number.POSITIVE_INFINITY
   /** Whether a run threw an error, and no run has succeeded since. */
   #hasFailed = false
   /** Objects that another process may have changed and that have to be read; at the start all objects. */
@@ -181,7 +179,9 @@ export class SyncLoop {
       this.#again = false
       this.#runAt(clock.now() + this.#delay())
     }
-    for (const time of [model.nextDeadline(), tracker.nextRetry(), this.#verifyAt, this.#flowsAt]) {
+    // A run that failed has left undone what was due.
+    const due = [model.nextDeadline(), tracker.nextRetry(), this.#flows.nextDue()]
+    for (const time of [this.#verifyAt, ...(this.#hasFailed ? [] : due)]) {
       if (time !== undefined && time !== Number.POSITIVE_INFINITY) this.#runAt(time)
     }
   }
@@ -254,8 +254,8 @@ export class SyncLoop {
     observer.begun()
     const { services, change, flows } = planRun({ model, tracker, program }, startedAt)
     observer.compiled(services)
-    this.#flows.add(flows)
-    const failed = isEmpty(change) ? new Map() : await this.#write(change)
+    // From when the kernel leads no connection there any more.
+    const failed = await this.#write(change).finally(() => this.#flows.add(flows, clock.now()))
     if (queuedAt !== undefined || !isEmpty(change) || this.#hasFailed) {
       this.#hasFailed = false
       const at = clock.now()
@@ -266,6 +266,7 @@ export class SyncLoop {
   }
 
   async #write(change: Change) {
+    if (isEmpty(change)) return new Map<ObjectKey, KernelError>()
     const { mode, tracker, clock } = this.#parts
     const result = await mode.apply(change)
     tracker.confirm(change, result, clock.now())
@@ -273,17 +274,16 @@ export class SyncLoop {
     return result.failed
   }
 
-  /** Deletes stale flows. A failure does not fail the run, as no rule depends on them; it is retried. */
+  /** Deletes stale flows that are due. A failure does not fail the run, as no rule depends on them; it is retried. */
   async #deleteStaleFlows(): Promise<void> {
-    this.#flowsAt = Number.POSITIVE_INFINITY
-    const flows = this.#flows.takeAll()
+    const { model, clock, observer } = this.#parts
+    const flows = this.#flows.takeDue(clock.now())
     if (flows.length === 0) return
     try {
-      this.#parts.observer.flowsCut(await this.#parts.cutFlows(flows))
+      observer.flowsCut(await this.#parts.cutFlows(model.withPresentBackends(flows)))
     } catch (error) {
-      this.#flows.putBack(flows)
-      this.#flowsAt = this.#parts.clock.now() + RETRY_MS
-      this.#parts.observer.flowsFailed(error)
+      this.#flows.putBack(flows, clock.now() + RETRY_MS)
+      observer.flowsFailed(error)
     }
   }
 }

@@ -10,6 +10,7 @@ export type FlowProtocol = 'TCP' | 'UDP' | 'SCTP'
  * Flows to delete: those of a protocol that were sent to `ip:port` and do not go to a backend in `keep`. For `node`
  * they may have any destination address. Flows without address translation are deleted as well: their next packet
  * creates them again, and may then match rules of the Service. A flow that rules of other programs masquerade is kept.
+ * Of TCP only connections that were translated and nobody has answered: the next SYN of the client is a new connection.
  */
 export interface FlowFilter {
   readonly family: Family

@@ -20,6 +20,7 @@ const CTA_STATUS = 3
 const CTA_ID = 12
 const CTA_ZONE = 18
 const CTA_FILTER = 25
+const CTA_STATUS_MASK = 26
 const CTA_FILTER_ORIG_FLAGS = 1
 const CTA_FILTER_REPLY_FLAGS = 2
 const CTA_TUPLE_IP = 1
@@ -31,8 +32,9 @@ const CTA_PROTO_DST_PORT = 3
 const BY_PROTOCOL = 1 << 3
 const BY_DESTINATION_PORT = 1 << 5
 
-/** Bit of CTA_STATUS: packets went both ways. */
+/** Bits of CTA_STATUS: packets went both ways; the destination was translated. */
 const SEEN_REPLY = 1 << 1
+const DST_NAT = 1 << 5
 
 /** The IPPROTO_* numbers of the protocols with ports. */
 export const PROTOCOLS = { TCP: 6, UDP: 17, SCTP: 132 } as const
@@ -63,6 +65,8 @@ export interface DumpFilter {
   readonly protocol: keyof typeof PROTOCOLS
   /** Undefined means every destination port. */
   readonly port: number | undefined
+  /** Only flows whose destination was translated and nobody has answered. Kernels before 5.15 ignore it. */
+  readonly isWaiting?: boolean
 }
 
 /** CTNL_MSG_CT_GET: the flows of a protocol. Kernels before 5.8 answer with all flows of the family. */
@@ -73,9 +77,14 @@ export function encodeFlowDump(filter: DumpFilter): OutgoingMessage {
     attributes.push(encodeAttribute(CTA_PROTO_DST_PORT, network16(filter.port)))
     flags |= BY_DESTINATION_PORT
   }
+  const waiting = [
+    encodeAttribute(CTA_STATUS, network32(DST_NAT)),
+    encodeAttribute(CTA_STATUS_MASK, network32(DST_NAT | SEEN_REPLY)),
+  ]
   const payload = Buffer.concat([
     header(filter.family),
     nest(CTA_TUPLE_ORIG, nest(CTA_TUPLE_PROTO, ...attributes)),
+    ...(filter.isWaiting ? waiting : []),
     nest(
       CTA_FILTER,
       encodeAttribute(CTA_FILTER_ORIG_FLAGS, host32(flags)),
@@ -220,5 +229,11 @@ function header(family: Family): Buffer {
 function network16(value: number): Buffer {
   const bytes = Buffer.alloc(2)
   bytes.writeUInt16BE(value)
+  return bytes
+}
+
+function network32(value: number): Buffer {
+  const bytes = Buffer.alloc(4)
+  bytes.writeUInt32BE(value)
   return bytes
 }

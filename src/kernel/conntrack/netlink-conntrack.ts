@@ -106,7 +106,8 @@ export class NetlinkConntrack implements Conntrack {
     const { family, protocol, port } = filters[0]!
     const matcher = new FlowMatcher(filters)
     const only = filters.every((filter) => filter.port === port) ? port : undefined
-    return this.#deletions({ family, protocol, port: only }, (message) => {
+    const isWaiting = protocol === 'TCP'
+    return this.#deletions({ family, protocol, port: only, isWaiting }, (message) => {
       if (!matcher.concerns(destinationPortOf(message))) return undefined
       const flow = decodeFlow(message)
       return flow !== undefined && matcher.matches(flow) ? flow : undefined
@@ -203,6 +204,7 @@ class FlowMatcher {
 }
 
 function isStale(flow: Flow, filter: FlowFilter): boolean {
+  if (filter.protocol === 'TCP' && (flow.isAnswered || !isRewritten(flow))) return false
   const meant = filter.ip === 'node' ? !isForeignMasquerade(flow) : isSentTo(flow, filter.ip)
   const isOurs = filter.ownPorts?.has(flow.reply.sourcePort) ?? false
   return meant && !isOurs && !filter.keep.has(backendOf(flow))

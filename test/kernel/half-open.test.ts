@@ -1,0 +1,75 @@
+import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { type Deployment, deploy, redeploy } from '../support/flows/deploy.ts'
+import type { LabHost } from '../support/lab/lab.ts'
+import type { EndpointSpec } from '../support/lab/objects.ts'
+import type { Site } from '../support/lab/site.ts'
+import { useLab } from '../support/lab/use-lab.ts'
+
+/**
+ * TCP connections to a backend that does not answer any more, because its node has lost its power: when the backend has
+ * left the Service, the next SYN of the client leads to another one.
+ */
+const lab = useLab()
+const ALIVE: EndpointSpec = { ip: '10.180.0.1' }
+const DEAD: EndpointSpec = { ip: '10.180.0.2' }
+
+let silent: Site
+beforeEach(async () => {
+  await lab().reset()
+  silent = await lab().pods.at(DEAD.ip)
+  const chain = '{ type filter hook input priority 0; policy drop; tcp dport 80 counter; }'
+  await silent.namespace.exec(['nft', `table inet dead { chain input ${chain}; }`])
+})
+afterEach(async () => void (await silent.namespace.exec(['nft', 'delete table inet dead'])))
+
+function web(...endpoints: readonly EndpointSpec[]): Deployment {
+  return {
+    key: 'ns/web',
+    clusterIP: '172.30.26.1',
+    endpoints,
+    ports: [{ name: '', port: 80, nodePort: 30_080 }],
+    spec: { type: 'NodePort' },
+  }
+}
+
+const WAYS: readonly (readonly [string, LabHost, string, string, number])[] = [
+  ['ClusterIP', 'pod', '10.0.0.2', '172.30.26.1', 80],
+  ['ClusterIP, from the node', 'node', '192.168.0.2', '172.30.26.1', 80],
+  ['node port', 'outside', '203.0.113.2', '192.168.0.2', 30_080],
+]
+
+/** Longer than the SYNs after one, three and seven seconds take. */
+const PATIENCE_MS = 30_000
+
+describe.each(WAYS)('%s', (_, from, source, destination, port) => {
+  const to = { source, destination, port } as const
+
+  test('who waits for a dead backend is answered by another one when it has left', async () => {
+    await deploy(lab(), web(ALIVE, DEAD))
+    const clients = lab().connect(from, {
+      ...to,
+      attempts: 24,
+      parallel: 24,
+      timeoutMs: PATIENCE_MS,
+    })
+    await expect.poll(() => syns(), { timeout: 10_000 }).toBeGreaterThan(0)
+    await redeploy(lab(), web(ALIVE))
+    const outcomes = await clients
+    expect(new Set(outcomes.map(({ kind }) => kind))).toEqual(new Set(['answered']))
+  })
+
+  test('a port from which somebody has waited in vain serves the next connection', async () => {
+    await deploy(lab(), web(DEAD))
+    const same = { ...to, sourcePort: 9_100 }
+    expect(await lab().connect(from, { ...same, timeoutMs: 300 })).toEqual([{ kind: 'timeout' }])
+    await redeploy(lab(), web(ALIVE))
+    const [outcome] = await lab().connect(from, { ...same, timeoutMs: PATIENCE_MS })
+    expect(outcome?.kind).toBe('answered')
+  })
+})
+
+/** How many SYNs the dead backend has dropped. */
+async function syns(): Promise<number> {
+  const ruleset = await silent.namespace.exec(['nft', 'list', 'table', 'inet', 'dead'])
+  return Number(/counter packets (\d+)/.exec(ruleset)?.[1])
+}
