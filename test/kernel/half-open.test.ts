@@ -61,7 +61,9 @@ describe.each(WAYS)('%s', (_, from, source, destination, port) => {
   test('a port from which somebody has waited in vain serves the next connection', async () => {
     await deploy(lab(), web(DEAD))
     const same = { ...to, sourcePort: 9_100 }
-    expect(await lab().connect(from, { ...same, timeoutMs: 300 })).toEqual([{ kind: 'timeout' }])
+    const [first] = await lab().connect(from, { ...same, timeoutMs: 300 })
+    // In userspace mode the node accepts the connection before the backend does.
+    expect(first?.kind).toMatch(/^(?:timeout|mute)$/)
     await redeploy(lab(), web(ALIVE))
     const [outcome] = await lab().connect(from, { ...same, timeoutMs: PATIENCE_MS })
     expect(outcome?.kind).toBe('answered')

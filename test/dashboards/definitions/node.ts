@@ -235,7 +235,7 @@ const programming: RowSpec = {
       answers:
         'How many entries of connection tracking are deleted each second, because their backend is gone.',
       remedy:
-        'These are UDP and SCTP flows of Pods that ended. Many without a rollout: Pods that fail their probes.',
+        'These are UDP and SCTP flows of Pods that ended, and TCP connections that such Pods never answered. Many without a rollout: Pods that fail their probes.',
       unit: 'ops',
       queries: [
         {

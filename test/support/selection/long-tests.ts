@@ -365,6 +365,7 @@ export const LONG_TESTS: readonly LongTests[] = [
     files: [
       'test/kernel/datagrams.test.ts',
       'test/kernel/hairpin.test.ts',
+      'test/kernel/half-open.test.ts',
       'test/kernel/traffic.test.ts',
     ],
   },
