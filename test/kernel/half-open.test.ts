@@ -13,14 +13,15 @@ const lab = useLab()
 const ALIVE: EndpointSpec = { ip: '10.180.0.1' }
 const DEAD: EndpointSpec = { ip: '10.180.0.2' }
 
+const DROP = ['INPUT', '-p', 'tcp', '--dport', '80', '-j', 'DROP']
+
 let silent: Site
 beforeEach(async () => {
   await lab().reset()
   silent = await lab().pods.at(DEAD.ip)
-  const chain = '{ type filter hook input priority 0; policy drop; tcp dport 80 counter; }'
-  await silent.namespace.exec(['nft', `table inet dead { chain input ${chain}; }`])
+  await silent.namespace.exec(['iptables-legacy', '-A', ...DROP])
 })
-afterEach(async () => void (await silent.namespace.exec(['nft', 'delete table inet dead'])))
+afterEach(async () => void (await silent.namespace.exec(['iptables-legacy', '-D', ...DROP])))
 
 function web(...endpoints: readonly EndpointSpec[]): Deployment {
   return {
@@ -72,6 +73,6 @@ describe.each(WAYS)('%s', (_, from, source, destination, port) => {
 
 /** How many SYNs the dead backend has dropped. */
 async function syns(): Promise<number> {
-  const ruleset = await silent.namespace.exec(['nft', 'list', 'table', 'inet', 'dead'])
-  return Number(/counter packets (\d+)/.exec(ruleset)?.[1])
+  const rules = await silent.namespace.exec(['iptables-legacy', '-nvxL', 'INPUT'])
+  return Number(/^ *(\d+) .*DROP/m.exec(rules)?.[1])
 }
