@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest'
 import { arrayAt, type JsonObject, stringAt, valueAt } from '../../lib/json.ts'
+import { FakeClock } from '../../lib/testing/fake-clock.ts'
 import { createFastClock } from '../../lib/testing/fast-clock.ts'
 import type { Store } from '../../storage/store.ts'
 import { type IdentityApi, startIdentityApi } from '../testing/identity-api.ts'
@@ -108,6 +109,16 @@ test('without a default account the wait ends with 403', async () => {
   expect([refused.status, refused.body['message']]).toEqual([
     403,
     'pods "a" is forbidden: error looking up service account default/default: serviceaccount "default" not found',
+  ])
+})
+
+test('a node that may not make a Pod hears so without a wait for the default account', async () => {
+  const node = { name: 'system:node:n1', groups: ['system:nodes'] }
+  const api = await startIdentityApi([node], { clock: new FakeClock() })
+  const refused = await api.as(node.name, 'POST', PODS, { body: pod('a', { nodeName: 'n1' }) })
+  expect([refused.status, refused.body['message']]).toEqual([
+    403,
+    expect.stringContaining('node "n1" may create mirror Pods only'),
   ])
 })
 

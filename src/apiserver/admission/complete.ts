@@ -1,3 +1,4 @@
+import type { Authorizer } from '../../auth/rbac/authorizer.ts'
 import type { Clock } from '../../lib/clock.ts'
 import { type JsonObject, stringAt } from '../../lib/json.ts'
 import type { Random } from '../../lib/random.ts'
@@ -10,6 +11,7 @@ import { type ApiRequest, subjectOf } from '../request/api-request.ts'
 import { applyDefaults } from '../resource/object-rules.ts'
 import { CreationRefusal, type MissingObject, storageKey } from '../resource/resource.ts'
 import { forbidden, notFound, StatusError } from '../status/status.ts'
+import { checkPrivileges } from './write-rules.ts'
 
 /** The parts of the server that completing a new object uses. */
 interface CompletionContext {
@@ -18,6 +20,7 @@ interface CompletionContext {
   readonly clock: Clock
   readonly random: Random
   readonly knowsUsers: boolean
+  readonly authorizer: Authorizer
 }
 
 /** Milliseconds that the creation of an object waits for another object that a controller is about to create. */
@@ -50,6 +53,9 @@ export async function completeObject(
   if (next instanceof CreationRefusal && next.missing !== undefined) {
     await context.feed.until(await context.store.revision(), CACHE_LAG_MS)
     if (next.missing.isExpected) {
+      // Who may not write it need not wait to hear so.
+      const denied = checkPrivileges(context, request, defaulted)
+      if (denied !== undefined) return denied
       const { missing } = next
       const refused = await request.waitForOthers(() => untilPresent(context, request, missing))
       if (refused !== undefined) return refused
