@@ -72,9 +72,10 @@ function kubeconfig(server: string): string {
 }
 
 /** The sink of a webhook that gathers and retries at once, and waits 300 ms for an answer. */
+/** Its pauses are short. That for an answer is half a minute, however slow the machine is; closing has 20 ms. */
 async function quickSink(
   server: string,
-  queuedEvents = 100,
+  { queuedEvents = 100, timeoutMs = 3_000_000 } = {},
 ): Promise<Observed & { sink: AuditSink }> {
   const clock = { ...systemClock, after: quickly }
   const context = sinkContext(clock)
@@ -82,7 +83,7 @@ async function quickSink(
   const connection = await loadKubeconfig({ path, master: undefined, clock: systemClock })
   const { post, close } = createEventsPoster(connection, 'orch-server/1', systemClock)
   onTestFinished(close)
-  return { ...context, sink: webhookSink(context, post, { queuedEvents, timeoutMs: 30_000 }) }
+  return { ...context, sink: webhookSink(context, post, { queuedEvents, timeoutMs }) }
 }
 
 /** A hundred times faster than it should be. */
@@ -120,10 +121,13 @@ test.each([500, 503, 429, 401, 404])('after %s the same events are sent again', 
   const { sink, dropped, failed } = await quickSink(server.url)
   sink.write('{"a":1}')
   await expect.poll(() => server.bodies.length).toBe(3)
-  await sink.close()
   expect(new Set(server.bodies).size).toBe(1)
   expect(server.paths[0]).toBe('POST /')
+  sink.write('{"a":2}')
+  // The answer for the first one has arrived.
+  await expect.poll(() => server.bodies.length).toBe(4)
   expect([dropped, failed]).toEqual([[], ['webhook', 'webhook']])
+  await sink.close()
 })
 
 test.each([400, 413, 302])('after %s they are dropped, and the next ones sent', async (code) => {
@@ -148,13 +152,18 @@ test('a server that breaks connections, then answers', async () => {
   const { sink, dropped } = await quickSink(server.url)
   sink.write('{"a":1}')
   await expect.poll(() => server.bodies.length).toBe(3)
-  await sink.close()
+  sink.write('{"a":2}')
+  await expect.poll(() => server.bodies.length).toBe(4)
   expect(dropped).toEqual([])
+  await sink.close()
 })
 
 test('a server that never answers: requests go on, the rest is dropped, and closing ends', async () => {
   const server = await receiver(() => undefined)
-  const { sink, dropped, failed } = await quickSink(server.url, 50)
+  const { sink, dropped, failed } = await quickSink(server.url, {
+    queuedEvents: 50,
+    timeoutMs: 30_000,
+  })
   for (let serial = 0; serial < 1000; serial++) sink.write('{}')
   expect(sum(dropped)).toBe(950)
   await expect.poll(() => failed.length).toBeGreaterThan(0)
