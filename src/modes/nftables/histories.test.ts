@@ -6,7 +6,7 @@ import { freshKernel, History } from '../../../test/support/modes/nftables-histo
 import { someHistory } from '../../../test/support/modes/nftables-histories/some-step.ts'
 import type { Family } from '../../lib/ip.ts'
 
-const HISTORIES = Number(process.env['NP_HISTORIES'] ?? 5_000)
+const HISTORIES = Number(process.env['NP_HISTORIES'] ?? 2_000)
 
 const someFamilies = fc.constantFrom<readonly Family[]>([4], [4], [4], [6], [4, 6])
 

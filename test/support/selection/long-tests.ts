@@ -121,7 +121,7 @@ export const LONG_TESTS: readonly LongTests[] = [
   },
   {
     reason:
-      'five thousand histories each; path-independence of other modes, and of programs, is in every run',
+      'thousands of histories each; path-independence of other modes, and of programs, is in every run',
     projects: ['unit'],
     files: ['src/modes/nftables/histories.test.ts', 'src/sync/path-independence.test.ts'],
   },
@@ -186,6 +186,12 @@ export const LONG_TESTS: readonly LongTests[] = [
       'test/kernel/announcement/fail-over.test.ts',
       'test/kernel/interfaces/neighbour-responder.test.ts',
     ],
+  },
+  {
+    reason:
+      'half a minute of tiers and priorities; unit tests decide by them, and daemon.test enforces policies in every run',
+    projects: ['kernel'],
+    files: ['test/kernel/policy/cluster-policy.test.ts'],
   },
   {
     reason:
