@@ -94,6 +94,7 @@ export const COLLECTIONS: { readonly [K in CollectionName]: CollectionSpec<Objec
         .map((label) => labelGroup(meta.namespace, label)),
       ...loadBalancer.ingress.map(ingressGroup),
       ...(loadBalancer.condition.status === 'False' ? [WAITING_GROUP] : []),
+      ...(loadBalancer.sharingKey === '' ? [] : [sharingGroup(loadBalancer.sharingKey)]),
       ...(distribution === 'Auto' ? [AUTO_HINTS_GROUP] : []),
     ],
   },
@@ -162,6 +163,11 @@ export function labelGroup(namespace: string, [key, value]: readonly [string, st
 /** Services whose load balancer status contains this address. */
 export function ingressGroup(ip: string): string {
   return `ingress ${ip}`
+}
+
+/** Services that share an address by this key. */
+export function sharingGroup(key: string): string {
+  return `sharing ${key}`
 }
 
 /** Services that request addresses of a load balancer and have not got all of them. */

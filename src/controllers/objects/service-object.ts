@@ -57,7 +57,7 @@ export function readService(object: JsonObject): ServiceObject {
     families: readFamilies(spec),
     ports: arrayAt(spec, 'ports').filter(isJsonObject).map(readPort),
     publishNotReadyAddresses: valueAt(spec, 'publishNotReadyAddresses') === true,
-    loadBalancer: readLoadBalancer(object),
+    loadBalancer: readLoadBalancer(object, meta.annotations),
     distribution: readTrafficDistribution(meta.annotations, stringAt(spec, 'trafficDistribution')),
     topologyCondition: readCondition(objectAt(object, 'status'), TOPOLOGY_CONDITION),
   }
@@ -97,8 +97,18 @@ interface LoadBalancerObject {
   readonly isRequested: boolean
   /** `spec.loadBalancerClass`; empty when any controller may serve it. */
   readonly className: string
-  /** `spec.loadBalancerIP`; empty when any address will do. */
-  readonly requestedIP: string
+  /** The addresses that it requests, as texts; empty when any will do. */
+  readonly requestedIPs: readonly string[]
+  /** What requests them: the key of an annotation, or `spec.loadBalancerIP`. */
+  readonly requestField: string
+  /** The name of the pool that it chooses; empty when any will do. */
+  readonly poolName: string
+  /** The annotation by which Services share an address; empty when the Service shares none. */
+  readonly sharingKey: string
+  /** Whether `spec.externalTrafficPolicy` is Local. */
+  readonly isLocal: boolean
+  /** Whether `spec.ipFamilyPolicy` requires an address of each family. */
+  readonly requiresFamilies: boolean
   /** `ip` of each `status.loadBalancer.ingress`, in canonical text; empty for one with a host name only. */
   readonly ingress: readonly string[]
   /** The condition `orch.io/LoadBalancerAddress`: whether the Service has the addresses that it requests. */
@@ -106,16 +116,34 @@ interface LoadBalancerObject {
 }
 
 /** Reads a Service as the API server sent it; see `readMeta` for missing fields. */
-function readLoadBalancer(service: JsonObject): LoadBalancerObject {
+function readLoadBalancer(service: JsonObject, annotations: StringMap): LoadBalancerObject {
+  const text = ([key]: readonly [string]): string =>
+    (Object.hasOwn(annotations, key) ? (annotations[key] ?? '') : '').trim()
   return {
     isRequested: stringAt(service, 'spec', 'type') === 'LoadBalancer',
     className: stringAt(service, 'spec', 'loadBalancerClass'),
-    requestedIP: stringAt(service, 'spec', 'loadBalancerIP'),
+    ...readRequest(text(NAMES.loadBalancerIPs), stringAt(service, 'spec', 'loadBalancerIP')),
+    poolName: text(NAMES.loadBalancerPool),
+    sharingKey: text(NAMES.sharingKey),
+    isLocal: stringAt(service, 'spec', 'externalTrafficPolicy') === 'Local',
+    requiresFamilies: stringAt(service, 'spec', 'ipFamilyPolicy') === 'RequireDualStack',
     ingress: arrayAt(service, 'status', 'loadBalancer', 'ingress')
       .map((one) => stringAt(one, 'ip'))
       .map(canonicalAddress),
     condition: readCondition(objectAt(service, 'status'), LOAD_BALANCER_CONDITION),
   }
+}
+
+/** The annotation, which can name an address of each family, takes precedence. */
+function readRequest(
+  annotation: string,
+  field: string,
+): Pick<LoadBalancerObject, 'requestedIPs' | 'requestField'> {
+  if (annotation === '') {
+    return { requestedIPs: field === '' ? [] : [field], requestField: 'spec.loadBalancerIP' }
+  }
+  const requestedIPs = annotation.split(',').map((one) => one.trim())
+  return { requestedIPs, requestField: NAMES.loadBalancerIPs[0] }
 }
 
 /**
