@@ -1,4 +1,3 @@
-import { parseAddressPool } from './address-pool.ts'
 import { createCertificatesController, type RequestAuthority } from './certificates-controller.ts'
 import { clusterRoleAggregationController } from './clusterroleaggregation-controller.ts'
 import { disruptionController } from './disruption-controller.ts'
@@ -6,7 +5,10 @@ import { endpointsController } from './endpoints/endpoints-controller.ts'
 import { endpointSlicesController } from './endpoints/endpointslices-controller.ts'
 import { mirroringController } from './endpoints/mirroring-controller.ts'
 import { garbageCollector } from './garbagecollector-controller.ts'
-import { createLoadBalancerController } from './loadbalancer-controller.ts'
+import {
+  createLoadBalancerController,
+  type LoadBalancerSettings,
+} from './loadbalancer/loadbalancer-controller.ts'
 import { namespaceLifecycleController } from './namespacelifecycle-controller.ts'
 import { nodeLifecycleController, podReadinessController } from './nodelifecycle-controller.ts'
 import { nodeTaintsController } from './nodetaints-controller.ts'
@@ -33,7 +35,7 @@ export type IdentityContents = Partial<TokenContents & { readonly requests: Requ
 
 /** All controllers, in the order in which the help lists them. */
 export function knownControllers(
-  loadBalancerPools: readonly string[],
+  loadBalancer: LoadBalancerSettings,
   { ca, sign, requests }: IdentityContents = {},
 ): readonly Controller[] {
   return [
@@ -44,7 +46,7 @@ export function knownControllers(
     podReadinessController,
     nodeTaintsController,
     taintEvictionController,
-    createLoadBalancerController(loadBalancerPools.map(parseAddressPool)),
+    createLoadBalancerController(loadBalancer),
     garbageCollector,
     namespaceLifecycleController,
     podCollector,

@@ -1,37 +1,33 @@
-import { isDeepEqual } from '../lib/equal.ts'
-import { type Family, familyOf, type IpAddress, parseIp } from '../lib/ip.ts'
-import { parseLegacyIp } from '../lib/legacy-address.ts'
-import { LOAD_BALANCER_CONDITION } from '../resources/label-names.ts'
+import { isDeepEqual } from '../../lib/equal.ts'
+import { parseIp } from '../../lib/ip.ts'
+import type { JsonObject } from '../../lib/json.ts'
+import { LOAD_BALANCER_CONDITION } from '../../resources/label-names.ts'
+import { conditionMatches, setCondition } from '../../resources/status-condition.ts'
+import { namespaceGroup, WAITING_GROUP } from '../cache/collections.ts'
+import type { ObjectChange, View } from '../cache/object-cache.ts'
+import { byAge } from '../objects/object-meta.ts'
+import type { NamespaceObject } from '../objects/plain-objects.ts'
+import type { ServiceObject } from '../objects/service-object.ts'
+import { type Controller, type Reconciliation, SETTLED } from '../runner/controller.ts'
 import {
-  conditionMatches,
-  setCondition,
-  type WantedCondition,
-} from '../resources/status-condition.ts'
-import { type AddressPool, isInPools } from './address-pool.ts'
-import { ingressGroup, WAITING_GROUP } from './cache/collections.ts'
-import type { ObjectChange, View } from './cache/object-cache.ts'
-import { byAge } from './objects/object-meta.ts'
-import type { ServiceObject } from './objects/service-object.ts'
-import { type Controller, type Reconciliation, SETTLED } from './runner/controller.ts'
-import { eventWrite, type Patch, statusPatch } from './runner/write.ts'
-
-/** `spec.loadBalancerClass` of Services that get addresses of the pools, as those without a class do. */
-const ADDRESS_POOL_CLASS = 'orch.io/address-pool'
+  type EventContent,
+  type EventWrite,
+  eventWrite,
+  type Patch,
+  statusPatch,
+} from '../runner/write.ts'
+import { isServed, otherHolders, sharingFacts } from './address-holders.ts'
+import { type AddressPool, type AddressPoolSpec, createAddressPool } from './address-pool.ts'
+import { type Assignment, assignAddresses } from './assign-addresses.ts'
 
 const NAME = 'loadbalancer'
 
-const ASSIGNED: WantedCondition = {
-  type: LOAD_BALANCER_CONDITION,
-  status: 'True',
-  reason: 'Assigned',
-  message: 'The Service has its addresses.',
-}
-
-const NOT_WANTED: WantedCondition = {
-  type: LOAD_BALANCER_CONDITION,
-  status: 'Unknown',
-  reason: 'NotWanted',
-  message: 'The Service is not of type LoadBalancer.',
+/** What an operator decides about addresses of load balancers. */
+export interface LoadBalancerSettings {
+  /** Those without a request are filled in this order. Empty: another controller assigns addresses. */
+  readonly addressPools: readonly AddressPoolSpec[]
+  /** `spec.loadBalancerClass` of the Services that get addresses; empty: of those without a class. */
+  readonly loadBalancerClass: string
 }
 
 /**
@@ -39,62 +35,110 @@ const NOT_WANTED: WantedCondition = {
  * status of the Services. One worker reconciles one Service after another, so that each reconcile sees the
  * assignments before it. Without a pool the controller does nothing: another one may assign addresses.
  */
-export function createLoadBalancerController(pools: readonly AddressPool[]): Controller {
+export function createLoadBalancerController({
+  addressPools,
+  loadBalancerClass: className,
+}: LoadBalancerSettings): Controller {
+  const pools = addressPools.map(createAddressPool)
+  const byNamespace = pools.some((pool) => pool.hasNamespaceSelector)
+  const watched = { services: serviceAffects, ...(byNamespace && { namespaces: namespaceAffects }) }
   return {
     name: NAME,
     account: 'service-controller',
     workers: 1,
-    watches: pools.length === 0 ? {} : { services: serviceAffects },
+    watches: pools.length === 0 ? {} : watched,
     reconcile(key, view, now) {
       const service = view.services.get(key)
       if (service === undefined) return SETTLED
-      if (usesAddressPools(service))
-        return writeAssignment(service, assign({ service, pools, view }), now)
-      return service.loadBalancer.isRequested ? SETTLED : removeAssignment(service, pools, now)
+      if (isServed(service, className)) {
+        return writeAssignment(service, assignAddresses(service, { pools, className, view }), now)
+      }
+      return service.loadBalancer.isRequested ? SETTLED : release(service, pools, now)
     },
   }
 }
 
 /**
- * The keys of the Service, of other Services with one of its addresses, and, when it gave up an address, of
- * those that wait for one, the oldest first.
+ * The keys of the Service, of other Services with one of its addresses, and, when others may now have an address that
+ * they could not have before, of those that wait for one, the oldest first.
  */
 function serviceAffects(
-  { key, before, after }: ObjectChange<ServiceObject>,
-  view: View,
+  change: ObjectChange<ServiceObject>,
+  view: Pick<View, 'services'>,
 ): readonly string[] {
-  const held = after?.loadBalancer.ingress ?? []
-  const isFreed = before?.loadBalancer.ingress.some((ip) => !held.includes(ip)) ?? false
-  const others = after === undefined ? [] : held.flatMap((ip) => otherHolders(after, ip, view))
-  const waiting = isFreed ? [...view.services.group(WAITING_GROUP)].toSorted(byAge) : []
-  return [key, ...[...others, ...waiting].map(({ meta }) => meta.key)]
+  const { key, before, after } = change
+  const held = new Set([...ingressOf(before), ...ingressOf(after)])
+  const others = [...held].flatMap((ip) => otherHolders(key, ip, view))
+  return [key, ...[...others, ...benefiting(change, view)].map(({ meta }) => meta.key)]
 }
 
+/** The waiting Services that may get an address by a change: any one that was given up, or one that can be shared now. */
+function benefiting(
+  { before, after }: ObjectChange<ServiceObject>,
+  { services }: Pick<View, 'services'>,
+): readonly ServiceObject[] {
+  const [had, has] = [ingressOf(before), ingressOf(after)]
+  const waiting = [...services.group(WAITING_GROUP)].toSorted(byAge)
+  if (had.some((ip) => !has.includes(ip))) return waiting
+  const sharingKey = after?.loadBalancer.sharingKey ?? ''
+  if (after === undefined || sharingKey === '' || has.length === 0) return []
+  const isNew = before === undefined || has.some((ip) => !had.includes(ip))
+  if (!isNew && isDeepEqual(sharingFacts(before), sharingFacts(after))) return []
+  return waiting.filter((one) => one.loadBalancer.sharingKey === sharingKey)
+}
+
+function ingressOf(service: ServiceObject | undefined): readonly string[] {
+  return service?.loadBalancer.ingress ?? []
+}
+
+/** The Services of a namespace whose labels change, which decide about the pools for them. */
+function namespaceAffects(
+  { key, before, after }: ObjectChange<NamespaceObject>,
+  { services }: Pick<View, 'services'>,
+): readonly string[] {
+  if (isDeepEqual(before?.meta.labels, after?.meta.labels)) return []
+  const balanced = [...services.group(namespaceGroup(key))].filter(
+    ({ loadBalancer }) => loadBalancer.isRequested,
+  )
+  return balanced.toSorted(byAge).map(({ meta }) => meta.key)
+}
+
+/** Writes addresses and condition if they differ, and one Event if more than the message of the condition does. */
 function writeAssignment(
   service: ServiceObject,
-  assignment: Assignment,
+  { addresses, lost, ...wanted }: Assignment,
   now: number,
 ): Reconciliation {
-  const { addresses, problem } = assignment
-  const { condition } = service.loadBalancer
-  const wanted: WantedCondition = problem
-    ? { type: LOAD_BALANCER_CONDITION, status: 'False', ...problem }
-    : ASSIGNED
-  const isSettled =
-    isDeepEqual(addresses, service.loadBalancer.ingress) && conditionMatches(condition, wanted)
-  if (isSettled) return SETTLED
-  const patch = addressesPatch(service, addresses, { wanted, now })
-  if (problem === undefined || problem.reason === condition.reason) return { writes: [patch] }
-  const subject = { apiVersion: 'v1', kind: 'Service', meta: service.meta }
-  const content = { controller: NAME, type: 'Warning', ...problem } as const
-  return { writes: [patch, eventWrite(subject, content, now)] }
+  const { condition, ingress } = service.loadBalancer
+  const isSame = isDeepEqual(addresses, ingress)
+  const listed = { type: LOAD_BALANCER_CONDITION, ...wanted }
+  if (isSame && conditionMatches(condition, listed)) return SETTLED
+  const patch = addressesPatch(service, addresses, setCondition(condition, listed, now))
+  if (isSame && condition.status === wanted.status && condition.reason === wanted.reason) {
+    return { writes: [patch] }
+  }
+  const isGood =
+    lost === undefined && wanted.status === 'True' && wanted.reason !== 'AddressOutsidePools'
+  const move = isSame ? '' : moveText(ingress, addresses)
+  const rest = wanted.reason === 'Assigned' && move !== '' ? '' : wanted.message
+  const message = [lost, move, rest].filter((text) => text !== undefined && text !== '').join(' ')
+  const type = isGood ? 'Normal' : 'Warning'
+  return { writes: [patch, event(service, { type, reason: wanted.reason, message }, now)] }
+}
+
+function moveText(from: readonly string[], to: readonly string[]): string {
+  const [before, after] = [from.filter((ip) => ip !== '').join(', '), to.join(', ')]
+  if (before === '') return `The Service has the address ${after}.`
+  return after === ''
+    ? `The Service has no longer the address ${before}.`
+    : `The address changed from ${before} to ${after}.`
 }
 
 /**
- * Removes the addresses of a Service that is no longer of type LoadBalancer, if one is of a pool or this
- * controller reported on them. Its condition becomes Unknown.
+ * Removes the addresses and the condition of a Service that is no longer of type LoadBalancer, if an address is of a
+ * pool or this controller reported on them.
  */
-function removeAssignment(
+function release(
   service: ServiceObject,
   pools: readonly AddressPool[],
   now: number,
@@ -102,136 +146,32 @@ function removeAssignment(
   const { ingress, condition } = service.loadBalancer
   const hasAddress = ingress.some((text) => {
     const ip = parseIp(text)
-    return ip !== undefined && isInPools(ip, pools)
+    return ip !== undefined && pools.some((pool) => pool.contains(ip))
   })
-  const isReported = condition.status === 'True' || condition.status === 'False'
-  if (!hasAddress && !isReported) return SETTLED
-  return { writes: [addressesPatch(service, [], { wanted: NOT_WANTED, now })] }
+  if (!hasAddress && condition.status === '') return SETTLED
+  const patch = addressesPatch(service, [], { $patch: 'delete', type: LOAD_BALANCER_CONDITION })
+  if (ingress.length === 0) return { writes: [patch] }
+  const message = `The Service is no longer of type LoadBalancer: ${ingress.join(', ')} is free.`
+  return { writes: [patch, event(service, { type: 'Normal', reason: 'Released', message }, now)] }
 }
 
 function addressesPatch(
-  { meta, loadBalancer }: ServiceObject,
+  { meta }: ServiceObject,
   addresses: readonly string[],
-  { wanted, now }: { readonly wanted: WantedCondition; readonly now: number },
+  condition: JsonObject,
 ): Patch {
-  const condition = setCondition(loadBalancer.condition, wanted, now)
   const ingress = addresses.length === 0 ? null : addresses.map((ip) => ({ ip }))
   return statusPatch('services', meta, { loadBalancer: { ingress }, conditions: [condition] })
 }
 
-/** The addresses that a Service is to have. `problem`: why it does not get everything that it requests. */
-interface Assignment {
-  readonly addresses: readonly IpAddress[]
-  readonly problem?: AssignmentProblem
-}
-
-/** Reason and message of the condition and of the Event. */
-interface AssignmentProblem {
-  readonly reason: 'AddressNotUsable' | 'AddressInUse' | 'PoolExhausted'
-  /** One sentence. */
-  readonly message: string
-}
-
-interface AssignmentInput {
-  readonly service: ServiceObject
-  readonly pools: readonly AddressPool[]
-  readonly view: View
-}
-
-/**
- * Assigns one address for each IP family of the Service: the requested one, else the present one, else
- * the first free one. A Service that requests an unavailable address gets no new address, and keeps its
- * present one. A family without a pool is left out, unless no family of the Service has one.
- */
-function assign(input: AssignmentInput): Assignment {
-  const { service, pools } = input
-  const problem = requestProblem(input)
-  const withPool = service.families.filter((family) => pools.some((pool) => pool.family === family))
-  const families = withPool.length > 0 ? withPool : service.families
-  const found = families.map((family) => ({ family, ip: addressFor(input, family, problem) }))
-  const addresses = found.flatMap(({ ip }) => ip ?? [])
-  if (problem !== undefined) return { addresses, problem }
-  const missing = found.find(({ ip }) => ip === undefined)
-  if (missing === undefined) return { addresses }
-  const message = `No pool has an IPv${missing.family} address left.`
-  return { addresses, problem: { reason: 'PoolExhausted', message } }
-}
-
-function addressFor(
-  input: AssignmentInput,
-  family: Family,
-  problem: AssignmentProblem | undefined,
-): IpAddress | undefined {
-  const requested = requestedIP(input.service)
-  const isOfFamily = requested !== undefined && familyOf(requested) === family
-  if (isOfFamily && problem === undefined) return requested
-  const kept = keptAddress(input, family)
-  if (kept !== undefined || problem !== undefined) return kept
-  return firstFree(input, family)
-}
-
-/** Why the requested address is not available; undefined: it is, or none is requested. */
-function requestProblem({ service, pools, view }: AssignmentInput): AssignmentProblem | undefined {
-  const requested = service.loadBalancer.requestedIP
-  const ip = requestedIP(service)
-  if (requested === '') return undefined
-  const name = JSON.stringify(requested)
-  if (ip === undefined || !service.families.includes(familyOf(ip)) || !isInPools(ip, pools)) {
-    const message = `spec.loadBalancerIP ${name} is in no pool of an IP family of the Service.`
-    return { reason: 'AddressNotUsable', message }
-  }
-  const isTaken = !keepsAddress(service, ip, view) && otherHolders(service, ip, view).length > 0
-  if (!isTaken) return undefined
-  const message = `spec.loadBalancerIP ${name} belongs to another Service.`
-  return { reason: 'AddressInUse', message }
-}
-
-function requestedIP({ loadBalancer }: ServiceObject): IpAddress | undefined {
-  return parseLegacyIp(loadBalancer.requestedIP)
-}
-
-function keptAddress(
-  { service, pools, view }: AssignmentInput,
-  family: Family,
-): IpAddress | undefined {
-  return service.loadBalancer.ingress
-    .flatMap((text) => parseIp(text) ?? [])
-    .find(
-      (ip) => familyOf(ip) === family && isInPools(ip, pools) && keepsAddress(service, ip, view),
-    )
-}
-
-function firstFree(
-  { service, pools, view }: AssignmentInput,
-  family: Family,
-): IpAddress | undefined {
-  for (const pool of pools.filter((one) => one.family === family)) {
-    for (const ip of pool.addresses()) {
-      if (otherHolders(service, ip, view).length === 0) return ip
-    }
-  }
-  return undefined
-}
-
-/** Whether this controller assigns the addresses of the Service. */
-function usesAddressPools({ loadBalancer }: ServiceObject): boolean {
-  const { isRequested, className } = loadBalancer
-  return isRequested && (className === '' || className === ADDRESS_POOL_CLASS)
-}
-
-/** The other Services whose status has the address. */
-function otherHolders({ meta }: ServiceObject, ip: string, view: View): readonly ServiceObject[] {
-  return [...view.services.group(ingressGroup(ip))].filter((one) => one.meta.key !== meta.key)
-}
-
-/**
- * Whether a Service whose status has the address keeps it. A Service to which another controller assigned the
- * address takes precedence; among those of this controller the oldest keeps it. Services that are no longer of
- * type LoadBalancer do not count.
- */
-function keepsAddress(service: ServiceObject, ip: string, view: View): boolean {
-  const goesBefore = (other: ServiceObject): boolean =>
-    usesAddressPools(other) ? byAge(service, other) < 0 : !other.loadBalancer.isRequested
-  const isHeld = service.loadBalancer.ingress.includes(ip)
-  return isHeld && otherHolders(service, ip, view).every(goesBefore)
+function event(
+  { meta }: ServiceObject,
+  content: Pick<EventContent, 'type' | 'reason' | 'message'>,
+  now: number,
+): EventWrite {
+  return eventWrite(
+    { apiVersion: 'v1', kind: 'Service', meta },
+    { controller: NAME, ...content },
+    now,
+  )
 }

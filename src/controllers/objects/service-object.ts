@@ -57,7 +57,7 @@ export function readService(object: JsonObject): ServiceObject {
     families: readFamilies(spec),
     ports: arrayAt(spec, 'ports').filter(isJsonObject).map(readPort),
     publishNotReadyAddresses: valueAt(spec, 'publishNotReadyAddresses') === true,
-    loadBalancer: readLoadBalancer(object, meta.annotations),
+    loadBalancer: readLoadBalancer(object),
     distribution: readTrafficDistribution(meta.annotations, stringAt(spec, 'trafficDistribution')),
     topologyCondition: readCondition(objectAt(object, 'status'), TOPOLOGY_CONDITION),
   }
@@ -116,9 +116,9 @@ interface LoadBalancerObject {
 }
 
 /** Reads a Service as the API server sent it; see `readMeta` for missing fields. */
-function readLoadBalancer(service: JsonObject, annotations: StringMap): LoadBalancerObject {
+function readLoadBalancer(service: JsonObject): LoadBalancerObject {
   const text = ([key]: readonly [string]): string =>
-    (Object.hasOwn(annotations, key) ? (annotations[key] ?? '') : '').trim()
+    stringAt(service, 'metadata', 'annotations', key).trim()
   return {
     isRequested: stringAt(service, 'spec', 'type') === 'LoadBalancer',
     className: stringAt(service, 'spec', 'loadBalancerClass'),
