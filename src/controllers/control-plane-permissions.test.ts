@@ -18,6 +18,7 @@ import {
   type CollectionName,
 } from './cache/collection-route.ts'
 import { knownControllers, READER_ACCOUNT } from './known-controllers.ts'
+import { plainPools } from './loadbalancer/testing/pools.ts'
 import type { ObjectWriter } from './runner/object-writer.ts'
 import { controlPlaneAccounts, startControlPlane } from './testing/control-plane.ts'
 import { expectGone, expectSoon } from './testing/expect-soon.ts'
@@ -192,7 +193,9 @@ test('the reader may follow exactly what the controllers watch', () => {
   const requests = { approve: async () => undefined, sign: async () => ({ problem: '' }) }
   const identity = { ca: 'the CA', sign: () => Promise.resolve(''), requests }
   const watched = new Set(
-    knownControllers(['192.0.2.1'], identity).flatMap(({ watches }) => Object.keys(watches)),
+    knownControllers(plainPools('192.0.2.1'), identity).flatMap(({ watches }) =>
+      Object.keys(watches),
+    ),
   )
   const wanted = COLLECTION_NAMES.filter((name) => watched.has(name)).map(qualifiedName)
   expect(unusedPermissions(rulesOf(READER_ACCOUNT), new Set()).toSorted()).toEqual(

@@ -33,9 +33,11 @@ export const READER_ACCOUNT = 'controllers-reader'
 /** The tokens and certificates that some controllers provide. A controller whose part is absent does nothing. */
 export type IdentityContents = Partial<TokenContents & { readonly requests: RequestAuthority }>
 
+const NO_POOLS: LoadBalancerSettings = { addressPools: [], loadBalancerClass: '' }
+
 /** All controllers, in the order in which the help lists them. */
 export function knownControllers(
-  loadBalancer: LoadBalancerSettings,
+  loadBalancer: LoadBalancerSettings = NO_POOLS,
   { ca, sign, requests }: IdentityContents = {},
 ): readonly Controller[] {
   return [

@@ -61,7 +61,6 @@ export async function startBackgroundServices(
       held.defer(() => client.close())
       return client
     })
-  const { addressPools } = config.loadBalancer
   const clientOfAccount = (account: string): ApiClient => clientOf(account, controllerUser(account))
   const requests = createRequestAuthority({
     clock: shared.clock,
@@ -73,8 +72,8 @@ export async function startBackgroundServices(
   const running = runControllers({
     ...shared,
     clientOf: clientOfAccount,
-    controllers: knownControllers(addressPools, { ...identity, requests }).filter(({ name }) =>
-      isSelected(name, config.controllers),
+    controllers: knownControllers(config.loadBalancer, { ...identity, requests }).filter(
+      ({ name }) => isSelected(name, config.controllers),
     ),
   })
   held.defer(() => running.close())

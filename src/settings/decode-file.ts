@@ -96,7 +96,8 @@ class Decoder<C> implements FileResult<C> {
 
   #readField(found: Located, path: FieldPath<C>, field: AnyField): void {
     const { at } = found
-    const read = rawOf(found.value)
+    const { hasMaps } = field.type
+    const read = rawOf(found.value, hasMaps)
     if (!read.ok) {
       this.#refuse(found, undefined, read.remedy)
       return
@@ -112,7 +113,9 @@ class Decoder<C> implements FileResult<C> {
         this.warnings.push({ code, at, field: path, value: undefined, message })
       }
     } else {
-      this.#refuse(found, raw, decoded.remedy)
+      const part = innermost(found, `${path}${decoded.part ?? ''}`)
+      const value = part === found ? read : rawOf(part.value, hasMaps)
+      this.#refuse(part, value.ok ? value.value : undefined, decoded.remedy)
     }
   }
 
@@ -136,6 +139,18 @@ class Decoder<C> implements FileResult<C> {
         : `a field of ${tool.kind} only; remove it: ${tool.ignoredFields.get(field)}`
     this.problems.push({ code: this.#table.codes.field, at, field, value: undefined, message })
   }
+}
+
+/** The part of a value that has this path, or the smallest one around it. */
+function innermost(found: Located, path: string): Located {
+  const { value } = found
+  const parts = 'items' in value ? value.items : 'fields' in value ? [...value.fields.values()] : []
+  const around = parts.find((part) => path === part.path || isBelow(path, part.path))
+  return around === undefined ? found : innermost(around, path)
+}
+
+function isBelow(path: string, of: string): boolean {
+  return path.startsWith(`${of}.`) || path.startsWith(`${of}[`)
 }
 
 /** A field of the same section first, then one of the same last name anywhere. */

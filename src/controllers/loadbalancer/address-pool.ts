@@ -45,7 +45,7 @@ export function createAddressPool(spec: AddressPoolSpec): AddressPool {
     name: spec.name,
     autoAssign: spec.autoAssign,
     hasNamespaceSelector: ofNamespaces !== undefined,
-    hasFamily: (family) => ranges.some((range) => range.family === family && range.size > 0n),
+    hasFamily: (family) => ranges.some((range) => range.family === family),
     contains: (ip) => ranges.some((range) => range.indexOf(ip) !== undefined),
     *addresses(family) {
       for (const range of ranges) {

@@ -1,12 +1,11 @@
 import { expect, test } from 'vitest'
-import { arrayAt, type JsonObject, objectAt, stringAt } from '../lib/json.ts'
-import type { FakeClock } from '../lib/testing/fake-clock.ts'
-import { parseAddressPool } from './address-pool.ts'
+import { arrayAt, type JsonObject, objectAt, stringAt } from '../../lib/json.ts'
+import type { FakeClock } from '../../lib/testing/fake-clock.ts'
+import { all, clusterWith } from '../testing/cluster-with.ts'
+import type { FakeCluster } from '../testing/fake-cluster.ts'
+import { rawService } from '../testing/fixtures.ts'
+import { runControllers } from '../testing/run-controllers.ts'
 import { createLoadBalancerController } from './loadbalancer-controller.ts'
-import { all, clusterWith } from './testing/cluster-with.ts'
-import type { FakeCluster } from './testing/fake-cluster.ts'
-import { rawService } from './testing/fixtures.ts'
-import { runControllers } from './testing/run-controllers.ts'
 
 /** What a test sets of a Service: parts of its spec, the addresses of its status, its day of creation. */
 interface ServiceParts {
@@ -43,7 +42,7 @@ interface Controlled {
 async function reconciled({ services, pools = THREE }: Scene): Promise<Controlled> {
   const cluster = clusterWith(...all('services', services))
   const clock = await runControllers(cluster, [
-    createLoadBalancerController(pools.map(parseAddressPool)),
+    createLoadBalancerController({ ...plainPools(...pools), loadBalancerClass }),
   ])
   return { cluster, clock }
 }

@@ -6,6 +6,7 @@ import { silentReporter } from '../../client/testing/silent-reporter.ts'
 import { type Clock, systemClock } from '../../lib/clock.ts'
 import { systemRandom } from '../../lib/random.ts'
 import { type IdentityContents, knownControllers, READER_ACCOUNT } from '../known-controllers.ts'
+import { plainPools } from '../loadbalancer/testing/pools.ts'
 import { createObjectFollower } from '../runner/object-follower.ts'
 import { createObjectWriter, type ObjectWriter } from '../runner/object-writer.ts'
 import { alone, Runner } from '../runner/runner.ts'
@@ -24,7 +25,7 @@ interface ControlPlaneOptions {
 
 /** The names of the accounts of all controllers, each once, and of the account that reads for all of them. */
 export const controlPlaneAccounts: readonly string[] = [
-  ...new Set([READER_ACCOUNT, ...knownControllers([]).map(({ account }) => account)]),
+  ...new Set([READER_ACCOUNT, ...knownControllers().map(({ account }) => account)]),
 ]
 
 /**
@@ -46,7 +47,7 @@ export function startControlPlane(
   const observer = createRecordingObserver()
   const stop = new AbortController()
   const running = new Runner({
-    controllers: knownControllers(['192.0.2.1'], identity),
+    controllers: knownControllers(plainPools('192.0.2.1'), identity),
     follower: createObjectFollower({
       client: clientOf(READER_ACCOUNT),
       clock: systemClock,

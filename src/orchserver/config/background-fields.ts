@@ -1,6 +1,8 @@
 import type { Cidr } from '../../lib/ip.ts'
+import { isQualifiedName } from '../../resources/names.ts'
 import type { FieldsOf, PathsUnder } from '../../settings/field.ts'
 import { boolean, text } from '../../settings/scalar-types.ts'
+import { addressPools } from './address-pools.ts'
 import type { OrchServerConfiguration } from './configuration.ts'
 import { CONTROLLER_NAMES, fieldTypes, optionalText } from './field-types.ts'
 
@@ -14,9 +16,19 @@ export const CONTROLLER_FIELDS: FieldsOf<OrchServerConfiguration, Controlling> =
   },
   'loadBalancer.addressPools': {
     flag: 'load-balancer-pool',
-    type: fieldTypes.addressPools,
+    type: addressPools,
     fallback: [],
-    doc: 'Networks such as 192.0.2.0/24 and ranges such as 192.0.2.10-192.0.2.20, of either family, that Services of type LoadBalancer get their addresses from. Empty: another controller assigns them.',
+    doc: 'Networks such as 192.0.2.0/24 and ranges such as 192.0.2.10-192.0.2.20, of either family, that Services of type LoadBalancer get their addresses from; in a file also pools with a name, for some Services only (load-balancers.md). Empty: another controller assigns them.',
+  },
+  'loadBalancer.loadBalancerClass': {
+    flag: 'load-balancer-class',
+    type: text((name) =>
+      name === '' || isQualifiedName(name)
+        ? undefined
+        : 'write a name such as example.com/internal',
+    ),
+    fallback: '',
+    doc: 'The spec.loadBalancerClass of the Services that get addresses of the pools. Empty: Services without a class.',
   },
 }
 
@@ -70,4 +82,4 @@ export const SANDBOX_NODE_FIELDS: FieldsOf<
   },
 }
 
-type Controlling = 'controllers' | 'loadBalancer.addressPools'
+type Controlling = 'controllers' | PathsUnder<OrchServerConfiguration, 'loadBalancer'>

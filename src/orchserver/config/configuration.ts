@@ -1,4 +1,5 @@
 import type { Limits } from '../../apiserver/context/limits.ts'
+import type { LoadBalancerSettings } from '../../controllers/loadbalancer/loadbalancer-controller.ts'
 import type { DnsSettings } from '../../dns/dns-fields.ts'
 import type { Cidr, IpAddress } from '../../lib/ip.ts'
 import type { PortRange } from '../../lib/port-range.ts'
@@ -40,10 +41,7 @@ export interface OrchServerConfiguration {
   }
   /** Names of controllers, `*`, and `-name`. */
   readonly controllers: readonly string[]
-  readonly loadBalancer: {
-    /** Networks and ranges of addresses; see `parseAddressPool`. */
-    readonly addressPools: readonly string[]
-  }
+  readonly loadBalancer: LoadBalancerSettings
   readonly dns: DnsSettings
   readonly sandboxNode: SandboxNodeConfiguration
   /** The page for browsers, below `/page/`. */

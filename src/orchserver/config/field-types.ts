@@ -1,5 +1,4 @@
 import { isIP } from 'node:net'
-import { parseAddressPool } from '../../controllers/address-pool.ts'
 import { knownControllers } from '../../controllers/known-controllers.ts'
 import { NodeProxyError } from '../../lib/error.ts'
 import { type Cidr, type IpAddress, networkAddress, parseIp } from '../../lib/ip.ts'
@@ -18,7 +17,7 @@ import {
 import { parseEndpoints } from '../../storage/etcd/endpoint.ts'
 
 /** The names that `--controllers` accepts. */
-export const CONTROLLER_NAMES: readonly string[] = knownControllers([]).map(({ name }) => name)
+export const CONTROLLER_NAMES: readonly string[] = knownControllers().map(({ name }) => name)
 
 /** Text that is not only blanks. */
 const NOT_BLANK = /\S/
@@ -101,15 +100,6 @@ export const fieldTypes = {
         ? undefined
         : `write *, or one of ${CONTROLLER_NAMES.join(', ')}, with - in front to leave it out`,
     new RegExp(`^-?(\\*|${CONTROLLER_NAMES.join('|')})$`),
-  ),
-
-  addressPools: listOf(
-    'list of networks and ranges',
-    (item) =>
-      isAccepted(parseAddressPool, item)
-        ? undefined
-        : 'write networks or ranges, such as 192.0.2.0/24 or 192.0.2.10-192.0.2.20',
-    /^\s*[0-9A-Fa-f.:]+(\/[0-9]+|\s*-\s*[0-9A-Fa-f.:]+)?\s*$/,
   ),
 
   etcdPrefix: text(

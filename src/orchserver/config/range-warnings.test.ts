@@ -20,7 +20,10 @@ function warnings(change: { own?: string; pods?: string; pool?: string; port?: n
       nodePortRange: { first: 30_000, last: 32_767 },
     },
     sandboxNode: { ...SANDBOX, enabled: true, podCIDRs: [pods as Cidr] },
-    loadBalancer: { addressPools: [pool] },
+    loadBalancer: {
+      addressPools: [{ name: '', addresses: [pool], namespaces: [], autoAssign: true }],
+      loadBalancerClass: '',
+    },
   }
   return rangeWarnings(config, [own as IpAddress])
 }

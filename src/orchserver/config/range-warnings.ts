@@ -1,4 +1,4 @@
-import { parseAddressPool } from '../../controllers/address-pool.ts'
+import { parseAddressRange } from '../../controllers/loadbalancer/address-pool.ts'
 import { type Cidr, cidrContains, type IpAddress } from '../../lib/ip.ts'
 import { networkRange } from '../../lib/ip-range.ts'
 import { overlaps } from '../../lib/special-address.ts'
@@ -28,7 +28,9 @@ function takenIn(cidr: Cidr, config: Ranges, own: readonly IpAddress[]): readonl
   const warn = (what: string): string =>
     `--service-cluster-ip-range ${cidr} contains ${what}, which a Service may also get; ${remedy}`
   const pods = sandboxNode.enabled ? sandboxNode.podCIDRs.filter((one) => overlaps(one, cidr)) : []
-  const pools = loadBalancer.addressPools.filter((pool) => isPoolIn(pool, cidr))
+  const pools = loadBalancer.addressPools
+    .flatMap(({ addresses }) => addresses)
+    .filter((pool) => isPoolIn(pool, cidr))
   return [
     ...own
       .filter((ip) => cidrContains(cidr, ip))
@@ -39,9 +41,7 @@ function takenIn(cidr: Cidr, config: Ranges, own: readonly IpAddress[]): readonl
 }
 
 function isPoolIn(text: string, cidr: Cidr): boolean {
-  const pool = parseAddressPool(text)
-  const [first] = pool.addresses()
-  return (
-    pool.contains(networkRange(cidr).at(0n)) || (first !== undefined && cidrContains(cidr, first))
-  )
+  const pool = parseAddressRange(text)
+  const network = networkRange(cidr)
+  return pool.indexOf(network.at(0n)) !== undefined || network.indexOf(pool.at(0n)) !== undefined
 }

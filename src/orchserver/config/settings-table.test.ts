@@ -69,7 +69,7 @@ describe('the configuration of orch-server', () => {
       tls: { certFile: '', keyFile: '', extraNames: [] },
       page: { enabled: true },
       controllers: ['*'],
-      loadBalancer: { addressPools: [] },
+      loadBalancer: { addressPools: [], loadBalancerClass: '' },
       sandboxNode: {
         enabled: false,
         name: '',
