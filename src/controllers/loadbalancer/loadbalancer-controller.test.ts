@@ -1,64 +1,18 @@
 import { expect, test } from 'vitest'
-import { arrayAt, type JsonObject, objectAt, stringAt } from '../../lib/json.ts'
-import type { FakeClock } from '../../lib/testing/fake-clock.ts'
-import { all, clusterWith } from '../testing/cluster-with.ts'
-import type { FakeCluster } from '../testing/fake-cluster.ts'
-import { rawService } from '../testing/fixtures.ts'
-import { runControllers } from '../testing/run-controllers.ts'
-import { createLoadBalancerController } from './loadbalancer-controller.ts'
+import { arrayAt, type JsonObject, stringAt } from '../../lib/json.ts'
+import {
+  addressesOf,
+  assignments,
+  change,
+  eventsSince,
+  loadBalanced,
+  reconciled,
+  type Scene,
+  type ServiceParts,
+  THREE,
+} from './testing/scene.ts'
 
-/** What a test sets of a Service: parts of its spec, the addresses of its status, its day of creation. */
-interface ServiceParts {
-  readonly spec?: JsonObject
-  readonly ingress?: readonly string[]
-  readonly createdOn?: string
-}
-
-const THREE = ['192.0.2.1-192.0.2.3']
 const DUAL = [...THREE, 'fd00::1-fd00::3']
-
-function loadBalanced(
-  name: string,
-  { spec, ingress = [], createdOn = '01' }: ServiceParts = {},
-): JsonObject {
-  const metadata = { name, uid: `uid-${name}`, creationTimestamp: `2026-01-${createdOn}T00:00:00Z` }
-  return {
-    ...rawService({ type: 'LoadBalancer', ...spec }, metadata),
-    status: { loadBalancer: { ingress: ingress.map((ip) => ({ ip })) } },
-  }
-}
-
-interface Scene {
-  readonly services: readonly JsonObject[]
-  readonly pools?: readonly string[]
-}
-
-interface Controlled {
-  readonly cluster: FakeCluster
-  readonly clock: FakeClock
-}
-
-/** A cluster in which the controller has reconciled every Service, and the clock that it uses. */
-async function reconciled({ services, pools = THREE }: Scene): Promise<Controlled> {
-  const cluster = clusterWith(...all('services', services))
-  const clock = await runControllers(cluster, [
-    createLoadBalancerController({ ...plainPools(...pools), loadBalancerClass }),
-  ])
-  return { cluster, clock }
-}
-
-/** Name, addresses and reason of the condition of each Service: `web 192.0.2.1 Assigned`. */
-function assignments({ cluster }: Controlled): readonly string[] {
-  return cluster.all('services').map((service) => {
-    const ips = arrayAt(service, 'status', 'loadBalancer', 'ingress').map((one) =>
-      stringAt(one, 'ip'),
-    )
-    const [condition] = arrayAt(service, 'status', 'conditions')
-    const name = stringAt(service, 'metadata', 'name')
-    return [name, ips.join(), stringAt(condition, 'reason')].filter((one) => one !== '').join(' ')
-  })
-}
-
 const V6 = { ipFamilies: ['IPv6'] }
 const BOTH = { ipFamilies: ['IPv6', 'IPv4'] }
 const requesting = (loadBalancerIP: string, more: JsonObject = {}): ServiceParts => ({
@@ -102,9 +56,9 @@ const matrix: readonly (readonly [string, Scene, readonly string[]])[] = [
     ['a 192.0.2.3 Assigned'],
   ],
   [
-    'another address for its own that is in no pool',
+    'no other address for its own that is in no pool',
     { services: [loadBalanced('a', { ingress: ['10.0.0.1'] })] },
-    ['a 192.0.2.1 Assigned'],
+    ['a 10.0.0.1 AddressOutsidePools'],
   ],
   [
     'no address when it is of another class',
@@ -112,9 +66,15 @@ const matrix: readonly (readonly [string, Scene, readonly string[]])[] = [
     ['a'],
   ],
   [
-    'an address when it is of the class orch.io/address-pool',
-    { services: [loadBalanced('a', { spec: { loadBalancerClass: 'orch.io/address-pool' } })] },
-    ['a 192.0.2.1 Assigned'],
+    'an address when it is of the class of the settings, and no other Service does',
+    {
+      services: [
+        loadBalanced('a', { spec: { loadBalancerClass: 'example.com/a' } }),
+        loadBalanced('b'),
+      ],
+      loadBalancerClass: 'example.com/a',
+    },
+    ['a 192.0.2.1 Assigned', 'b'],
   ],
   [
     'no address that a Service of another class has',
@@ -148,17 +108,17 @@ const matrix: readonly (readonly [string, Scene, readonly string[]])[] = [
   [
     'no address when it requests one that is in no pool',
     { services: [loadBalanced('a', requesting('10.0.0.1'))] },
-    ['a AddressNotUsable'],
+    ['a False AddressNotInPool'],
   ],
   [
     'no address when it requests a text that is no address',
     { services: [loadBalanced('a', requesting('x'))] },
-    ['a AddressNotUsable'],
+    ['a False AddressNotUsable'],
   ],
   [
     'no address when it requests one of another family',
     { services: [loadBalanced('a', requesting('192.0.2.2', V6))], pools: DUAL },
-    ['a AddressNotUsable'],
+    ['a False FamilyMismatch'],
   ],
   [
     'its own address while another Service has the requested one',
@@ -168,7 +128,7 @@ const matrix: readonly (readonly [string, Scene, readonly string[]])[] = [
         loadBalanced('b', { ...requesting('192.0.2.2'), ingress: ['192.0.2.1'] }),
       ],
     },
-    ['a 192.0.2.2 Assigned', 'b 192.0.2.1 AddressInUse'],
+    ['a 192.0.2.2 Assigned', 'b 192.0.2.1 False AddressInUse'],
   ],
   [
     'an address that another one has too, if it is the older of both',
@@ -193,12 +153,40 @@ const matrix: readonly (readonly [string, Scene, readonly string[]])[] = [
   [
     'an address of the only family that has a pool',
     { services: [loadBalanced('a', { spec: BOTH })] },
-    ['a 192.0.2.1 Assigned'],
+    ['a 192.0.2.1 FamilyNotInPools'],
   ],
   [
     'no address when its family has no pool',
     { services: [loadBalanced('a', { spec: V6 })] },
-    ['a PoolExhausted'],
+    ['a False FamilyNotInPools'],
+  ],
+  [
+    'no address of one family when it requires both',
+    { services: [loadBalanced('a', { spec: { ...BOTH, ipFamilyPolicy: 'RequireDualStack' } })] },
+    ['a False FamilyNotInPools'],
+  ],
+  [
+    'the one that it has of two that it requires, also when it requests another one',
+    {
+      services: [
+        loadBalanced('a', {
+          ...requesting('192.0.2.2', { ...BOTH, ipFamilyPolicy: 'RequireDualStack' }),
+          ingress: ['192.0.2.1'],
+        }),
+      ],
+    },
+    ['a 192.0.2.1 False FamilyNotInPools'],
+  ],
+  [
+    'no address of both families that it requires while the pool of one is exhausted',
+    {
+      services: [
+        loadBalanced('a', { spec: V6 }),
+        loadBalanced('b', { spec: { ...BOTH, ipFamilyPolicy: 'RequireDualStack' } }),
+      ],
+      pools: ['192.0.2.1', 'fd00::1'],
+    },
+    ['a fd00::1 Assigned', 'b False PoolExhausted'],
   ],
   [
     'an address of one family while the pool of the other is exhausted',
@@ -206,7 +194,7 @@ const matrix: readonly (readonly [string, Scene, readonly string[]])[] = [
       services: [loadBalanced('a', { spec: BOTH }), loadBalanced('b', { spec: BOTH })],
       pools: ['192.0.2.1', 'fd00::1-fd00::3'],
     },
-    ['a fd00::1,192.0.2.1 Assigned', 'b fd00::2 PoolExhausted'],
+    ['a fd00::1,192.0.2.1 Assigned', 'b fd00::2 False PoolExhausted'],
   ],
   [
     'its own address in canonical text',
@@ -236,28 +224,43 @@ test('an exhausted pool is reported in one Event per Service, and the oldest tha
   const held = loadBalanced('held', { ingress: ['192.0.2.1'] })
   const running = await reconciled({ services: [held, ...services], pools: ['192.0.2.1'] })
   const { cluster, clock } = running
-  const events = cluster.log.filter((one) => one.startsWith('record'))
-  expect(events).toEqual(names.map((name) => `record PoolExhausted shop/${name}`))
+  const exhausted = names.map((name) => `PoolExhausted shop/${name}`)
+  expect(eventsSince(running)).toEqual(['Assigned shop/held', ...exhausted])
+  const length = cluster.log.length
   cluster.remove('services', 'shop/held')
   await clock.advance(0)
   expect(assignments(running)).toEqual([
-    'b PoolExhausted',
-    'c PoolExhausted',
+    'b False PoolExhausted',
+    'c False PoolExhausted',
     'a 192.0.2.1 Assigned',
   ])
+  expect(eventsSince(running, length)).toEqual(['Assigned shop/a'])
 })
 
-test('the address of a Service that is no longer of type LoadBalancer goes to one that waits', async () => {
+test('the address of a Service that is no longer of type LoadBalancer goes to one that waits, and back', async () => {
   const running = await reconciled({
     services: [loadBalanced('a'), loadBalanced('b')],
     pools: ['192.0.2.1'],
   })
-  const { cluster, clock } = running
-  const [object] = cluster.all('services')
-  const spec = { ...objectAt(object, 'spec'), type: 'NodePort' }
-  cluster.put('services', { ...object, spec })
-  await clock.advance(0)
-  expect(assignments(running)).toEqual(['a NotWanted', 'b 192.0.2.1 Assigned'])
+  const length = running.cluster.log.length
+  await change(running, 'a', { spec: { type: 'NodePort' } })
+  expect(assignments(running)).toEqual(['a', 'b 192.0.2.1 Assigned'])
+  expect(eventsSince(running, length)).toEqual(['Released shop/a', 'Assigned shop/b'])
+  await change(running, 'b', { spec: { type: 'ClusterIP' } })
+  await change(running, 'a', { spec: { type: 'LoadBalancer' } })
+  expect(assignments(running)).toEqual(['a 192.0.2.1 Assigned', 'b'])
+})
+
+test('an address in no pool is released with the type, when it was reported', async () => {
+  const running = await reconciled({ services: [loadBalanced('a', { ingress: ['10.0.0.1'] })] })
+  await change(running, 'a', { spec: { type: 'ClusterIP' } })
+  expect(assignments(running)).toEqual(['a'])
+})
+
+test('an address that nobody of here assigned stays with a Service of another type', async () => {
+  const service = loadBalanced('a', { ingress: ['10.0.0.1'], spec: { type: 'ClusterIP' } })
+  const running = await reconciled({ services: [service] })
+  expect(assignments(running)).toEqual(['a 10.0.0.1'])
 })
 
 test('lastTransitionTime stays when only the reason of the condition changes', async () => {
@@ -268,42 +271,67 @@ test('lastTransitionTime stays when only the reason of the condition changes', a
     return stringAt(condition, 'lastTransitionTime')
   }
   const before = transitionTime()
-  const object = cluster.get('services', 'shop/a')
   await clock.advance(60_000)
-  const spec = { ...objectAt(object, 'spec'), loadBalancerIP: '', ipFamilies: ['IPv6'] }
-  cluster.put('services', { ...object, spec })
-  await clock.advance(0)
-  expect(assignments(running)).toEqual(['a PoolExhausted'])
+  await change(running, 'a', { spec: { loadBalancerIP: '', ipFamilies: ['IPv6'] } })
+  expect(assignments(running)).toEqual(['a False FamilyNotInPools'])
   expect([before, transitionTime()]).toEqual(['2026-01-01T00:00:00Z', before])
 })
 
-test('Services that are created together get different addresses, with one write each', async () => {
-  const { cluster } = await reconciled({
-    services: ['a', 'b', 'c'].map((name) => loadBalanced(name)),
-  })
-  expect(cluster.log).toEqual(['a', 'b', 'c'].map((name) => `patch services/shop/${name}`))
+test('Services that are created together get different addresses, with one write and one Event each', async () => {
+  const running = await reconciled({ services: ['a', 'b', 'c'].map((name) => loadBalanced(name)) })
+  const { cluster } = running
+  expect(new Set(cluster.all('services').flatMap(addressesOf)).size).toBe(3)
+  expect(cluster.log).toEqual(
+    ['a', 'b', 'c'].flatMap((name) => [
+      `patch services/shop/${name}`,
+      `record Assigned shop/${name}`,
+    ]),
+  )
 })
 
-test('a Service with the address of an older Service gets another address', async () => {
+test('a Service with the address of an older Service gets another address, and an Event that says so', async () => {
   const running = await reconciled({ services: [loadBalanced('young', { createdOn: '09' })] })
   const { cluster, clock } = running
   cluster.put('services', loadBalanced('old', { ingress: ['192.0.2.1'] }))
   await clock.advance(0)
   expect(assignments(running)).toEqual(['young 192.0.2.2 Assigned', 'old 192.0.2.1 Assigned'])
+  expect(eventsSince(running).filter((one) => one.endsWith('/young'))).toHaveLength(2)
+})
+
+test('a requested address that changes is exchanged with one Event, and the old one is free', async () => {
+  const running = await reconciled({
+    services: [loadBalanced('a', requesting('192.0.2.1')), loadBalanced('b')],
+    pools: ['192.0.2.1-192.0.2.2'],
+  })
+  const { cluster, clock } = running
+  await change(running, 'a', { spec: { loadBalancerIP: '192.0.2.2' } })
+  expect(assignments(running)).toEqual(['a 192.0.2.1 False AddressInUse', 'b 192.0.2.2 Assigned'])
+  const length = cluster.log.length
+  cluster.remove('services', 'shop/b')
+  cluster.put('services', loadBalanced('c'))
+  await clock.advance(0)
+  expect(assignments(running)).toEqual(['a 192.0.2.2 Assigned', 'c 192.0.2.1 Assigned'])
+  expect(eventsSince(running, length).filter((one) => one.endsWith('/a'))).toEqual([
+    'Assigned shop/a',
+  ])
 })
 
 test('a problem that changes its message only is written and not reported again', async () => {
   const running = await reconciled({ services: [loadBalanced('a', requesting('10.0.0.1'))] })
-  const { cluster, clock } = running
-  const object = cluster.get('services', 'shop/a')
-  const spec = { ...objectAt(object, 'spec'), loadBalancerIP: '10.0.0.2' }
-  cluster.put('services', { ...object, spec })
-  await clock.advance(0)
-  expect(cluster.log).toEqual([
+  await change(running, 'a', { spec: { loadBalancerIP: '10.0.0.2' } })
+  expect(running.cluster.log).toEqual([
     'patch services/shop/a',
-    'record AddressNotUsable shop/a',
+    'record AddressNotInPool shop/a',
     'patch services/shop/a',
   ])
+})
+
+test('another start writes nothing', async () => {
+  const pools = ['192.0.2.1-192.0.2.2']
+  const services = ['a', 'b', 'c'].map((name) => loadBalanced(name))
+  const before = await reconciled({ services, pools })
+  const after = await reconciled({ services: before.cluster.all('services'), pools })
+  expect(after.cluster.log).toEqual([])
 })
 
 test('without a pool nothing is written', async () => {
