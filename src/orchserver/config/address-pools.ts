@@ -94,6 +94,8 @@ function check(pool: Reader): void {
   for (const name of pool.keys().filter((one) => !FIELDS.includes(one))) {
     pool.refuse(name, unknownField(nearest(name, FIELDS)))
   }
+  const empty = pool.keys().find((name) => pool.value(name) === undefined)
+  if (empty !== undefined) pool.refuse(empty, 'write a value, or remove it')
   if (!isLabel(pool.text('name') ?? '')) {
     pool.refuse('name', 'write a name of small letters, digits and -, at most 63')
   }
