@@ -286,8 +286,9 @@ function newAddress(
       if (otherHolders(service.meta.key, ip, inputs.view).length === 0) return ip
     }
   }
-  const names = pools.map(({ name }) => (name === '' ? 'a nameless one' : name)).join(', ')
-  const message = `No IPv${family} address is left in the pools of the Service (${names}); delete a Service that has one, or add addresses to loadBalancer.addressPools of orch-server.`
+  const names = pools.flatMap(({ name }) => (name === '' ? [] : [name]))
+  const named = names.length === 0 ? '' : ` (${names.join(', ')})`
+  const message = `No IPv${family} address is left in the pools of the Service${named}; delete a Service that has one, or add addresses to loadBalancer.addressPools of orch-server.`
   return { reason: 'PoolExhausted', message }
 }
 

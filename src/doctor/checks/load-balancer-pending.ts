@@ -6,17 +6,22 @@ import { NAMES } from '../../resources/names.ts'
 import { checkOfEach } from '../evidence/finding.ts'
 import { conditionOf, nameOf, namespaceOf } from '../evidence/objects.ts'
 
-/** A Service of type LoadBalancer that has no address yet: nothing assigns one, or no pool has one left. */
+/** A Service of type LoadBalancer without the addresses that it requests: it cannot have them, or nothing assigns any. */
 export const loadBalancerPending = checkOfEach('services', 'load-balancer-pending', (service) => {
-  if (!isPending(service)) return []
   const condition = conditionOf(service, LOAD_BALANCER_CONDITION)
+  const ingress = arrayAt(service, 'status', 'loadBalancer', 'ingress').map((one) =>
+    stringAt(one, 'ip'),
+  )
+  if (!isPending(service, ingress.length > 0 && stringAt(condition, 'status') !== 'False'))
+    return []
   const message = stringAt(condition, 'message')
   const { why, remedy } = REASONS.get(stringAt(condition, 'reason')) ?? unknownReason(message)
   const loadBalancerClass = stringAt(service, 'spec', 'loadBalancerClass')
+  const kept = ingress.length === 0 ? '' : ` with the address ${ingress.join(', ')}`
   return [
     {
       symptom: 'External access fails',
-      cause: `it is of type LoadBalancer, and ${why}`,
+      cause: `it is of type LoadBalancer${kept}, and ${why}`,
       evidence: [
         message === '' ? 'no controller has reported on it' : message,
         ...(loadBalancerClass === '' ? [] : [`its loadBalancerClass is ${loadBalancerClass}`]),
@@ -32,30 +37,46 @@ interface Reason {
   readonly remedy: string
 }
 
-/** By the reason of the condition that orch-server writes. */
-const REASONS: ReadonlyMap<string, Reason> = new Map([
-  [
-    'PoolExhausted',
-    {
-      why: 'no pool has an address left for it',
-      remedy: 'delete a Service that has one, or add addresses to the pools (--load-balancer-pool)',
-    },
-  ],
-  [
-    'AddressInUse',
-    {
-      why: 'its loadBalancerIP belongs to another Service',
-      remedy: 'remove spec.loadBalancerIP, or write a free address',
-    },
-  ],
-  [
-    'AddressNotUsable',
-    {
-      why: 'its loadBalancerIP is in no pool',
-      remedy: 'remove spec.loadBalancerIP, or write an address of a pool (--load-balancer-pool)',
-    },
-  ],
-])
+const REQUEST = `spec.loadBalancerIP or the annotation ${NAMES.loadBalancerIPs[0]}`
+const POOL = `the annotation ${NAMES.loadBalancerPool[0]}`
+const POOLS = 'loadBalancer.addressPools of orch-server'
+
+/** By the reason of the condition that orch-server writes: why, and what to do. */
+const REASONS: ReadonlyMap<string, Reason> = new Map(
+  Object.entries({
+    PoolExhausted: [
+      'no pool has an address left for it',
+      'delete a Service that has one, or add addresses to the pools (--load-balancer-pool)',
+    ],
+    AddressInUse: [
+      'the address that it requests belongs to another Service',
+      `request a free address, or none, by ${REQUEST}`,
+    ],
+    AddressNotInPool: [
+      'the address that it requests is in no pool, or not in the one that it chooses',
+      `request an address of a pool, or none, by ${REQUEST}`,
+    ],
+    AddressNotUsable: ['what it requests is no address', `correct or remove ${REQUEST}`],
+    FamilyMismatch: [
+      'the address that it requests is of another IP family',
+      `correct ${REQUEST}, or spec.ipFamilies`,
+    ],
+    FamilyNotInPools: [
+      'no pool has addresses of its IP family',
+      `add some to ${POOLS}, or change spec.ipFamilies`,
+    ],
+    NoPool: ['no pool is for it', `choose one by ${POOL}, or permit it in ${POOLS}`],
+    PoolNotFound: ['the pool that it chooses is not there', `correct or remove ${POOL}`],
+    PoolNotPermitted: [
+      'the pool that it requests is not for it',
+      `correct ${POOL} or ${REQUEST}, or permit it in ${POOLS}`,
+    ],
+    SharingRefused: [
+      'the address that it would share cannot be shared',
+      `change what the condition names, or the annotation ${NAMES.sharingKey[0]}`,
+    ],
+  }).map(([reason, [why = '', remedy = '']]) => [reason, { why, remedy }]),
+)
 
 function unknownReason(message: string): Reason {
   const why = 'its status has no address'
@@ -66,11 +87,10 @@ function unknownReason(message: string): Reason {
   return { why, remedy }
 }
 
-function isPending(service: JsonObject): boolean {
-  const ingress = arrayAt(service, 'status', 'loadBalancer', 'ingress')
+function isPending(service: JsonObject, hasAddresses: boolean): boolean {
   const isBalanced = stringAt(service, 'spec', 'type') === 'LoadBalancer'
   // externalIPs reach it without a load balancer.
-  return isBalanced && ingress.length === 0 && arrayAt(service, 'spec', 'externalIPs').length === 0
+  return isBalanced && !hasAddresses && arrayAt(service, 'spec', 'externalIPs').length === 0
 }
 
 /** Source ranges that admit no client: they cannot be parsed, are loopback addresses, or are of the other family. */

@@ -504,6 +504,24 @@ export const FURTHER_CASES: readonly DoctorCase[] = [
     finding: finding('load-balancer-pending', 'service/shop/web', /no pool has an address left/),
     seen: 'No pool has an IPv4 address left.',
   },
+  {
+    what: 'a load balancer that keeps an address and cannot have the one that it requests',
+    spoil: webIs(
+      { type: 'LoadBalancer', loadBalancerIP: '192.0.2.9' },
+      {
+        status: {
+          loadBalancer: { ingress: [{ ip: '192.0.2.8' }] },
+          conditions: [{ ...EXHAUSTED, reason: 'AddressInUse', message: 'It belongs to shop/a.' }],
+        },
+      },
+    ),
+    finding: finding(
+      'load-balancer-pending',
+      'service/shop/web',
+      /with the address 192\.0\.2\.8, and the address that it requests belongs to another Service/,
+    ),
+    seen: 'It belongs to shop/a.',
+  },
   ...(
     [
       [{ type: 'Opaque', data: {} }, /its type is Opaque/],

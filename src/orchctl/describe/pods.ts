@@ -74,7 +74,8 @@ function ownerOf(object: JsonObject): string | undefined {
   return `${stringAt(owner, 'kind')}/${stringAt(owner, 'name')}`
 }
 
-function conditionsOf(status: JsonObject): Cell | undefined {
+/** The conditions of a status as a table; undefined: it has none. */
+export function conditionsOf(status: JsonObject): Cell | undefined {
   const rows = arrayAt(status, 'conditions').map((one) =>
     ['type', 'status', 'reason', 'message'].map((field) => stringAt(one, field)),
   )

@@ -10,6 +10,7 @@ import {
 } from '../../lib/json.ts'
 import type { Describer, Read } from './describer.ts'
 import { unreadable } from './describer.ts'
+import { conditionsOf } from './pods.ts'
 import { orElse, pairs, type Row } from './rows.ts'
 
 /** The most endpoints that a row lists; of further ones, it has the number. */
@@ -54,6 +55,7 @@ export const describeService: Describer = async (service, related) => {
     ['Traffic Distribution', text('trafficDistribution')],
     ['HealthCheck NodePort', text('healthCheckNodePort')],
     ['LoadBalancer Source Ranges', optional('loadBalancerSourceRanges')],
+    ['Conditions', conditionsOf(objectAt(service, 'status'))],
   ]
 }
 

@@ -201,7 +201,9 @@ test('a pool of load balancers without an address left', async () => {
   const found = await shop.doctor(['service/second'])
   const pending = found.find(({ check }) => check === 'load-balancer-pending')!
   expect(pending.cause).toBe('it is of type LoadBalancer, and no pool has an address left for it')
-  expect(pending.evidence).toEqual(['No pool has an IPv4 address left.'])
+  expect(pending.evidence).toEqual([
+    expect.stringContaining('No IPv4 address is left in the pools of the Service'),
+  ])
 })
 
 test('a Pod with the resolver of its node does not find Services', async () => {
