@@ -20,7 +20,7 @@ export function byToken(token: string): Proof {
 
 export interface PageOptions {
   /** The name of the page in `docs/operate`. */
-  readonly page: 'security.md' | 'encryption.md'
+  readonly page: 'security.md' | 'encryption.md' | 'load-balancers.md'
   /** The content of `config.yaml`; paths begin with `/etc/orch-server`. */
   readonly settings?: object
   /** The section whose commands create files before the server starts. */
