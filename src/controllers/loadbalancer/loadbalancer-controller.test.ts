@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { arrayAt, type JsonObject, stringAt } from '../../lib/json.ts'
+import { arrayAt, type JsonObject, objectAt, stringAt } from '../../lib/json.ts'
 import {
   addressesOf,
   assignments,
@@ -255,6 +255,22 @@ test('an address in no pool is released with the type, when it was reported', as
   const running = await reconciled({ services: [loadBalanced('a', { ingress: ['10.0.0.1'] })] })
   await change(running, 'a', { spec: { type: 'ClusterIP' } })
   expect(assignments(running)).toEqual(['a'])
+})
+
+test('an address that the server removes with the type is released, too', async () => {
+  const running = await reconciled({
+    services: [loadBalanced('a'), loadBalanced('b')],
+    pools: ['192.0.2.1'],
+  })
+  const { cluster, clock } = running
+  const length = cluster.log.length
+  const object = cluster.get('services', 'shop/a')
+  const { conditions = [] } = objectAt(object, 'status')
+  const spec = { ...objectAt(object, 'spec'), type: 'ClusterIP' }
+  cluster.put('services', { ...object, spec, status: { loadBalancer: {}, conditions } })
+  await clock.advance(0)
+  expect(assignments(running)).toEqual(['a', 'b 192.0.2.1 Assigned'])
+  expect(eventsSince(running, length)).toEqual(['Released shop/a', 'Assigned shop/b'])
 })
 
 test('an address that nobody of here assigned stays with a Service of another type', async () => {

@@ -136,7 +136,7 @@ function moveText(from: readonly string[], to: readonly string[]): string {
 
 /**
  * Removes the addresses and the condition of a Service that is no longer of type LoadBalancer, if an address is of a
- * pool or this controller reported on them.
+ * pool or this controller reported on them. A server may remove the addresses with the type; the condition is left then.
  */
 function release(
   service: ServiceObject,
@@ -150,8 +150,9 @@ function release(
   })
   if (!hasAddress && condition.status === '') return SETTLED
   const patch = addressesPatch(service, [], { $patch: 'delete', type: LOAD_BALANCER_CONDITION })
-  if (ingress.length === 0) return { writes: [patch] }
-  const message = `The Service is no longer of type LoadBalancer: ${ingress.join(', ')} is free.`
+  if (ingress.length === 0 && condition.status !== 'True') return { writes: [patch] }
+  const which = ingress.length === 0 ? 'its address' : ingress.join(', ')
+  const message = `The Service is no longer of type LoadBalancer: ${which} is free.`
   return { writes: [patch, event(service, { type: 'Normal', reason: 'Released', message }, now)] }
 }
 

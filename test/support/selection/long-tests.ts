@@ -110,6 +110,12 @@ export const LONG_TESTS: readonly LongTests[] = [
     files: ['test/server/kubectl.test.ts'],
   },
   {
+    reason:
+      'a minute of kubectl; orch-server has an address of a pool, and unit tests have each decision',
+    projects: ['server'],
+    files: ['test/server/load-balancers.test.ts'],
+  },
+  {
     reason: 'a minute of names and addresses; dns-service sends questions in every run',
     projects: ['server'],
     files: ['test/server/dns/orch-dns.test.ts'],
