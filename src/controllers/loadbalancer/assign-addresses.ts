@@ -62,15 +62,13 @@ interface Problem {
  * address of its other family and does not require both.
  */
 export function assignAddresses(service: ServiceObject, inputs: AssignmentInputs): Assignment {
-  const usable = usablePools(service, inputs)
-  const requested = 'reason' in usable ? usable : requestedAddresses(service, usable, inputs)
+  const request = readRequest(service, inputs)
   const found = service.families.map((family): FamilyAddress => {
     const present = presentAddress(service, family, inputs)
-    if ('reason' in usable || 'reason' in requested) {
-      return { present, ip: present, problem: 'reason' in usable ? usable : (requested as Problem) }
-    }
-    const ip = requested.get(family)
-    return ip === undefined ? choose(service, { family, present }, usable, inputs) : { present, ip }
+    if ('reason' in request) return { present, ip: present, problem: request }
+    const ip = request.addresses.get(family)
+    if (ip !== undefined) return { present, ip }
+    return choose(service, { family, present }, request.usable, inputs)
   })
   const result = conclude(service, found, inputs)
   const lost = lostAddress(service, result.addresses, inputs)
@@ -144,6 +142,20 @@ function lostAddress(
   return undefined
 }
 
+/** What a Service requests, where it can have all of it. */
+interface Request {
+  readonly usable: UsablePools
+  /** At most one of each family. */
+  readonly addresses: ReadonlyMap<Family, IpAddress>
+}
+
+function readRequest(service: ServiceObject, inputs: AssignmentInputs): Request | Problem {
+  const usable = usablePools(service, inputs)
+  if ('reason' in usable) return usable
+  const addresses = requestedAddresses(service, usable, inputs)
+  return 'reason' in addresses ? addresses : { usable, addresses }
+}
+
 /** The pools that a Service may use. */
 interface UsablePools {
   /** For addresses that it requests. */
@@ -179,7 +191,6 @@ function isPermitted(
   return pool.permits(meta, view.namespaces.get(meta.namespace)?.meta.labels ?? {})
 }
 
-/** The requested addresses, at most one of each family, if the Service can have all of them. */
 function requestedAddresses(
   service: ServiceObject,
   usable: UsablePools,

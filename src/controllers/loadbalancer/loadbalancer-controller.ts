@@ -78,13 +78,13 @@ function benefiting(
   { services }: Pick<View, 'services'>,
 ): readonly ServiceObject[] {
   const [had, has] = [ingressOf(before), ingressOf(after)]
-  const waiting = [...services.group(WAITING_GROUP)].toSorted(byAge)
-  if (had.some((ip) => !has.includes(ip))) return waiting
+  const waiting = (): readonly ServiceObject[] => [...services.group(WAITING_GROUP)].toSorted(byAge)
+  if (had.some((ip) => !has.includes(ip))) return waiting()
   const sharingKey = after?.loadBalancer.sharingKey ?? ''
   if (after === undefined || sharingKey === '' || has.length === 0) return []
   const isNew = before === undefined || has.some((ip) => !had.includes(ip))
   if (!isNew && isDeepEqual(sharingFacts(before), sharingFacts(after))) return []
-  return waiting.filter((one) => one.loadBalancer.sharingKey === sharingKey)
+  return waiting().filter((one) => one.loadBalancer.sharingKey === sharingKey)
 }
 
 function ingressOf(service: ServiceObject | undefined): readonly string[] {
