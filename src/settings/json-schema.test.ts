@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest'
+import { quote, unquoted } from '../lib/quote.ts'
 import { configurationSchema, flagsSchema } from './json-schema.ts'
 import { cidrList, cidrPair, ipAddress, portRange, socketAddress } from './network-types.ts'
 import { boolean, duration, integer, listOf, oneOf, positiveNumber, text } from './scalar-types.ts'
@@ -124,7 +125,7 @@ test.each(TYPES)('the schema of %s refuses no value that the type accepts', (...
 test('what a schema lets through although the type refuses it: the least duration, the bounds of a port', () => {
   const missed = TYPES.flatMap(([name, type]) =>
     SAMPLES.filter((raw) => !type.decode(raw).ok && matchesSchema(type.schema, raw)).map(
-      (raw) => `${name} ${String(raw)}`,
+      (raw) => `${name} ${unquoted(quote(raw))}`,
     ),
   )
   expect(missed).toEqual([

@@ -52,7 +52,7 @@ function rawOf(serial: number, parts: NonNullable<Event['parts']>, now: JsonObje
       type,
       ports: [{ port }],
       externalTrafficPolicy: policy,
-      ipFamilies: families,
+      ipFamilies: [...families],
       ipFamilyPolicy: required ? 'RequireDualStack' : 'PreferDualStack',
     },
   })
