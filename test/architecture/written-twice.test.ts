@@ -9,7 +9,9 @@ const FIXTURES = /(?:^|\/)(?:testing\/|fixtures\.ts$)/
 
 /** Names that mean nothing else: those with a brand, and those of several words. */
 const names = new Set<string>(
-  Object.values(labelNames).flat().filter((name) => /[./]|[a-z][A-Z]/.test(name)),
+  Object.values(labelNames)
+    .flat()
+    .filter((name) => /[./]|[a-z][A-Z]/.test(name)),
 )
 
 function writtenTwice(file: SourceFile): readonly string[] {

@@ -3,6 +3,8 @@ import { describeFault } from '../../lib/yaml.ts'
 import { parseFlags } from '../../settings/flags.ts'
 import { loadConfiguration } from '../../settings/load.ts'
 import { configurationYaml } from '../../settings/settings.ts'
+import { matchesSchema } from '../../settings/testing/matches-schema.ts'
+import { addressPools } from './address-pools.ts'
 import type { OrchServerConfiguration } from './configuration.ts'
 import { SETTINGS_TABLE } from './settings-table.ts'
 
@@ -60,6 +62,22 @@ test('a pool with everything reads back as it is written', async () => {
   expect(await loaded(await configurationYaml(SETTINGS_TABLE, config))).toEqual(config)
 })
 
+test('the schema of the charts accepts what the program does, and no pool without addresses', () => {
+  const { schema } = addressPools
+  const selector = { matchLabels: { tier: 'gold' } }
+  const blue = { name: 'blue', addresses: ['192.0.2.0/24', 'fd00::1-fd00::9'] }
+  const whole = { ...blue, namespaces: ['a'], namespaceSelector: selector, autoAssign: false }
+  for (const accepted of [[], ['192.0.2.0/24'], [blue], ['10.0.0.1', whole]]) {
+    expect(addressPools.decode(accepted).ok).toBe(true)
+    expect(matchesSchema(schema, accepted)).toBe(true)
+  }
+  const wrong = [[5], [{ name: 'blue' }], [{ ...blue, addresses: [] }], [{ ...blue, x: 1 }]]
+  for (const refused of wrong) {
+    expect(addressPools.decode(refused).ok).toBe(false)
+    expect(matchesSchema(schema, refused)).toBe(false)
+  }
+})
+
 test.each([
   [
     '10.0.0.0/33',
@@ -75,7 +93,10 @@ test.each([
     '{name: blue, addresses: 192.0.2.1}',
     /addressPools\[0\]\.addresses: "192\.0\.2\.1": must be a list/,
   ],
-  [`{${BLUE}, namespace: [a]}`, /addressPools\[0\]\.namespace: .*did you mean namespaces\?/],
+  [
+    `{${BLUE}, namespace: [a]}`,
+    /addressPools\[0\]\.namespace: .*unknown field; a pool has name, addresses, namesp/,
+  ],
   [
     `{${BLUE}, namespaces: [a, B]}`,
     /addressPools\[0\]\.namespaces\[1\]: "B": write names of namesp/,

@@ -3,23 +3,18 @@ import {
   type AddressPoolSpec,
   parseAddressRange,
 } from '../../controllers/loadbalancer/address-pool.ts'
-import { NodeProxyError } from '../../lib/error.ts'
-import type { IpRange } from '../../lib/ip-range.ts'
-import { isJsonObject, type JsonObject, stringsAt } from '../../lib/json.ts'
-import { nearest } from '../../lib/nearest.ts'
-import { unknownField } from '../../lib/yaml.ts'
+import { isJsonObject } from '../../lib/json.ts'
 import { isLabel } from '../../resources/names.ts'
 import { Reader } from '../../resources/reader.ts'
 import { splitCommas } from '../../settings/network-types.ts'
 import {
   accept,
   type Decoded,
-  MAX_ITEMS,
   type Raw,
   refuse,
-  type ValueSchema,
   type ValueType,
 } from '../../settings/value-type.ts'
+import { isAccepted } from './field-types.ts'
 
 const RANGE = /^\s*[0-9A-Fa-f.:]+(\/[0-9]+|\s*-\s*[0-9A-Fa-f.:]+)?\s*$/
 const RANGES_REMEDY = 'write networks or ranges, such as 192.0.2.0/24 or 192.0.2.10-192.0.2.20'
@@ -58,7 +53,7 @@ function decodePools(items: readonly Raw[]): Decoded<readonly AddressPoolSpec[]>
 }
 
 function decodePlain(text: string, index: number): Decoded<AddressPoolSpec> {
-  if (rangeOf(text) === undefined) {
+  if (!isAccepted(parseAddressRange, text)) {
     return refuse(`${JSON.stringify(text)} is none: ${RANGES_REMEDY}`, `[${index}]`)
   }
   return accept({ name: '', addresses: [text], namespaces: [], autoAssign: true })
@@ -75,16 +70,13 @@ function decodePool(item: Raw, index: number): Decoded<AddressPoolSpec> {
   if (wrong !== undefined) {
     return refuse(wrong.message, `[${index}]${wrong.field.slice('pool'.length)}`)
   }
-  const selector = (name: string): Record<string, JsonObject> => {
-    const value = item[name]
-    return isJsonObject(value) ? { [name]: value } : {}
-  }
+  const { namespaceSelector, serviceSelector } = item
   return accept({
     name: reader.text('name') ?? '',
-    addresses: stringsAt(item, 'addresses'),
-    namespaces: stringsAt(item, 'namespaces'),
-    ...selector('namespaceSelector'),
-    ...selector('serviceSelector'),
+    addresses: reader.list('addresses').map(String),
+    namespaces: reader.list('namespaces').map(String),
+    ...(isJsonObject(namespaceSelector) && { namespaceSelector }),
+    ...(isJsonObject(serviceSelector) && { serviceSelector }),
     autoAssign: reader.flag('autoAssign') ?? true,
   })
 }
@@ -92,7 +84,7 @@ function decodePool(item: Raw, index: number): Decoded<AddressPoolSpec> {
 /** Records what is wrong with the map of a pool. */
 function check(pool: Reader): void {
   for (const name of pool.keys().filter((one) => !FIELDS.includes(one))) {
-    pool.refuse(name, unknownField(nearest(name, FIELDS)))
+    pool.refuse(name, `unknown field; a pool has ${FIELDS.join(', ')}`)
   }
   const empty = pool.keys().find((name) => pool.value(name) === undefined)
   if (empty !== undefined) pool.refuse(empty, 'write a value, or remove it')
@@ -102,7 +94,7 @@ function check(pool: Reader): void {
   const addresses = pool.list('addresses')
   if (addresses.length === 0) pool.refuse('addresses', RANGES_REMEDY)
   for (const [index, one] of addresses.entries()) {
-    if (typeof one !== 'string' || rangeOf(one) === undefined) {
+    if (typeof one !== 'string' || !isAccepted(parseAddressRange, one)) {
       pool.refuseItem('addresses', index, RANGES_REMEDY)
     }
   }
@@ -150,15 +142,6 @@ function overlap(one: string, other: string): boolean {
   return a.indexOf(b.at(0n)) !== undefined || b.indexOf(a.at(0n)) !== undefined
 }
 
-function rangeOf(text: string): IpRange | undefined {
-  try {
-    return parseAddressRange(text)
-  } catch (error) {
-    if (error instanceof NodeProxyError) return undefined
-    throw error
-  }
-}
-
 /** A pool without a name is one network or range. */
 function encodePool(pool: AddressPoolSpec): Raw {
   const { name, addresses, namespaces, autoAssign, ...selectors } = pool
@@ -172,21 +155,20 @@ function encodePool(pool: AddressPoolSpec): Raw {
   }
 }
 
-function schema(): ValueSchema {
-  const range: ValueSchema = { type: 'string', pattern: RANGE.source }
-  const names: ValueSchema = { type: 'array', items: { type: 'string' }, maxItems: MAX_ITEMS }
-  const pool: ValueSchema = {
+function schema(): ValueType<unknown>['schema'] {
+  const range = { type: 'string', pattern: RANGE.source } as const
+  const pool = {
     type: 'object',
     additionalProperties: false,
     required: ['name', 'addresses'],
     properties: {
       name: { type: 'string', pattern: '^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$' },
-      addresses: { type: 'array', items: range, minItems: 1, maxItems: MAX_ITEMS },
-      namespaces: names,
+      addresses: { type: 'array', items: range, minItems: 1 },
+      namespaces: { type: 'array', items: { type: 'string' } },
       namespaceSelector: { type: 'object' },
       serviceSelector: { type: 'object' },
       autoAssign: { type: 'boolean' },
     },
-  }
-  return { type: 'array', items: { anyOf: [range, pool] }, maxItems: MAX_ITEMS }
+  } as const
+  return { type: 'array', items: { anyOf: [range, pool] } }
 }

@@ -1,5 +1,5 @@
 import type { Limits } from '../../apiserver/context/limits.ts'
-import type { LoadBalancerSettings } from '../../controllers/loadbalancer/loadbalancer-controller.ts'
+import type { AddressPoolSpec } from '../../controllers/loadbalancer/address-pool.ts'
 import type { DnsSettings } from '../../dns/dns-fields.ts'
 import type { Cidr, IpAddress } from '../../lib/ip.ts'
 import type { PortRange } from '../../lib/port-range.ts'
@@ -41,7 +41,11 @@ export interface OrchServerConfiguration {
   }
   /** Names of controllers, `*`, and `-name`. */
   readonly controllers: readonly string[]
-  readonly loadBalancer: LoadBalancerSettings
+  readonly loadBalancer: {
+    readonly addressPools: readonly AddressPoolSpec[]
+    /** Empty: of the Services without a class. */
+    readonly loadBalancerClass: string
+  }
   readonly dns: DnsSettings
   readonly sandboxNode: SandboxNodeConfiguration
   /** The page for browsers, below `/page/`. */

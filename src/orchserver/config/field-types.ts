@@ -156,7 +156,7 @@ function boundedPorts(raw: Raw): Decoded<PortRange> {
 }
 
 /** Whether a parser accepts the text; it throws a `NodeProxyError` if not. */
-function isAccepted(parse: (text: string) => unknown, text: string): boolean {
+export function isAccepted(parse: (text: string) => unknown, text: string): boolean {
   try {
     parse(text)
     return true

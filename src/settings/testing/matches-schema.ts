@@ -5,13 +5,30 @@ export function matchesSchema(schema: ValueSchema, value: Raw): boolean {
   const types = schema.type === undefined ? undefined : [schema.type].flat()
   if (types !== undefined && !types.some((type) => hasType(type, value))) return false
   if (schema.enum !== undefined && !schema.enum.some((one) => one === value)) return false
+  if (schema.anyOf?.every((one) => !matchesSchema(one, value)) === true) return false
   if (typeof value === 'number') return isInRange(schema, value)
   if (typeof value === 'string') {
     return schema.pattern === undefined || new RegExp(schema.pattern, 'u').test(value)
   }
-  if (!isList(value)) return true
-  const { items, maxItems = Number.POSITIVE_INFINITY } = schema
-  return value.length <= maxItems && value.every((item) => matchesSchema(items ?? {}, item))
+  if (value === null || typeof value === 'boolean') return true
+  if (!isList(value)) return hasFields(schema, value)
+  const { items, minItems = 0, maxItems = Number.POSITIVE_INFINITY } = schema
+  const isLong = value.length >= minItems && value.length <= maxItems
+  return isLong && value.every((item) => matchesSchema(items ?? {}, item))
+}
+
+function hasFields(
+  { properties, required = [], additionalProperties }: ValueSchema,
+  map: Readonly<Record<string, Raw>>,
+): boolean {
+  const isKnown = (name: string): boolean =>
+    additionalProperties !== false || Object.hasOwn(properties ?? {}, name)
+  return (
+    required.every((name) => Object.hasOwn(map, name)) &&
+    Object.entries(map).every(
+      ([name, value]) => isKnown(name) && matchesSchema(properties?.[name] ?? {}, value),
+    )
+  )
 }
 
 function hasType(type: string, value: Raw): boolean {
