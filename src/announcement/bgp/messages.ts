@@ -39,22 +39,27 @@ export interface Malformed {
   readonly notification: Notification
 }
 
-/** Cuts a stream of octets into messages. After octets that are no message it yields nothing any more. */
+/** Cuts a stream of octets into messages. After octets that are no message it reads nothing any more. */
 export class MessageReader {
   #rest: Uint8Array = new Uint8Array()
   #isBroken = false
 
   /** The messages that are complete with these octets, in their order. */
-  *read(chunk: Uint8Array): Iterable<Message | Malformed> {
-    this.#rest = this.#rest.length === 0 ? chunk : Buffer.concat([this.#rest, chunk])
+  read(chunk: Uint8Array): readonly (Message | Malformed)[] {
+    const octets = new Uint8Array(this.#rest.length + chunk.length)
+    octets.set(this.#rest)
+    octets.set(chunk, this.#rest.length)
+    this.#rest = octets
+    const messages: (Message | Malformed)[] = []
     while (!this.#isBroken && this.#rest.length >= HEADER) {
       const message = this.#next()
       if (message === undefined) break
       this.#isBroken = message.kind === 'malformed'
-      yield message
+      messages.push(message)
     }
-    // A part of a message alone, and not the whole chunk that it came with.
+    // The part of a message alone, and not the whole chunk that it came with.
     this.#rest = this.#isBroken ? new Uint8Array() : Uint8Array.from(this.#rest)
+    return messages
   }
 
   /** Undefined: the message is not complete yet. */

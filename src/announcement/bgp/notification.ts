@@ -61,7 +61,12 @@ const NAMES: Readonly<Record<number, readonly [name: string, subcodes: readonly 
   4: ['hold timer expired', []],
   5: [
     'finite state machine error',
-    ['', 'unexpected message in OpenSent', 'unexpected message in OpenConfirm', 'unexpected message in Established'],
+    [
+      '',
+      'unexpected message in OpenSent',
+      'unexpected message in OpenConfirm',
+      'unexpected message in Established',
+    ],
   ],
   6: [
     'cease',

@@ -64,7 +64,10 @@ export function announcements(
 ): readonly Uint8Array[] {
   const common = commonAttributes(attributes, context)
   if (family === 4) {
-    const all = [...common, ...attribute(WELL_KNOWN, TYPE.nextHop, [...ipBytes(attributes.nextHop)])]
+    const all = [
+      ...common,
+      ...attribute(WELL_KNOWN, TYPE.nextHop, [...ipBytes(attributes.nextHop)]),
+    ]
     const head = [...octetsOf(0, 2), ...octetsOf(all.length, 2), ...all]
     return inParts(ips, most - head.length).map((nlri) => Uint8Array.from([...head, ...nlri]))
   }
@@ -101,7 +104,10 @@ function withAttributes(attributes: readonly number[]): Uint8Array {
 }
 
 /** All attributes but the next hop. */
-function commonAttributes({ communities }: RouteAttributes, context: UpdateContext): readonly number[] {
+function commonAttributes(
+  { communities }: RouteAttributes,
+  context: UpdateContext,
+): readonly number[] {
   const { localASN, isInternal, hasLongASN } = context
   const path = (asn: number, size: 2 | 4) =>
     isInternal ? [] : [AS_SEQUENCE, 1, ...octetsOf(asn, size)]
@@ -122,9 +128,7 @@ function commonAttributes({ communities }: RouteAttributes, context: UpdateConte
     ...attribute(WELL_KNOWN, TYPE.asPath, asPath),
     ...(isInternal ? attribute(WELL_KNOWN, TYPE.localPref, octetsOf(LOCAL_PREF, 4)) : []),
     ...(plain.length > 0 ? attribute(TRANSITIVE, TYPE.communities, plain) : []),
-    ...(isTranslated && !isInternal
-      ? attribute(TRANSITIVE, TYPE.as4Path, path(localASN, 4))
-      : []),
+    ...(isTranslated && !isInternal ? attribute(TRANSITIVE, TYPE.as4Path, path(localASN, 4)) : []),
     ...(large.length > 0 ? attribute(TRANSITIVE, TYPE.largeCommunities, large) : []),
   ]
 }
