@@ -1,10 +1,15 @@
-import type { LocatedValue } from '../lib/yaml.ts'
+import type { Fields, Located, LocatedValue } from '../lib/yaml.ts'
 
 /** The longest list in a file. */
 export const MAX_ITEMS = 1_000
 
-/** A value of one field in YAML and JSON; a map is never a value. */
-export type Raw = string | number | boolean | null | readonly Raw[]
+/** A value of one field in YAML and JSON; maps are values only in a list. */
+export type Raw = string | number | boolean | null | readonly Raw[] | RawMap
+
+/** A map of a list. */
+export interface RawMap {
+  readonly [name: string]: Raw
+}
 
 /** A decoded value, or how to correct it. */
 export type Decoded<T> =
@@ -25,6 +30,7 @@ export interface ValueSchema {
     | 'number'
     | 'string'
     | 'array'
+    | 'object'
     | readonly ['string', 'integer']
   readonly enum?: readonly (string | boolean)[]
   readonly minimum?: number
@@ -34,6 +40,9 @@ export interface ValueSchema {
   readonly pattern?: string
   readonly items?: ValueSchema
   readonly maxItems?: number
+  readonly properties?: Readonly<Record<string, ValueSchema>>
+  readonly required?: readonly string[]
+  readonly additionalProperties?: false
 }
 
 /** How one type of value is read from a file or a flag, written back, and named in documents. */
@@ -67,11 +76,32 @@ export function rawOf(value: LocatedValue): Decoded<Raw> {
   if ('scalar' in value) return accept(value.scalar)
   if ('unreadable' in value) return refuse(value.unreadable)
   if ('fields' in value) return refuse('write one value, not a map')
-  if (value.items.length > MAX_ITEMS) return refuse(`write at most ${MAX_ITEMS} items`)
+  return rawItems(value.items)
+}
+
+function rawItems(located: readonly Located[]): Decoded<readonly Raw[]> {
+  if (located.length > MAX_ITEMS) return refuse(`write at most ${MAX_ITEMS} items`)
   const items: Raw[] = []
-  for (const item of value.items) {
-    if (!('scalar' in item.value)) return refuse('write a list of plain values')
-    items.push(item.value.scalar)
+  for (const { value } of located) {
+    const item = 'fields' in value ? rawMap(value.fields) : rawScalar(value)
+    if (!item.ok) return item
+    items.push(item.value)
   }
   return accept(items)
+}
+
+/** A map whose values are plain, or lists. */
+function rawMap(fields: Fields): Decoded<RawMap> {
+  const map: Record<string, Raw> = {}
+  for (const [name, { value }] of fields) {
+    const read = 'items' in value ? rawItems(value.items) : rawScalar(value)
+    if (!read.ok) return refuse(`${name}: ${read.remedy}`)
+    map[name] = read.value
+  }
+  return accept(map)
+}
+
+function rawScalar(value: LocatedValue): Decoded<string | number | boolean | null> {
+  if ('unreadable' in value) return refuse(value.unreadable)
+  return 'scalar' in value ? accept(value.scalar) : refuse('write a list of plain values')
 }

@@ -1,4 +1,4 @@
-import type { Raw, ValueSchema } from '../value-type.ts'
+import type { Raw, RawMap, ValueSchema } from '../value-type.ts'
 
 /** Whether a value passes the keywords of its schema, by the rules of JSON Schema. */
 export function matchesSchema(schema: ValueSchema, value: Raw): boolean {
@@ -9,6 +9,7 @@ export function matchesSchema(schema: ValueSchema, value: Raw): boolean {
   if (typeof value === 'string') {
     return schema.pattern === undefined || new RegExp(schema.pattern, 'u').test(value)
   }
+  if (isMap(value)) return hasFields(schema, value)
   if (!isList(value)) return true
   const { items, maxItems = Number.POSITIVE_INFINITY } = schema
   return value.length <= maxItems && value.every((item) => matchesSchema(items ?? {}, item))
@@ -17,6 +18,21 @@ export function matchesSchema(schema: ValueSchema, value: Raw): boolean {
 function hasType(type: string, value: Raw): boolean {
   if (type === 'integer') return Number.isInteger(value)
   return type === (isList(value) ? 'array' : value === null ? 'null' : typeof value)
+}
+
+function hasFields(
+  { properties = {}, required = [], additionalProperties }: ValueSchema,
+  value: RawMap,
+): boolean {
+  if (required.some((name) => !Object.hasOwn(value, name))) return false
+  return Object.entries(value).every(([name, one]) => {
+    const property = Object.hasOwn(properties, name) ? properties[name] : undefined
+    return property ? matchesSchema(property, one) : additionalProperties !== false
+  })
+}
+
+function isMap(value: Raw): value is RawMap {
+  return typeof value === 'object' && value !== null && !isList(value)
 }
 
 function isList(value: Raw): value is readonly Raw[] {
