@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest'
 import { configurationSchema, flagsSchema } from './json-schema.ts'
+import { mapList } from './map-list.ts'
 import { cidrList, cidrPair, ipAddress, portRange, socketAddress } from './network-types.ts'
 import { boolean, duration, integer, listOf, oneOf, positiveNumber, text } from './scalar-types.ts'
 import { matchesSchema } from './testing/matches-schema.ts'
