@@ -221,6 +221,19 @@ test('a NOTIFICATION of the peer ends it without an answer, and says why', () =>
   ])
 })
 
+test('a peer that ends connections without a word after an error leaves the reason as it was', () => {
+  const session = sessionIn('OpenSent')
+  session.receive(notificationMessage(notification(6, 2)), 1_000)
+  const said = session.failure
+  session.step(6_000)
+  session.connected(6_000)
+  session.disconnected('it ends connections', 6_000)
+  expect([session.failure, session.state, session.nextAt]).toEqual([said, 'Idle', 11_000])
+  session.step(11_000)
+  session.disconnected('it refuses connections', 11_000)
+  expect(session.failure).toBe('it refuses connections')
+})
+
 test('a session that is stopped withdraws, ceases, and does not come back', () => {
   const session = sessionIn('Established')
   session.advertise(routes(V4, V6))

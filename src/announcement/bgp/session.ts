@@ -70,6 +70,8 @@ export class Session {
   #deadline = NEVER
   #keepaliveAt = NEVER
   #failure: string | undefined
+  /** Whether a message says why, of this speaker or the peer. */
+  #isExplained = false
   #desired: Routes = NO_ROUTES
   #advertised: Routes = NO_ROUTES
   #actions: SessionAction[] = []
@@ -140,7 +142,11 @@ export class Session {
 
   /** The connection could not be made, or ended; `reason` is the end of a sentence. */
   disconnected(reason: string, now: number): readonly SessionAction[] {
-    if (!this.#isIdle) this.#fail(reason, now)
+    if (this.#isIdle) return []
+    // A router that was in error ends connections without a word for a while: the reason is what was said before.
+    const isSilent = this.#state === 'OpenSent' && this.#isExplained
+    if (isSilent) this.#retry(now)
+    else this.#fail(reason, now)
     return this.#take()
   }
 
@@ -186,7 +192,9 @@ export class Session {
     if (message.kind === 'malformed') return this.#refuse(message.notification, now)
     if (message.kind === 'notification') {
       const words = describeNotification(message.notification)
-      return this.#fail(`the peer ended the session: ${words}${hintOf(message.notification)}`, now)
+      this.#fail(`the peer ended the session: ${words}${hintOf(message.notification)}`, now)
+      this.#isExplained = true
+      return
     }
     if (this.#state === 'OpenSent' && message.kind === 'open') return this.#open(message.open, now)
     if (this.#state === 'OpenConfirm' && message.kind === 'keepalive') return this.#establish(now)
@@ -280,6 +288,7 @@ export class Session {
   #refuse(fault: Notification, now: number, why?: string): void {
     this.#notify(fault)
     this.#fail(why ?? `this node ended the session: ${describeNotification(fault)}`, now)
+    this.#isExplained = true
   }
 
   #notify(fault: Notification): void {
@@ -288,6 +297,12 @@ export class Session {
 
   #fail(reason: string, now: number): void {
     this.#failure = reason
+    this.#isExplained = false
+    this.#retry(now)
+  }
+
+  /** Ends the session, until it is tried again. */
+  #retry(now: number): void {
     this.#end(now)
     this.#retryAt = now + this.#settings.connectRetry
   }

@@ -15,15 +15,17 @@ const END_MS = 1_000
 /** Octets that may wait for a peer that does not read them: ten thousand routes are a fifth of this. */
 const MAX_UNSENT = 1 << 20
 
+const ENDED =
+  'it ends connections: see whether it has this node as a neighbor, or waits after an error'
 /** What the codes of the system mean for a peer, as ends of sentences. */
 const FAILURES: Readonly<Record<string, string>> = {
   ECONNREFUSED: 'it refuses connections: no BGP speaker listens there',
-  ECONNRESET: 'it reset the connection: see whether it has this node as a neighbor',
+  ECONNRESET: ENDED,
   EHOSTUNREACH: 'it does not answer on its network',
   ENETUNREACH: 'this node has no route to it',
   ETIMEDOUT: 'it does not answer',
   EADDRNOTAVAIL: 'its sourceAddress is no address of this node',
-  EPIPE: 'it closed the connection',
+  EPIPE: ENDED,
 }
 
 /** A router, and how it is reached. */
@@ -125,8 +127,8 @@ export class BgpPeer {
       const code = systemCode(error)
       lost(FAILURES[code] ?? `the connection failed: ${code}`)
     })
-    socket.on('end', () => lost('it closed the connection'))
-    socket.on('close', () => lost('the connection ended'))
+    socket.on('end', () => lost(ENDED))
+    socket.on('close', () => lost(ENDED))
   }
 
   /** Ends the connection after what was written to it. */

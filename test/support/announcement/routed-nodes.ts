@@ -268,6 +268,7 @@ template bgp nodes {
   local ${ROUTER.v4} as ${ROUTER_ASN};
   hold time 90;
   passive;
+  error wait time 1, 1;
   ipv4 { import all; export none; };
   ipv6 { import all; export none; };
 }
