@@ -95,7 +95,7 @@ function expectOctets(octets: Uint8Array, first: readonly number[]): void {
 /** A router at the other end of a session: octets in, octets out. */
 export class FakePeer {
   readonly #open: Open
-  #reader = new MessageReader()
+  #rest: Uint8Array = new Uint8Array()
   #held = new FakeRoutes()
   /** Messages that it received in this session, by their kind. */
   #received: string[] = []
@@ -114,19 +114,31 @@ export class FakePeer {
 
   /** A new connection. */
   connect(): void {
-    this.#reader = new MessageReader()
+    this.#rest = new Uint8Array()
     this.#held = new FakeRoutes()
     this.#received = []
   }
 
   /** What it answers. */
   take(octets: Uint8Array): readonly Uint8Array[] {
-    return this.#reader.read(octets).flatMap((message) => {
-      this.#received.push(message.kind)
-      if (message.kind === 'open') return [openMessage(this.#open), keepaliveMessage()]
-      if (message.kind === 'malformed') throw new Error(describeNotification(message.notification))
-      if (message.kind === 'update') this.#held.take(octets.subarray(19))
-      return message.kind === 'keepalive' ? [keepaliveMessage()] : []
-    })
+    this.#rest = Uint8Array.from([...this.#rest, ...octets])
+    const answers: Uint8Array[] = []
+    while (this.#rest.length >= 19) {
+      const length = (this.#rest[16]! << 8) | this.#rest[17]!
+      if (this.#rest.length < length) break
+      answers.push(...this.#answer(this.#rest.subarray(0, length)))
+      this.#rest = this.#rest.subarray(length)
+    }
+    return answers
+  }
+
+  #answer(octets: Uint8Array): readonly Uint8Array[] {
+    const [message] = new MessageReader().read(octets)
+    const kind = message!.kind
+    this.#received.push(kind)
+    if (message?.kind === 'malformed') throw new Error(describeNotification(message.notification))
+    if (kind === 'open') return [openMessage(this.#open), keepaliveMessage()]
+    if (kind === 'update') this.#held.take(octets.subarray(19))
+    return kind === 'keepalive' ? [keepaliveMessage()] : []
   }
 }
