@@ -28,7 +28,7 @@ const WAIT = { timeout: 60_000, interval: 20 }
 const lab = new RoutedNodes()
 
 beforeAll(async () => {
-  await installMissing('bgp', { bird2: '/usr/sbin/bird' })
+  await installMissing('bgp', { bird2: '/usr/sbin/bird', frr: '/usr/lib/frr/bgpd' })
   await lab.start(BGP)
   await lab.api.apply(loadBalancer('web', WEB), ...podsOf('web', ['v4', 'v6']))
 })
@@ -145,4 +145,23 @@ test('every metric of routers moved', async () => {
     .filter((name) => name.startsWith(`${PREFIX}bgp_`))
   expect(names).toHaveLength(4)
   expect(names.filter((name) => sumOf(samples, name) === 0)).toEqual([])
+})
+
+test('FRR takes the same routes', async () => {
+  await lab.killRouter()
+  expect(await lab.nextHops(WEB[0])).toEqual([])
+  await lab.startFrr()
+  await lab.routed(WEB, NODES)
+  for (const [family, prefix] of [
+    ['ipv4', `${WEB[0]}/32`],
+    ['ipv6', `${WEB[1]}/128`],
+  ]) {
+    const route = await lab.vtysh(`show bgp ${family} unicast ${prefix}`)
+    expect(route).toContain('Community: 64512:100')
+    expect(route).toContain('Large Community: 64512:1:2')
+  }
+  const outcomes = await lab.connect(WEB[1], 20)
+  expect(outcomes.filter(({ kind }) => kind !== 'answered')).toEqual([])
+  expect(await lab.daemon('n2').stop()).toBe(0)
+  await lab.routed(WEB, ['n1'])
 })

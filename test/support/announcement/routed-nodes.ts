@@ -1,4 +1,4 @@
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { chmodSync, existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { vi } from 'vitest'
@@ -36,7 +36,7 @@ export class RoutedNodes {
   readonly #sites = new Map<string, Site>()
   readonly #daemons = new Map<NodeName, Daemon>()
   #cluster: AnnouncingCluster | undefined
-  #router: LabProcess | undefined
+  readonly #routers: LabProcess[] = []
 
   async start(bgp: object): Promise<void> {
     for (const name of ['router', ...NODES, 'pods', 'client', 'api']) {
@@ -82,14 +82,41 @@ export class RoutedNodes {
     const file = join(this.#folder, 'bird.conf')
     writeFileSync(file, birdConfig())
     const command = ['bird', '-f', '-c', file, '-s', this.#control, '-P', `${this.#control}.pid`]
-    this.#router = startProcess(this.site('router').namespace, command)
-    await this.#router.said('Started')
+    const bird = startProcess(this.site('router').namespace, command)
+    this.#routers.push(bird)
+    await bird.said('Started')
   }
 
-  /** Ends BIRD at once, as a crash does. */
+  /** Starts FRR in place of BIRD, as its own user, who must own its sockets. */
+  async startFrr(): Promise<void> {
+    mkdirSync(this.#frrFolder)
+    chmodSync(this.#folder, 0o755)
+    chmodSync(this.#frrFolder, 0o777)
+    for (const [program, config] of Object.entries({ zebra: '', bgpd: frrConfig() })) {
+      const of = (ending: string) => join(this.#frrFolder, `${program}.${ending}`)
+      writeFileSync(of('conf'), config)
+      const files = ['-f', of('conf'), '-i', of('pid'), '--vty_socket', this.#frrFolder]
+      const command = [`/usr/lib/frr/${program}`, '--log', 'stdout', ...files]
+      const socket = ['-z', join(this.#frrFolder, 'zserv.sock')]
+      const { namespace } = this.site('router')
+      this.#routers.push(startProcess(namespace, [...command, ...socket]))
+      await vi.waitUntil(() => existsSync(of('vty')), WAIT)
+    }
+  }
+
+  vtysh(command: string): Promise<string> {
+    const program = ['vtysh', '--vty_socket', this.#frrFolder, '-c', command]
+    return this.site('router').namespace.exec(program)
+  }
+
+  /** Ends the programs of the router at once, as a crash does, and removes their routes. */
   async killRouter(): Promise<void> {
-    this.#router?.signal('SIGKILL')
-    await this.#router?.ended
+    for (const one of this.#routers) one.signal('SIGKILL')
+    await Promise.all(this.#routers.splice(0).map(({ ended }) => ended))
+    const { namespace } = this.site('router')
+    for (const family of ['-4', '-6']) {
+      await namespace.exec(['ip', family, 'route', 'flush', 'proto', 'bird'])
+    }
   }
 
   birdc(...command: readonly string[]): Promise<string> {
@@ -114,7 +141,8 @@ export class RoutedNodes {
       const found = await Promise.all(ips.map((ip) => this.nextHops(ip)))
       if (found.every((hops) => hops.join() === nodes.join())) return
       const logs = NODES.map((name) => this.daemon(name).logs().slice(-3_000))
-      throw new Error([JSON.stringify(found), this.#router?.output(), ...logs].join('\n'))
+      const routers = this.#routers.map((one) => one.output())
+      throw new Error([JSON.stringify(found), ...routers, ...logs].join('\n'))
     }
     await vi.waitFor(check, WAIT)
   }
@@ -155,6 +183,10 @@ export class RoutedNodes {
     for (const site of this.#sites.values()) await closeSite(site)
     removeLab(this.#prefix)
     rmSync(this.#folder, { recursive: true, force: true })
+  }
+
+  get #frrFolder(): string {
+    return join(this.#folder, 'frr')
   }
 
   get #control(): string {
@@ -273,5 +305,19 @@ template bgp nodes {
   ipv6 { import all; export none; };
 }
 ${neighbors.join('\n')}
+`
+}
+
+/** The same for FRR. */
+function frrConfig(): string {
+  const addresses = NODES.map((_, at) => `192.0.2.1${at + 1}`)
+  return `
+router bgp ${ROUTER_ASN}
+ bgp router-id ${ROUTER.v4}
+ no bgp ebgp-requires-policy
+${addresses.map((ip) => ` neighbor ${ip} remote-as ${NODE_ASN}\n neighbor ${ip} passive`).join('\n')}
+ address-family ipv6 unicast
+${addresses.map((ip) => `  neighbor ${ip} activate`).join('\n')}
+ exit-address-family
 `
 }
