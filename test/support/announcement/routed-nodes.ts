@@ -7,6 +7,7 @@ import { createDaemon, type Daemon } from '../lab/daemon.ts'
 import { labPrefix, removeLab } from '../lab/leftovers.ts'
 import { type LabProcess, startProcess } from '../lab/process.ts'
 import { closeSite, openSite, type Site } from '../lab/site.ts'
+import { launcherOf } from '../programs.ts'
 import { type AnnouncingCluster, nodeObject, startCluster } from './announcing-cluster.ts'
 
 export const NODES = ['n1', 'n2'] as const
@@ -153,6 +154,13 @@ export class RoutedNodes {
     return body.split('\n')
   }
 
+  /** The output of `node-proxy status` or another command on a node where nothing is wrong. */
+  command(name: NodeName, ...words: readonly string[]): Promise<string> {
+    const socket = `--socket=${join(this.#folder, name, 'inspect.sock')}`
+    const command = [launcherOf('node-proxy'), ...words, socket]
+    return this.site(name).namespace.exec(command, { timeoutMs: 60_000 })
+  }
+
   /** Takes the cable of a node away, or plugs it in. */
   plug(name: NodeName, isPlugged: boolean): Promise<void> {
     const state = isPlugged ? 'up' : 'down'
@@ -297,27 +305,35 @@ protocol device { scan time 1; }
 protocol kernel { ipv4 { import none; export all; }; merge paths on; }
 protocol kernel { ipv6 { import none; export all; }; merge paths on; }
 template bgp nodes {
-  local ${ROUTER.v4} as ${ROUTER_ASN};
-  hold time 90;
+  local as ${ROUTER_ASN};
   passive;
   error wait time 1, 1;
-  ipv4 { import all; export none; };
-  ipv6 { import all; export none; };
+  ipv4 { import where net ~ [ 203.0.113.0/24{32,32} ]; export none; };
+  ipv6 { import where net ~ [ 2001:db8:5::/64{128,128} ]; export none; };
 }
 ${neighbors.join('\n')}
 `
 }
 
-/** The same for FRR. */
+/** What docs/operate/announcement.md says of FRR. */
 function frrConfig(): string {
-  const addresses = NODES.map((_, at) => `192.0.2.1${at + 1}`)
+  const nodes = NODES.map((_, at) => ` neighbor 192.0.2.1${at + 1} peer-group nodes`)
   return `
+ip prefix-list pool seq 5 permit 203.0.113.0/24 ge 32
+ipv6 prefix-list pool seq 5 permit 2001:db8:5::/64 ge 128
 router bgp ${ROUTER_ASN}
  bgp router-id ${ROUTER.v4}
  no bgp ebgp-requires-policy
-${addresses.map((ip) => ` neighbor ${ip} remote-as ${NODE_ASN}\n neighbor ${ip} passive`).join('\n')}
+ neighbor nodes peer-group
+ neighbor nodes remote-as ${NODE_ASN}
+ neighbor nodes passive
+${nodes.join('\n')}
+ address-family ipv4 unicast
+  neighbor nodes prefix-list pool in
+ exit-address-family
  address-family ipv6 unicast
-${addresses.map((ip) => `  neighbor ${ip} activate`).join('\n')}
+  neighbor nodes activate
+  neighbor nodes prefix-list pool in
  exit-address-family
 `
 }
