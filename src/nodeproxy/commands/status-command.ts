@@ -78,7 +78,7 @@ function factsOf(status: StatusResponse, now: number): readonly string[] {
 }
 
 function announcementText({ announcement }: StatusResponse): string {
-  if (announcement === undefined) return 'no addresses: announcement.layer2 is false'
+  if (announcement === undefined) return 'no addresses on its network: announcement.layer2 is false'
   const { addresses, known } = announcement
   const list = addresses.length === 0 ? '' : `: ${addresses.join(', ')}`
   return `${addresses.length} of ${known} addresses${list}`
