@@ -30,6 +30,7 @@ test.each<readonly [Raw, string]>([
   [[5], '[0]: write a map with address, port, tags'],
   [[[]], '[0]: write a map with address, port, tags'],
   [[{ address: '10.0.0.1' }, {}], '[1].address: it is missing; write it'],
+  [[{ address: '10.0.0.1', tag: 'a' }], '[0].tag: no such field; did you mean tags?'],
   [[{ adress: '10.0.0.1' }], '[0].adress: no such field; did you mean address?'],
   [[{ address: '10.0.0.1', port: null }], '[0].port: null: write a whole number from 1 to 65535'],
   [[{ toString: 1 }], '[0].toString: no such field; write address, port, tags'],

@@ -131,6 +131,7 @@ describe('the peer is told what is wrong', () => {
     ['the marker', altered(keepaliveMessage(), { 3: 0xfe }), '1/1'],
     ['a length below 19', altered(keepaliveMessage(), { 17: 18 }), '1/2 0012'],
     ['a length above 4096', altered(keepaliveMessage(), { 16: 0x10, 17: 1 }), '1/2 1001'],
+    ['such a length of no type', altered(keepaliveMessage(), { 16: 0x13, 18: 9 }), '1/2 1313'],
     ['a KEEPALIVE with a body', altered(keepaliveMessage(), { 17: 20 }), '1/2 0014'],
     ['an OPEN that is too short', altered(openMessage(OPEN), { 17: 28 }), '1/2 001c'],
     ['an UPDATE that is too short', altered(keepaliveMessage(), { 17: 22, 18: 2 }), '1/2 0016'],

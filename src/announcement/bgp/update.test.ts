@@ -73,9 +73,9 @@ test('what is a community', () => {
   ])
 })
 
-const v4 = fc.nat(5_000).map((at) => `10.1.${at >> 8}.${at & 0xff}` as IpAddress)
+const v4 = fc.nat(80).map((at) => `10.1.${at >> 8}.${at & 0xff}` as IpAddress)
 const v6 = fc
-  .nat(5_000)
+  .nat(80)
   .map((at) =>
     formatIp(
       Uint8Array.from([0x20, 1, 0xd, 0xb8, ...Array<number>(10).fill(0), at >> 8, at & 0xff]),
