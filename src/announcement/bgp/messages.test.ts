@@ -157,7 +157,7 @@ describe('the peer is told what is wrong', () => {
     ['a family of three octets', withParameters(2, 5, 1, 3, 0, 1, 1), '2/0'],
     ['an AS number of two octets as a capability', withParameters(2, 4, 65, 2, 0, 1), '2/0'],
     ['withdrawn routes that are longer than the UPDATE', update(0, 9, 0, 0), '3/1'],
-    ['no room for the length of attributes', update(0, 1, 0, 0), '3/1'],
+    ['no octets for the length of attributes', update(0, 1, 0, 0), '3/1'],
     ['attributes that are longer than the UPDATE', update(0, 0, 0, 9), '3/1'],
     ['an attribute that ends late', update(0, 0, 0, 3, 0x40, 1, 9), '3/1'],
     ['half an attribute', update(0, 0, 0, 2, 0x40, 1), '3/1'],

@@ -119,8 +119,9 @@ export class RouteAnnouncements {
       (one) => one.loadBalancerClass === this.#choice.loadBalancerClass,
     )
     if (!this.isOn || !isOfClass) return undefined
-    const told = [...this.#peers.values()].filter(({ session }) => session.advertised.has(ip))
-    if (told.length > 0) return `this node announces it by BGP to ${told.map(nameOf).join(', ')}`
+    const holding = [...this.#peers.values()].filter(({ session }) => session.advertised.has(ip))
+    if (holding.length > 0)
+      return `this node announces it by BGP to ${holding.map(nameOf).join(', ')}`
     const why = notAnnouncing(this.#self(), services)
     if (why !== undefined) return `this node does not announce it by BGP: ${WHY_NOT[why]}`
     const isOwn = this.#local.some((one) => one.ip === ip)
@@ -228,13 +229,13 @@ export class RouteAnnouncements {
       : []
     const before = this.#fit
     this.#fit = fit.filter((ip) => !local.has(ip)).toSorted()
-    for (const peer of this.#peers.values()) this.#tell(peer)
+    for (const peer of this.#peers.values()) this.#advertiseTo(peer)
     this.#review()
     if (isDeepEqual(before, this.#fit)) return
     this.#parts.log.info({ addresses: this.#fit }, 'addresses announced to routers')
   }
 
-  #tell(peer: BgpPeer): void {
+  #advertiseTo(peer: BgpPeer): void {
     const { address, port } = peer.settings
     const configured = this.#settings.peers.find(
       (one) => one.address === address && one.port === port,
@@ -270,7 +271,7 @@ export class RouteAnnouncements {
     if (isUp) this.#established.add(peer)
     else this.#established.delete(peer)
     // With the connection there is an address of this node in it.
-    if (session.state === 'OpenSent') this.#tell(peer)
+    if (session.state === 'OpenSent') this.#advertiseTo(peer)
     this.#review()
   }
 
