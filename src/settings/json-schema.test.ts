@@ -132,11 +132,11 @@ test.each(TYPES)('the schema of %s refuses no value that the type accepts', (...
 test('what a schema lets through although the type refuses it: the least duration, the bounds of a port', () => {
   const missed = TYPES.flatMap(([name, type]) =>
     SAMPLES.filter((raw) => !type.decode(raw).ok && matchesSchema(type.schema, raw)).map(
-      (raw) => `${name} ${String(raw)}`,
+      (raw) => `${name} ${JSON.stringify(raw)}`,
     ),
   )
   expect(missed).toEqual([
-    ...['0', '0', '0s', '250ms'].map((short) => `minute ${short}`),
-    ...['0', '99999'].map((port) => `portRange ${port}`),
+    ...['0', '"0"', '"0s"', '"250ms"'].map((short) => `minute ${short}`),
+    ...['"0"', '"99999"'].map((port) => `portRange ${port}`),
   ])
 })

@@ -12,7 +12,7 @@ interface Peer {
 }
 
 const peers = mapList<Peer>('list of peers', {
-  address: { type: ipAddress as never },
+  address: { type: ipAddress },
   port: { type: integer(1, 65_535), fallback: 179 },
   tags: { type: listOf('list of tags', () => undefined), fallback: [] },
 })

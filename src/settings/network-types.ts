@@ -128,10 +128,11 @@ function decodeCidrs(list: readonly Raw[]): Decoded<readonly Cidr[]> {
   const cidrs: Cidr[] = []
   const warnings: string[] = []
   for (const item of list) {
-    const cidr = typeof item === 'string' && item.includes('/') ? parseCidr(item) : undefined
+    const text = typeof item === 'string' ? item : ''
+    const cidr = text.includes('/') ? parseCidr(text) : undefined
     if (cidr === undefined) return refuse(`${JSON.stringify(item)} is none: ${CIDR_REMEDY}`)
-    if (!isNetwork(String(item), cidr)) {
-      warnings.push(`${String(item)} is an address inside of the network ${cidr}, which is used`)
+    if (!isNetwork(text, cidr)) {
+      warnings.push(`${text} is an address inside of the network ${cidr}, which is used`)
     }
     if (!cidrs.includes(cidr)) cidrs.push(cidr)
   }

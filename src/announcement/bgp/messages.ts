@@ -136,7 +136,7 @@ function decodeBody(kind: Kind, body: Uint8Array): Message | Malformed {
       return fault === undefined ? { kind } : malformed(fault)
     }
     case 'notification':
-      return { kind, notification: notification(body[0]!, body[1]!, body.slice(2)) }
+      return { kind, notification: notification(body[0]!, body[1], body.slice(2)) }
     case 'routeRefresh':
       return { kind, family: familyOfCode(body) }
     case 'keepalive':

@@ -165,7 +165,8 @@ describe('an OPEN that does not fit is refused', () => {
   })
 
   test('but not the same router ID in another AS', () => {
-    sessionIn('Established', { open: { routerID: SETTINGS.routerID } })
+    const { state } = sessionIn('Established', { open: { routerID: SETTINGS.routerID } })
+    expect(state).toBe('Established')
   })
 })
 

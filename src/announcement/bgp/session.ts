@@ -44,7 +44,7 @@ export type SessionAction =
 export type MessageCounts = Readonly<Record<'sent' | 'received', Readonly<Record<string, number>>>>
 
 /** Why a session is to end for good. */
-export type StopCause = keyof typeof CEASE
+type StopCause = keyof typeof CEASE
 
 const NEVER = Number.POSITIVE_INFINITY
 /** How long the peer may take to send its OPEN, in milliseconds. RFC 4271 suggests four minutes; a router answers at once. */

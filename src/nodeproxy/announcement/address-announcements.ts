@@ -177,7 +177,7 @@ export class AddressAnnouncements {
   }
 
   get #settings(): Settings {
-    const { bgp, ...settings } = this.#parts.configuration.current.announcement
+    const { bgp: _ofRouters, ...settings } = this.#parts.configuration.current.announcement
     return settings
   }
 

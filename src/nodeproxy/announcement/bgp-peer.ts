@@ -4,7 +4,6 @@ import {
   Session,
   type SessionAction,
   type SessionSettings,
-  type StopCause,
 } from '../../announcement/bgp/session.ts'
 import type { Clock } from '../../lib/clock.ts'
 import { systemCode } from '../../lib/error.ts'
@@ -77,7 +76,7 @@ export class BgpPeer {
   }
 
   /** Withdraws all routes and ends the session; resolves when the peer has read that, at the latest after a second. */
-  async stop(cause: StopCause): Promise<void> {
+  async stop(cause: Parameters<Session['stop']>[0]): Promise<void> {
     this.#follow((now) => this.session.stop(cause, now))
     await Promise.all(this.#ends)
   }

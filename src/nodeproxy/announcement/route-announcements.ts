@@ -1,11 +1,6 @@
-import type { RouteAttributes } from '../../announcement/bgp/update.ts'
-import {
-  type AnnouncerNode,
-  addressesOf,
-  notAnnouncing,
-} from '../../announcement/eligible-nodes.ts'
+import { addressesOf, notAnnouncing } from '../../announcement/eligible-nodes.ts'
 import type { ClusterView } from '../../forwarding/node-context.ts'
-import type { Addresses, InterfaceAddress } from '../../kernel/addresses.ts'
+import type { Addresses } from '../../kernel/addresses.ts'
 import type { Clock } from '../../lib/clock.ts'
 import { isDeepEqual } from '../../lib/equal.ts'
 import { type Family, familyOf, hostPort, type IpAddress } from '../../lib/ip.ts'
@@ -73,7 +68,7 @@ export class RouteAnnouncements {
   readonly #established = new Set<BgpPeer>()
   /** The messages of each session that the metric has, by their direction and kind. */
   readonly #counted = new WeakMap<BgpPeer, Map<string, number>>()
-  #local: readonly InterfaceAddress[] = []
+  #local: Awaited<ReturnType<Addresses['list']>> = []
   #fit: readonly IpAddress[] = []
   #isStopped = false
   #stopAddresses: () => void = () => undefined
@@ -171,7 +166,8 @@ export class RouteAnnouncements {
     return this.#settings.routerID || this.#nodeAddresses.find((ip) => familyOf(ip) === 4) || ''
   }
 
-  #self(): AnnouncerNode {
+  /** This node, as eligible nodes are judged. */
+  #self() {
     const { cluster, nodeName, services } = this.#parts
     const node = cluster.node(nodeName)
     return {
@@ -241,9 +237,9 @@ export class RouteAnnouncements {
       (one) => one.address === address && one.port === port,
     )
     const communities = [...this.#settings.communities, ...(configured?.communities ?? [])]
-    const routes = this.#fit.flatMap((ip): readonly (readonly [IpAddress, RouteAttributes])[] => {
+    const routes = this.#fit.flatMap((ip) => {
       const nextHop = this.#nextHop(peer, familyOf(ip))
-      return nextHop === undefined ? [] : [[ip, { nextHop, communities }]]
+      return nextHop === undefined ? [] : [[ip, { nextHop, communities }] as const]
     })
     peer.advertise(new Map(routes))
   }

@@ -135,7 +135,7 @@ function oneOrTwo(raw: Raw): ReturnType<typeof cidrPair.decode> {
   const decoded = cidrPair.decode(raw)
   if (!decoded.ok) return decoded
   if (decoded.value.length === 0) return refuse('write a network such as 10.96.0.0/16')
-  const written = splitCommas(String(raw))
+  const written = splitCommas(typeof raw === 'string' ? raw : '')
   if (written.length > decoded.value.length) return refuse('write each network once')
   const loose = decoded.value.find((cidr, at) => !isSameAddress(written[at] ?? '', cidr))
   return loose === undefined
