@@ -5,6 +5,7 @@ import type { Endpoint, ServiceKey } from '../resources/types.ts'
 import {
   type AnnouncedService,
   type AnnouncerNode,
+  addressesOf,
   MAX_CONTENDERS,
   notAnnouncing,
   planAnnouncements,
@@ -172,4 +173,15 @@ test('of many nodes the first 16 contend: those with the largest weights, as if 
   expect(planned(all.map((name) => node(name))).get(ips[0]!)!.nodes).toEqual(all)
   const without = planned(numbered(500).filter(({ name }) => name !== all[3])).get(ips[0]!)!.nodes
   expect(without.slice(0, 15)).toEqual(all.filter((name) => name !== all[3]))
+})
+
+test('addresses for routers: those for which the node is fit, whoever else is', () => {
+  const other = '2001:db8::50' as IpAddress
+  const services = [
+    local('a', { 'node-0': READY }),
+    service('b', { loadBalancerIPs: [other] }),
+    { ...service('c', { loadBalancerIPs: ['192.0.2.9' as IpAddress] }), loadBalancerClass: 'x' },
+  ]
+  const nodes = [...numbered(2), node('node-2', { isExcluded: true })]
+  expect(nodes.map((one) => addressesOf(one, services, CHOICE))).toEqual([[IP, other], [other], []])
 })

@@ -80,6 +80,17 @@ export function notAnnouncing(
   return isFit ? undefined : 'noEndpoint'
 }
 
+/** The addresses that a node may announce beside all others that may: routers choose between them. */
+export function addressesOf(
+  node: AnnouncerNode,
+  services: readonly AnnouncedService[],
+  choice: AnnouncementChoice,
+): readonly IpAddress[] {
+  return [...servicesByAddress(services, choice)].flatMap(([ip, sharing]) =>
+    notAnnouncing(node, sharing) === undefined ? [ip] : [],
+  )
+}
+
 /** The Services that are announced, by each of their addresses. */
 export function servicesByAddress(
   services: readonly AnnouncedService[],

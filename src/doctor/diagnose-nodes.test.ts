@@ -375,6 +375,14 @@ const CASES: readonly Case[] = [
     cause: /no node announces 192\.0\.2\.50/,
   },
   {
+    what: 'a router without a session',
+    given: {
+      daemon: healthyDaemon({ routes: ['BGP peer 10.0.0.1 of AS 1 is not established: x'] }),
+    },
+    check: 'unestablished-peers',
+    cause: /BGP peer 10\.0\.0\.1 of AS 1 is not established: x/,
+  },
+  {
     what: 'an object that the kernel refuses',
     given: {
       daemon: healthyDaemon({ refusals: [{ object: '4/x', code: 'NP_X', message: 'no space' }] }),

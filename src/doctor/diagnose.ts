@@ -25,6 +25,7 @@ import {
   foreignProxy,
   notReady,
   unannouncedAddresses,
+  unestablishedPeers,
   unservedServices,
   wrongMode,
 } from './node-checks/daemon-state.ts'
@@ -96,6 +97,7 @@ export const NODE_CHECKS: readonly NodeCheck[] = [
   takenNodePort,
   unservedServices,
   unannouncedAddresses,
+  unestablishedPeers,
   lostInsertions,
   tooManyRules,
   unbalancedLoad,

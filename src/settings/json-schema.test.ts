@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest'
 import { quote, unquoted } from '../lib/quote.ts'
 import { configurationSchema, flagsSchema } from './json-schema.ts'
+import { mapList } from './map-list.ts'
 import { cidrList, cidrPair, ipAddress, portRange, socketAddress } from './network-types.ts'
 import { boolean, duration, integer, listOf, oneOf, positiveNumber, text } from './scalar-types.ts'
 import { matchesSchema } from './testing/matches-schema.ts'
@@ -96,6 +97,9 @@ const SAMPLES: readonly Raw[] = [
   [1],
   ['10.0.0.0/8', 'fd00::/64'],
   ['10.0.0.0/8', '10.0.0.1'],
+  [{ name: 'a' }],
+  [{ name: 'a', size: 31, more: 1 }],
+  [{ size: 1 }],
 ]
 
 const TYPES: readonly (readonly [string, ValueType<never>])[] = Object.entries({
@@ -113,6 +117,10 @@ const TYPES: readonly (readonly [string, ValueType<never>])[] = Object.entries({
   cidrList,
   cidrPair,
   portRange,
+  maps: mapList('maps', {
+    name: { type: text() },
+    size: { type: integer(0, 31), fallback: 0 },
+  }),
 } as unknown as Record<string, ValueType<never>>)
 
 test.each(TYPES)('the schema of %s refuses no value that the type accepts', (...row) => {

@@ -97,7 +97,7 @@ function decodeFlags<C>(table: SettingsTable<C>, line: GivenFlags<C>) {
       const { warning } = decoded
       if (warning !== undefined) warnings.push(flagProblem(table, `--${flag}`, warning))
     } else {
-      problems.push(flagProblem(table, `--${flag}`, decoded.remedy, text))
+      problems.push(flagProblem(table, `--${flag}${decoded.part ?? ''}`, decoded.remedy, text))
     }
     if (table.deprecatedFlags.has(flag)) {
       const instead = table.byPath.get(path)?.flag

@@ -6,7 +6,8 @@ export const MAX_ITEMS = 1_000
 /** A value of one field in YAML and JSON. Maps are values only of types with `hasMaps`. */
 export type Raw = string | number | boolean | null | readonly Raw[] | RawMap
 
-interface RawMap {
+/** A map, or a map of a list. */
+export interface RawMap {
   readonly [name: string]: Raw
 }
 

@@ -20,9 +20,9 @@ const CONFIG = {
   userspace: { affinityClients: 1, gracefulTermination: '2s', connectTimeout: '100ms' },
 }
 
-/** What other tests show: credentials, policy/metrics and announcement/fail-over. */
+/** What other tests show: credentials, policy/metrics, announcement/fail-over and announcement/bgp. */
 const ELSEWHERE =
-  /^(client_credential_(expiration|late)_timestamp_seconds$|policy_|announced_|announcement_)/
+  /^(client_credential_(expiration|late)_timestamp_seconds$|policy_|announced_|announcement_|bgp_)/
 
 /** What only a mode whose process moves the bytes has. */
 const OF_USERSPACE = /^(forwarder_|affinity_|draining_backends)/

@@ -118,6 +118,8 @@ const DAEMON = object({
   policies: text,
   /** What prevents that addresses are announced on the network of the node, in sentences. */
   announcements: list(text, 10),
+  /** What prevents that addresses are announced to routers, in sentences. */
+  routes: list(text, 10),
   services: number,
   entries: number,
   backends: number,

@@ -158,6 +158,18 @@ export const unannouncedAddresses = checkOfEachNode('unannounced-addresses', ({ 
   })),
 )
 
+/** Routers that are not told of load balancer addresses. */
+export const unestablishedPeers = checkOfEachNode('unestablished-peers', ({ daemon }) =>
+  (daemon?.routes ?? []).map((problem) => ({
+    symptom: 'External access fails',
+    cause: problem,
+    evidence: ['node-proxy of this node reports it'],
+    remedy:
+      'correct announcement.bgp or the configuration of the router, which must have this node as a neighbor with its address and AS',
+    commands: ['node-proxy status'],
+  })),
+)
+
 /** Addresses of Services that are not served: claimed by another Service, or refused by the kernel. */
 export const unservedServices = checkOfEachNode('unserved-services', ({ daemon }) =>
   daemon === undefined

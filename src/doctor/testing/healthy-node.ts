@@ -124,6 +124,7 @@ export function healthyDaemon(
     warnings: [],
     policies: '0 policies isolate 0 addresses of pods',
     announcements: [],
+    routes: [],
     changes: { count: 0, p50: 0, p99: 0 },
     services: 2,
     entries: 2,

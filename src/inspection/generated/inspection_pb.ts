@@ -12,7 +12,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file inspection.proto.
  */
 export const file_inspection: GenFile = /*@__PURE__*/
-  fileDesc("ChBpbnNwZWN0aW9uLnByb3RvEhdub2RlcHJveHkuaW5zcGVjdGlvbi52MSIPCg1TdGF0dXNSZXF1ZXN0IswECg5TdGF0dXNSZXNwb25zZRIPCgd2ZXJzaW9uGAEgASgJEhEKCW5vZGVfbmFtZRgCIAEoCRIMCgRtb2RlGAMgASgJEhIKCnN0YXJ0ZWRfYXQYBCABKAMSEAoIaXNfcmVhZHkYBSABKAgSDwoHcmVhc29ucxgGIAMoCRIQCgh3YXJuaW5ncxgHIAMoCRISCgp3YWl0aW5nX21zGAggASgEEjkKC3Byb2dyYW1taW5nGAogASgLMiQubm9kZXByb3h5Lmluc3BlY3Rpb24udjEuUHJvZ3JhbW1pbmcSFgoOZHJpZnRfcmVwYWlyZWQYCyABKAQSMgoIcmVmdXNhbHMYDCADKAsyIC5ub2RlcHJveHkuaW5zcGVjdGlvbi52MS5SZWZ1c2FsEjIKCHByb2JsZW1zGA0gAygLMiAubm9kZXByb3h5Lmluc3BlY3Rpb24udjEuUHJvYmxlbRIQCghzZXJ2aWNlcxgOIAEoDRIPCgdlbnRyaWVzGA8gASgNEhAKCGJhY2tlbmRzGBAgASgNEjUKB2JpZ2dlc3QYESADKAsyJC5ub2RlcHJveHkuaW5zcGVjdGlvbi52MS5TZXJ2aWNlU2l6ZRIXCg9yZXNpZGVudF9tZW1vcnkYEiABKAQSFAoMcmVhc29uX2NvZGVzGBMgAygJEhgKEG5ldHdvcmtfcG9saWNpZXMYFCABKAkSOwoMYW5ub3VuY2VtZW50GBUgASgLMiUubm9kZXByb3h5Lmluc3BlY3Rpb24udjEuQW5ub3VuY2VtZW50IkIKDEFubm91bmNlbWVudBIRCglhZGRyZXNzZXMYASADKAkSDQoFa25vd24YAiABKA0SEAoIcHJvYmxlbXMYAyADKAkiPAoLUHJvZ3JhbW1pbmcSDQoFY291bnQYASABKA0SDgoGcDUwX21zGAIgASgBEg4KBnA5OV9tcxgDIAEoASJJCgdSZWZ1c2FsEg4KBm9iamVjdBgBIAEoCRIPCgdlbnRyaWVzGAIgAygJEgwKBGNvZGUYAyABKAkSDwoHbWVzc2FnZRgEIAEoCSI3CgdQcm9ibGVtEg0KBWVudHJ5GAEgASgJEgwKBGNvZGUYAiABKAkSDwoHbWVzc2FnZRgDIAEoCSIwCgtTZXJ2aWNlU2l6ZRIPCgdzZXJ2aWNlGAEgASgJEhAKCGJhY2tlbmRzGAIgASgNIiUKEkxpc3RFbnRyaWVzUmVxdWVzdBIPCgdzZXJ2aWNlGAEgASgJIu0BCgVFbnRyeRIKCgJpZBgBIAEoCRIPCgdzZXJ2aWNlGAIgASgJEhAKCHByb3RvY29sGAMgASgJEg4KBmZhbWlseRgEIAEoDRI0Cglmcm9udGVuZHMYBSADKAsyIS5ub2RlcHJveHkuaW5zcGVjdGlvbi52MS5Gcm9udGVuZBIyCghiYWNrZW5kcxgGIAMoCzIgLm5vZGVwcm94eS5pbnNwZWN0aW9uLnYxLkJhY2tlbmQSGAoQYWZmaW5pdHlfc2Vjb25kcxgHIAEoDRIRCglzY2hlZHVsZXIYCCABKAkSDgoGc3RhdHVzGAkgASgJIpYBCghGcm9udGVuZBIMCgRraW5kGAEgASgJEgoKAmlwGAIgASgJEgwKBHBvcnQYAyABKA0SDAoEcG9vbBgEIAEoCRIVCg1zaG9ydF9jaXJjdWl0GAUgASgIEhIKCm1hc3F1ZXJhZGUYBiABKAkSFQoNc291cmNlX3JhbmdlcxgHIAMoCRISCgphZG1pdHNfYWxsGAggASgIIpsBCgdCYWNrZW5kEgoKAmlwGAEgASgJEgwKBHBvcnQYAiABKA0SDgoGd2VpZ2h0GAMgASgNEhAKCGlzX2xvY2FsGAQgASgIEhcKD2luX2NsdXN0ZXJfcG9vbBgFIAEoCBIVCg1pbl9sb2NhbF9wb29sGAYgASgIEhYKDmRyYWluaW5nX3VudGlsGAcgASgDEgwKBG5vZGUYCCABKAkicQoORXhwbGFpblJlcXVlc3QSCwoDc3JjGAEgASgJEgsKA2RzdBgCIAEoCRIMCgRwb3J0GAMgASgNEhAKCHByb3RvY29sGAQgASgJEhQKDGluX2ludGVyZmFjZRgFIAEoCRIPCgdzZXJ2aWNlGAYgASgJIqYDCg9FeHBsYWluUmVzcG9uc2USCwoDZHN0GAEgASgJEgwKBHBvcnQYAiABKA0SEAoIcHJvdG9jb2wYAyABKAkSDwoHb3V0Y29tZRgEIAEoCRINCgVlbnRyeRgFIAEoCRIyCghiYWNrZW5kcxgGIAMoCzIgLm5vZGVwcm94eS5pbnNwZWN0aW9uLnYxLkJhY2tlbmQSEgoKbWFzcXVlcmFkZRgHIAEoCRIPCgdyZWFzb25zGAggAygJEgwKBGhpbnQYCSABKAkSDAoEbW9kZRgKIAEoCRIRCglvd25fcG9ydHMYCyADKA0SFAoMaGFzX2FmZmluaXR5GAwgASgIEjYKBHBvb2wYDSABKAsyKC5ub2RlcHJveHkuaW5zcGVjdGlvbi52MS5Qb29sRXhwbGFuYXRpb24SGQoRZW5mb3JjZXNfcG9saWNpZXMYDiABKAgSPwoPcG9saWN5X3JlZnVzYWxzGA8gAygLMiYubm9kZXByb3h5Lmluc3BlY3Rpb24udjEuUG9saWN5UmVmdXNhbBIUCgxhbm5vdW5jZW1lbnQYECABKAkiXAoNUG9saWN5UmVmdXNhbBIKCgJpcBgBIAEoCRIMCgRwb3J0GAIgASgNEhEKCWRpcmVjdGlvbhgDIAEoCRIQCghwb2xpY2llcxgEIAMoCRIMCgR0ZXh0GAUgASgJIqUBCg9Qb29sRXhwbGFuYXRpb24SDAoEbmFtZRgBIAEoCRIMCgR6b25lGAIgASgJEhEKCWNob3Nlbl9ieRgDIAEoCRIPCgdyZWFzb25zGAQgAygJEjoKCGxlZnRfb3V0GAUgAygLMigubm9kZXByb3h5Lmluc3BlY3Rpb24udjEuTGVmdE91dEVuZHBvaW50EhYKDmxlZnRfb3V0X2NvdW50GAYgASgNIlcKD0xlZnRPdXRFbmRwb2ludBIKCgJpcBgBIAEoCRIMCgRwb3J0GAIgASgNEgwKBG5vZGUYAyABKAkSDgoGcmVhc29uGAQgASgJEgwKBHRleHQYBSABKAkiFQoTV2F0Y2hDaGFuZ2VzUmVxdWVzdCIWChRSZWFkRG9jdW1lbnRzUmVxdWVzdCIqCgxEb2N1bWVudFBhcnQSDAoEbmFtZRgBIAEoCRIMCgR0ZXh0GAIgASgJImkKBkNoYW5nZRIPCgdzZXJ2aWNlGAEgASgJEhMKC2NvbXBpbGVkX2F0GAIgASgDEhIKCmFwcGxpZWRfYXQYAyABKAMSDwoHb2JqZWN0cxgEIAEoDRIUCgxoYXNfZmFpbHVyZXMYBSABKAgiJQoSTGlzdFRyYWZmaWNSZXF1ZXN0Eg8KB3NlcnZpY2UYASABKAkijQEKDlNlcnZpY2VUcmFmZmljEg8KB3NlcnZpY2UYASABKAkSLwoFdG90YWwYAiABKAsyIC5ub2RlcHJveHkuaW5zcGVjdGlvbi52MS5UcmFmZmljEjkKCGJhY2tlbmRzGAMgAygLMicubm9kZXByb3h5Lmluc3BlY3Rpb24udjEuQmFja2VuZFRyYWZmaWMibAoOQmFja2VuZFRyYWZmaWMSDQoFZW50cnkYASABKAkSCgoCaXAYAiABKAkSDAoEcG9ydBgDIAEoDRIxCgd0cmFmZmljGAQgASgLMiAubm9kZXByb3h5Lmluc3BlY3Rpb24udjEuVHJhZmZpYyKBAgoHVHJhZmZpYxIYCgtjb25uZWN0aW9ucxgBIAEoBEgAiAEBEhwKD2Nvbm5lY3Rpb25zX25vdxgCIAEoBEgBiAEBEhcKCnBhY2tldHNfaW4YAyABKARIAogBARIVCghieXRlc19pbhgEIAEoBEgDiAEBEhgKC3BhY2tldHNfb3V0GAUgASgESASIAQESFgoJYnl0ZXNfb3V0GAYgASgESAWIAQFCDgoMX2Nvbm5lY3Rpb25zQhIKEF9jb25uZWN0aW9uc19ub3dCDQoLX3BhY2tldHNfaW5CCwoJX2J5dGVzX2luQg4KDF9wYWNrZXRzX291dEIMCgpfYnl0ZXNfb3V0MtQECgpJbnNwZWN0aW9uElkKBlN0YXR1cxImLm5vZGVwcm94eS5pbnNwZWN0aW9uLnYxLlN0YXR1c1JlcXVlc3QaJy5ub2RlcHJveHkuaW5zcGVjdGlvbi52MS5TdGF0dXNSZXNwb25zZRJcCgtMaXN0RW50cmllcxIrLm5vZGVwcm94eS5pbnNwZWN0aW9uLnYxLkxpc3RFbnRyaWVzUmVxdWVzdBoeLm5vZGVwcm94eS5pbnNwZWN0aW9uLnYxLkVudHJ5MAESXAoHRXhwbGFpbhInLm5vZGVwcm94eS5pbnNwZWN0aW9uLnYxLkV4cGxhaW5SZXF1ZXN0Gigubm9kZXByb3h5Lmluc3BlY3Rpb24udjEuRXhwbGFpblJlc3BvbnNlEl8KDFdhdGNoQ2hhbmdlcxIsLm5vZGVwcm94eS5pbnNwZWN0aW9uLnYxLldhdGNoQ2hhbmdlc1JlcXVlc3QaHy5ub2RlcHJveHkuaW5zcGVjdGlvbi52MS5DaGFuZ2UwARJlCgtMaXN0VHJhZmZpYxIrLm5vZGVwcm94eS5pbnNwZWN0aW9uLnYxLkxpc3RUcmFmZmljUmVxdWVzdBonLm5vZGVwcm94eS5pbnNwZWN0aW9uLnYxLlNlcnZpY2VUcmFmZmljMAESZwoNUmVhZERvY3VtZW50cxItLm5vZGVwcm94eS5pbnNwZWN0aW9uLnYxLlJlYWREb2N1bWVudHNSZXF1ZXN0GiUubm9kZXByb3h5Lmluc3BlY3Rpb24udjEuRG9jdW1lbnRQYXJ0MAFiBnByb3RvMw");
+  fileDesc("ChBpbnNwZWN0aW9uLnByb3RvEhdub2RlcHJveHkuaW5zcGVjdGlvbi52MSIPCg1TdGF0dXNSZXF1ZXN0Iv0ECg5TdGF0dXNSZXNwb25zZRIPCgd2ZXJzaW9uGAEgASgJEhEKCW5vZGVfbmFtZRgCIAEoCRIMCgRtb2RlGAMgASgJEhIKCnN0YXJ0ZWRfYXQYBCABKAMSEAoIaXNfcmVhZHkYBSABKAgSDwoHcmVhc29ucxgGIAMoCRIQCgh3YXJuaW5ncxgHIAMoCRISCgp3YWl0aW5nX21zGAggASgEEjkKC3Byb2dyYW1taW5nGAogASgLMiQubm9kZXByb3h5Lmluc3BlY3Rpb24udjEuUHJvZ3JhbW1pbmcSFgoOZHJpZnRfcmVwYWlyZWQYCyABKAQSMgoIcmVmdXNhbHMYDCADKAsyIC5ub2RlcHJveHkuaW5zcGVjdGlvbi52MS5SZWZ1c2FsEjIKCHByb2JsZW1zGA0gAygLMiAubm9kZXByb3h5Lmluc3BlY3Rpb24udjEuUHJvYmxlbRIQCghzZXJ2aWNlcxgOIAEoDRIPCgdlbnRyaWVzGA8gASgNEhAKCGJhY2tlbmRzGBAgASgNEjUKB2JpZ2dlc3QYESADKAsyJC5ub2RlcHJveHkuaW5zcGVjdGlvbi52MS5TZXJ2aWNlU2l6ZRIXCg9yZXNpZGVudF9tZW1vcnkYEiABKAQSFAoMcmVhc29uX2NvZGVzGBMgAygJEhgKEG5ldHdvcmtfcG9saWNpZXMYFCABKAkSOwoMYW5ub3VuY2VtZW50GBUgASgLMiUubm9kZXByb3h5Lmluc3BlY3Rpb24udjEuQW5ub3VuY2VtZW50Ei8KA2JncBgWIAEoCzIiLm5vZGVwcm94eS5pbnNwZWN0aW9uLnYxLkJncFJvdXRlcyJOCglCZ3BSb3V0ZXMSLwoFcGVlcnMYASADKAsyIC5ub2RlcHJveHkuaW5zcGVjdGlvbi52MS5CZ3BQZWVyEhAKCHByb2JsZW1zGAIgAygJImMKB0JncFBlZXISDAoEcGVlchgBIAEoCRILCgNhc24YAiABKA0SDQoFc3RhdGUYAyABKAkSDQoFc2luY2UYBCABKAQSDgoGcm91dGVzGAUgAygJEg8KB2ZhaWx1cmUYBiABKAkiQgoMQW5ub3VuY2VtZW50EhEKCWFkZHJlc3NlcxgBIAMoCRINCgVrbm93bhgCIAEoDRIQCghwcm9ibGVtcxgDIAMoCSI8CgtQcm9ncmFtbWluZxINCgVjb3VudBgBIAEoDRIOCgZwNTBfbXMYAiABKAESDgoGcDk5X21zGAMgASgBIkkKB1JlZnVzYWwSDgoGb2JqZWN0GAEgASgJEg8KB2VudHJpZXMYAiADKAkSDAoEY29kZRgDIAEoCRIPCgdtZXNzYWdlGAQgASgJIjcKB1Byb2JsZW0SDQoFZW50cnkYASABKAkSDAoEY29kZRgCIAEoCRIPCgdtZXNzYWdlGAMgASgJIjAKC1NlcnZpY2VTaXplEg8KB3NlcnZpY2UYASABKAkSEAoIYmFja2VuZHMYAiABKA0iJQoSTGlzdEVudHJpZXNSZXF1ZXN0Eg8KB3NlcnZpY2UYASABKAki7QEKBUVudHJ5EgoKAmlkGAEgASgJEg8KB3NlcnZpY2UYAiABKAkSEAoIcHJvdG9jb2wYAyABKAkSDgoGZmFtaWx5GAQgASgNEjQKCWZyb250ZW5kcxgFIAMoCzIhLm5vZGVwcm94eS5pbnNwZWN0aW9uLnYxLkZyb250ZW5kEjIKCGJhY2tlbmRzGAYgAygLMiAubm9kZXByb3h5Lmluc3BlY3Rpb24udjEuQmFja2VuZBIYChBhZmZpbml0eV9zZWNvbmRzGAcgASgNEhEKCXNjaGVkdWxlchgIIAEoCRIOCgZzdGF0dXMYCSABKAkilgEKCEZyb250ZW5kEgwKBGtpbmQYASABKAkSCgoCaXAYAiABKAkSDAoEcG9ydBgDIAEoDRIMCgRwb29sGAQgASgJEhUKDXNob3J0X2NpcmN1aXQYBSABKAgSEgoKbWFzcXVlcmFkZRgGIAEoCRIVCg1zb3VyY2VfcmFuZ2VzGAcgAygJEhIKCmFkbWl0c19hbGwYCCABKAgimwEKB0JhY2tlbmQSCgoCaXAYASABKAkSDAoEcG9ydBgCIAEoDRIOCgZ3ZWlnaHQYAyABKA0SEAoIaXNfbG9jYWwYBCABKAgSFwoPaW5fY2x1c3Rlcl9wb29sGAUgASgIEhUKDWluX2xvY2FsX3Bvb2wYBiABKAgSFgoOZHJhaW5pbmdfdW50aWwYByABKAMSDAoEbm9kZRgIIAEoCSJxCg5FeHBsYWluUmVxdWVzdBILCgNzcmMYASABKAkSCwoDZHN0GAIgASgJEgwKBHBvcnQYAyABKA0SEAoIcHJvdG9jb2wYBCABKAkSFAoMaW5faW50ZXJmYWNlGAUgASgJEg8KB3NlcnZpY2UYBiABKAkipgMKD0V4cGxhaW5SZXNwb25zZRILCgNkc3QYASABKAkSDAoEcG9ydBgCIAEoDRIQCghwcm90b2NvbBgDIAEoCRIPCgdvdXRjb21lGAQgASgJEg0KBWVudHJ5GAUgASgJEjIKCGJhY2tlbmRzGAYgAygLMiAubm9kZXByb3h5Lmluc3BlY3Rpb24udjEuQmFja2VuZBISCgptYXNxdWVyYWRlGAcgASgJEg8KB3JlYXNvbnMYCCADKAkSDAoEaGludBgJIAEoCRIMCgRtb2RlGAogASgJEhEKCW93bl9wb3J0cxgLIAMoDRIUCgxoYXNfYWZmaW5pdHkYDCABKAgSNgoEcG9vbBgNIAEoCzIoLm5vZGVwcm94eS5pbnNwZWN0aW9uLnYxLlBvb2xFeHBsYW5hdGlvbhIZChFlbmZvcmNlc19wb2xpY2llcxgOIAEoCBI/Cg9wb2xpY3lfcmVmdXNhbHMYDyADKAsyJi5ub2RlcHJveHkuaW5zcGVjdGlvbi52MS5Qb2xpY3lSZWZ1c2FsEhQKDGFubm91bmNlbWVudBgQIAEoCSJcCg1Qb2xpY3lSZWZ1c2FsEgoKAmlwGAEgASgJEgwKBHBvcnQYAiABKA0SEQoJZGlyZWN0aW9uGAMgASgJEhAKCHBvbGljaWVzGAQgAygJEgwKBHRleHQYBSABKAkipQEKD1Bvb2xFeHBsYW5hdGlvbhIMCgRuYW1lGAEgASgJEgwKBHpvbmUYAiABKAkSEQoJY2hvc2VuX2J5GAMgASgJEg8KB3JlYXNvbnMYBCADKAkSOgoIbGVmdF9vdXQYBSADKAsyKC5ub2RlcHJveHkuaW5zcGVjdGlvbi52MS5MZWZ0T3V0RW5kcG9pbnQSFgoObGVmdF9vdXRfY291bnQYBiABKA0iVwoPTGVmdE91dEVuZHBvaW50EgoKAmlwGAEgASgJEgwKBHBvcnQYAiABKA0SDAoEbm9kZRgDIAEoCRIOCgZyZWFzb24YBCABKAkSDAoEdGV4dBgFIAEoCSIVChNXYXRjaENoYW5nZXNSZXF1ZXN0IhYKFFJlYWREb2N1bWVudHNSZXF1ZXN0IioKDERvY3VtZW50UGFydBIMCgRuYW1lGAEgASgJEgwKBHRleHQYAiABKAkiaQoGQ2hhbmdlEg8KB3NlcnZpY2UYASABKAkSEwoLY29tcGlsZWRfYXQYAiABKAMSEgoKYXBwbGllZF9hdBgDIAEoAxIPCgdvYmplY3RzGAQgASgNEhQKDGhhc19mYWlsdXJlcxgFIAEoCCIlChJMaXN0VHJhZmZpY1JlcXVlc3QSDwoHc2VydmljZRgBIAEoCSKNAQoOU2VydmljZVRyYWZmaWMSDwoHc2VydmljZRgBIAEoCRIvCgV0b3RhbBgCIAEoCzIgLm5vZGVwcm94eS5pbnNwZWN0aW9uLnYxLlRyYWZmaWMSOQoIYmFja2VuZHMYAyADKAsyJy5ub2RlcHJveHkuaW5zcGVjdGlvbi52MS5CYWNrZW5kVHJhZmZpYyJsCg5CYWNrZW5kVHJhZmZpYxINCgVlbnRyeRgBIAEoCRIKCgJpcBgCIAEoCRIMCgRwb3J0GAMgASgNEjEKB3RyYWZmaWMYBCABKAsyIC5ub2RlcHJveHkuaW5zcGVjdGlvbi52MS5UcmFmZmljIoECCgdUcmFmZmljEhgKC2Nvbm5lY3Rpb25zGAEgASgESACIAQESHAoPY29ubmVjdGlvbnNfbm93GAIgASgESAGIAQESFwoKcGFja2V0c19pbhgDIAEoBEgCiAEBEhUKCGJ5dGVzX2luGAQgASgESAOIAQESGAoLcGFja2V0c19vdXQYBSABKARIBIgBARIWCglieXRlc19vdXQYBiABKARIBYgBAUIOCgxfY29ubmVjdGlvbnNCEgoQX2Nvbm5lY3Rpb25zX25vd0INCgtfcGFja2V0c19pbkILCglfYnl0ZXNfaW5CDgoMX3BhY2tldHNfb3V0QgwKCl9ieXRlc19vdXQy1AQKCkluc3BlY3Rpb24SWQoGU3RhdHVzEiYubm9kZXByb3h5Lmluc3BlY3Rpb24udjEuU3RhdHVzUmVxdWVzdBonLm5vZGVwcm94eS5pbnNwZWN0aW9uLnYxLlN0YXR1c1Jlc3BvbnNlElwKC0xpc3RFbnRyaWVzEisubm9kZXByb3h5Lmluc3BlY3Rpb24udjEuTGlzdEVudHJpZXNSZXF1ZXN0Gh4ubm9kZXByb3h5Lmluc3BlY3Rpb24udjEuRW50cnkwARJcCgdFeHBsYWluEicubm9kZXByb3h5Lmluc3BlY3Rpb24udjEuRXhwbGFpblJlcXVlc3QaKC5ub2RlcHJveHkuaW5zcGVjdGlvbi52MS5FeHBsYWluUmVzcG9uc2USXwoMV2F0Y2hDaGFuZ2VzEiwubm9kZXByb3h5Lmluc3BlY3Rpb24udjEuV2F0Y2hDaGFuZ2VzUmVxdWVzdBofLm5vZGVwcm94eS5pbnNwZWN0aW9uLnYxLkNoYW5nZTABEmUKC0xpc3RUcmFmZmljEisubm9kZXByb3h5Lmluc3BlY3Rpb24udjEuTGlzdFRyYWZmaWNSZXF1ZXN0Gicubm9kZXByb3h5Lmluc3BlY3Rpb24udjEuU2VydmljZVRyYWZmaWMwARJnCg1SZWFkRG9jdW1lbnRzEi0ubm9kZXByb3h5Lmluc3BlY3Rpb24udjEuUmVhZERvY3VtZW50c1JlcXVlc3QaJS5ub2RlcHJveHkuaW5zcGVjdGlvbi52MS5Eb2N1bWVudFBhcnQwAWIGcHJvdG8z");
 
 /**
  * @generated from message nodeproxy.inspection.v1.StatusRequest
@@ -167,6 +167,13 @@ export type StatusResponse = Message<"nodeproxy.inspection.v1.StatusResponse"> &
    * @generated from field: nodeproxy.inspection.v1.Announcement announcement = 21;
    */
   announcement?: Announcement | undefined;
+
+  /**
+   * Load balancer addresses that are announced to routers by BGP; absent: this daemon announces none.
+   *
+   * @generated from field: nodeproxy.inspection.v1.BgpRoutes bgp = 22;
+   */
+  bgp?: BgpRoutes | undefined;
 };
 
 /**
@@ -303,6 +310,13 @@ export type StatusResponseJson = {
    * @generated from field: nodeproxy.inspection.v1.Announcement announcement = 21;
    */
   announcement?: AnnouncementJson;
+
+  /**
+   * Load balancer addresses that are announced to routers by BGP; absent: this daemon announces none.
+   *
+   * @generated from field: nodeproxy.inspection.v1.BgpRoutes bgp = 22;
+   */
+  bgp?: BgpRoutesJson;
 };
 
 /**
@@ -311,6 +325,152 @@ export type StatusResponseJson = {
  */
 export const StatusResponseSchema: GenMessage<StatusResponse, {jsonType: StatusResponseJson}> = /*@__PURE__*/
   messageDesc(file_inspection, 1);
+
+/**
+ * The announcement of load balancer addresses to routers.
+ *
+ * @generated from message nodeproxy.inspection.v1.BgpRoutes
+ */
+export type BgpRoutes = Message<"nodeproxy.inspection.v1.BgpRoutes"> & {
+  /**
+   * @generated from field: repeated nodeproxy.inspection.v1.BgpPeer peers = 1;
+   */
+  peers: BgpPeer[];
+
+  /**
+   * Sentences: what prevents announcements.
+   *
+   * @generated from field: repeated string problems = 2;
+   */
+  problems: string[];
+};
+
+/**
+ * The announcement of load balancer addresses to routers.
+ *
+ * @generated from message nodeproxy.inspection.v1.BgpRoutes
+ */
+export type BgpRoutesJson = {
+  /**
+   * @generated from field: repeated nodeproxy.inspection.v1.BgpPeer peers = 1;
+   */
+  peers?: BgpPeerJson[];
+
+  /**
+   * Sentences: what prevents announcements.
+   *
+   * @generated from field: repeated string problems = 2;
+   */
+  problems?: string[];
+};
+
+/**
+ * Describes the message nodeproxy.inspection.v1.BgpRoutes.
+ * Use `create(BgpRoutesSchema)` to create a new message.
+ */
+export const BgpRoutesSchema: GenMessage<BgpRoutes, {jsonType: BgpRoutesJson}> = /*@__PURE__*/
+  messageDesc(file_inspection, 2);
+
+/**
+ * A router as this node sees it.
+ *
+ * @generated from message nodeproxy.inspection.v1.BgpPeer
+ */
+export type BgpPeer = Message<"nodeproxy.inspection.v1.BgpPeer"> & {
+  /**
+   * Its address, with the port if it is not 179.
+   *
+   * @generated from field: string peer = 1;
+   */
+  peer: string;
+
+  /**
+   * @generated from field: uint32 asn = 2;
+   */
+  asn: number;
+
+  /**
+   * Idle, Connect, OpenSent, OpenConfirm or Established.
+   *
+   * @generated from field: string state = 3;
+   */
+  state: string;
+
+  /**
+   * Since when it is in this state, in milliseconds since the epoch.
+   *
+   * @generated from field: uint64 since = 4;
+   */
+  since: bigint;
+
+  /**
+   * The addresses that it was told.
+   *
+   * @generated from field: repeated string routes = 5;
+   */
+  routes: string[];
+
+  /**
+   * Why there is no session; empty: there is one, or none was tried yet.
+   *
+   * @generated from field: string failure = 6;
+   */
+  failure: string;
+};
+
+/**
+ * A router as this node sees it.
+ *
+ * @generated from message nodeproxy.inspection.v1.BgpPeer
+ */
+export type BgpPeerJson = {
+  /**
+   * Its address, with the port if it is not 179.
+   *
+   * @generated from field: string peer = 1;
+   */
+  peer?: string;
+
+  /**
+   * @generated from field: uint32 asn = 2;
+   */
+  asn?: number;
+
+  /**
+   * Idle, Connect, OpenSent, OpenConfirm or Established.
+   *
+   * @generated from field: string state = 3;
+   */
+  state?: string;
+
+  /**
+   * Since when it is in this state, in milliseconds since the epoch.
+   *
+   * @generated from field: uint64 since = 4;
+   */
+  since?: string;
+
+  /**
+   * The addresses that it was told.
+   *
+   * @generated from field: repeated string routes = 5;
+   */
+  routes?: string[];
+
+  /**
+   * Why there is no session; empty: there is one, or none was tried yet.
+   *
+   * @generated from field: string failure = 6;
+   */
+  failure?: string;
+};
+
+/**
+ * Describes the message nodeproxy.inspection.v1.BgpPeer.
+ * Use `create(BgpPeerSchema)` to create a new message.
+ */
+export const BgpPeerSchema: GenMessage<BgpPeer, {jsonType: BgpPeerJson}> = /*@__PURE__*/
+  messageDesc(file_inspection, 3);
 
 /**
  * The announcement of load balancer addresses.
@@ -373,7 +533,7 @@ export type AnnouncementJson = {
  * Use `create(AnnouncementSchema)` to create a new message.
  */
 export const AnnouncementSchema: GenMessage<Announcement, {jsonType: AnnouncementJson}> = /*@__PURE__*/
-  messageDesc(file_inspection, 2);
+  messageDesc(file_inspection, 4);
 
 /**
  * The last changes: from the compilation of a Service to the end of the run that wrote it.
@@ -424,7 +584,7 @@ export type ProgrammingJson = {
  * Use `create(ProgrammingSchema)` to create a new message.
  */
 export const ProgrammingSchema: GenMessage<Programming, {jsonType: ProgrammingJson}> = /*@__PURE__*/
-  messageDesc(file_inspection, 3);
+  messageDesc(file_inspection, 5);
 
 /**
  * @generated from message nodeproxy.inspection.v1.Refusal
@@ -485,7 +645,7 @@ export type RefusalJson = {
  * Use `create(RefusalSchema)` to create a new message.
  */
 export const RefusalSchema: GenMessage<Refusal, {jsonType: RefusalJson}> = /*@__PURE__*/
-  messageDesc(file_inspection, 4);
+  messageDesc(file_inspection, 6);
 
 /**
  * @generated from message nodeproxy.inspection.v1.Problem
@@ -536,7 +696,7 @@ export type ProblemJson = {
  * Use `create(ProblemSchema)` to create a new message.
  */
 export const ProblemSchema: GenMessage<Problem, {jsonType: ProblemJson}> = /*@__PURE__*/
-  messageDesc(file_inspection, 5);
+  messageDesc(file_inspection, 7);
 
 /**
  * @generated from message nodeproxy.inspection.v1.ServiceSize
@@ -577,7 +737,7 @@ export type ServiceSizeJson = {
  * Use `create(ServiceSizeSchema)` to create a new message.
  */
 export const ServiceSizeSchema: GenMessage<ServiceSize, {jsonType: ServiceSizeJson}> = /*@__PURE__*/
-  messageDesc(file_inspection, 6);
+  messageDesc(file_inspection, 8);
 
 /**
  * @generated from message nodeproxy.inspection.v1.ListEntriesRequest
@@ -608,7 +768,7 @@ export type ListEntriesRequestJson = {
  * Use `create(ListEntriesRequestSchema)` to create a new message.
  */
 export const ListEntriesRequestSchema: GenMessage<ListEntriesRequest, {jsonType: ListEntriesRequestJson}> = /*@__PURE__*/
-  messageDesc(file_inspection, 7);
+  messageDesc(file_inspection, 9);
 
 /**
  * One Service port of one IP family.
@@ -731,7 +891,7 @@ export type EntryJson = {
  * Use `create(EntrySchema)` to create a new message.
  */
 export const EntrySchema: GenMessage<Entry, {jsonType: EntryJson}> = /*@__PURE__*/
-  messageDesc(file_inspection, 8);
+  messageDesc(file_inspection, 10);
 
 /**
  * @generated from message nodeproxy.inspection.v1.Frontend
@@ -848,7 +1008,7 @@ export type FrontendJson = {
  * Use `create(FrontendSchema)` to create a new message.
  */
 export const FrontendSchema: GenMessage<Frontend, {jsonType: FrontendJson}> = /*@__PURE__*/
-  messageDesc(file_inspection, 9);
+  messageDesc(file_inspection, 11);
 
 /**
  * @generated from message nodeproxy.inspection.v1.Backend
@@ -957,7 +1117,7 @@ export type BackendJson = {
  * Use `create(BackendSchema)` to create a new message.
  */
 export const BackendSchema: GenMessage<Backend, {jsonType: BackendJson}> = /*@__PURE__*/
-  messageDesc(file_inspection, 10);
+  messageDesc(file_inspection, 12);
 
 /**
  * @generated from message nodeproxy.inspection.v1.ExplainRequest
@@ -1054,7 +1214,7 @@ export type ExplainRequestJson = {
  * Use `create(ExplainRequestSchema)` to create a new message.
  */
 export const ExplainRequestSchema: GenMessage<ExplainRequest, {jsonType: ExplainRequestJson}> = /*@__PURE__*/
-  messageDesc(file_inspection, 11);
+  messageDesc(file_inspection, 13);
 
 /**
  * @generated from message nodeproxy.inspection.v1.ExplainResponse
@@ -1269,7 +1429,7 @@ export type ExplainResponseJson = {
  * Use `create(ExplainResponseSchema)` to create a new message.
  */
 export const ExplainResponseSchema: GenMessage<ExplainResponse, {jsonType: ExplainResponseJson}> = /*@__PURE__*/
-  messageDesc(file_inspection, 12);
+  messageDesc(file_inspection, 14);
 
 /**
  * A destination to which NetworkPolicies admit no connection from the source.
@@ -1352,7 +1512,7 @@ export type PolicyRefusalJson = {
  * Use `create(PolicyRefusalSchema)` to create a new message.
  */
 export const PolicyRefusalSchema: GenMessage<PolicyRefusal, {jsonType: PolicyRefusalJson}> = /*@__PURE__*/
-  messageDesc(file_inspection, 13);
+  messageDesc(file_inspection, 15);
 
 /**
  * Which endpoints of a Service port a packet may reach on this node, and why.
@@ -1453,7 +1613,7 @@ export type PoolExplanationJson = {
  * Use `create(PoolExplanationSchema)` to create a new message.
  */
 export const PoolExplanationSchema: GenMessage<PoolExplanation, {jsonType: PoolExplanationJson}> = /*@__PURE__*/
-  messageDesc(file_inspection, 14);
+  messageDesc(file_inspection, 16);
 
 /**
  * @generated from message nodeproxy.inspection.v1.LeftOutEndpoint
@@ -1532,7 +1692,7 @@ export type LeftOutEndpointJson = {
  * Use `create(LeftOutEndpointSchema)` to create a new message.
  */
 export const LeftOutEndpointSchema: GenMessage<LeftOutEndpoint, {jsonType: LeftOutEndpointJson}> = /*@__PURE__*/
-  messageDesc(file_inspection, 15);
+  messageDesc(file_inspection, 17);
 
 /**
  * @generated from message nodeproxy.inspection.v1.WatchChangesRequest
@@ -1551,7 +1711,7 @@ export type WatchChangesRequestJson = {
  * Use `create(WatchChangesRequestSchema)` to create a new message.
  */
 export const WatchChangesRequestSchema: GenMessage<WatchChangesRequest, {jsonType: WatchChangesRequestJson}> = /*@__PURE__*/
-  messageDesc(file_inspection, 16);
+  messageDesc(file_inspection, 18);
 
 /**
  * @generated from message nodeproxy.inspection.v1.ReadDocumentsRequest
@@ -1570,7 +1730,7 @@ export type ReadDocumentsRequestJson = {
  * Use `create(ReadDocumentsRequestSchema)` to create a new message.
  */
 export const ReadDocumentsRequestSchema: GenMessage<ReadDocumentsRequest, {jsonType: ReadDocumentsRequestJson}> = /*@__PURE__*/
-  messageDesc(file_inspection, 17);
+  messageDesc(file_inspection, 19);
 
 /**
  * @generated from message nodeproxy.inspection.v1.DocumentPart
@@ -1611,7 +1771,7 @@ export type DocumentPartJson = {
  * Use `create(DocumentPartSchema)` to create a new message.
  */
 export const DocumentPartSchema: GenMessage<DocumentPart, {jsonType: DocumentPartJson}> = /*@__PURE__*/
-  messageDesc(file_inspection, 18);
+  messageDesc(file_inspection, 20);
 
 /**
  * A Service whose entries were written into the kernel.
@@ -1694,7 +1854,7 @@ export type ChangeJson = {
  * Use `create(ChangeSchema)` to create a new message.
  */
 export const ChangeSchema: GenMessage<Change, {jsonType: ChangeJson}> = /*@__PURE__*/
-  messageDesc(file_inspection, 19);
+  messageDesc(file_inspection, 21);
 
 /**
  * @generated from message nodeproxy.inspection.v1.ListTrafficRequest
@@ -1725,7 +1885,7 @@ export type ListTrafficRequestJson = {
  * Use `create(ListTrafficRequestSchema)` to create a new message.
  */
 export const ListTrafficRequestSchema: GenMessage<ListTrafficRequest, {jsonType: ListTrafficRequestJson}> = /*@__PURE__*/
-  messageDesc(file_inspection, 20);
+  messageDesc(file_inspection, 22);
 
 /**
  * @generated from message nodeproxy.inspection.v1.ServiceTraffic
@@ -1780,7 +1940,7 @@ export type ServiceTrafficJson = {
  * Use `create(ServiceTrafficSchema)` to create a new message.
  */
 export const ServiceTrafficSchema: GenMessage<ServiceTraffic, {jsonType: ServiceTrafficJson}> = /*@__PURE__*/
-  messageDesc(file_inspection, 21);
+  messageDesc(file_inspection, 23);
 
 /**
  * @generated from message nodeproxy.inspection.v1.BackendTraffic
@@ -1841,7 +2001,7 @@ export type BackendTrafficJson = {
  * Use `create(BackendTrafficSchema)` to create a new message.
  */
 export const BackendTrafficSchema: GenMessage<BackendTraffic, {jsonType: BackendTrafficJson}> = /*@__PURE__*/
-  messageDesc(file_inspection, 22);
+  messageDesc(file_inspection, 24);
 
 /**
  * A number that the mode does not count is absent. In: from clients to backends.
@@ -1922,7 +2082,7 @@ export type TrafficJson = {
  * Use `create(TrafficSchema)` to create a new message.
  */
 export const TrafficSchema: GenMessage<Traffic, {jsonType: TrafficJson}> = /*@__PURE__*/
-  messageDesc(file_inspection, 23);
+  messageDesc(file_inspection, 25);
 
 /**
  * @generated from service nodeproxy.inspection.v1.Inspection

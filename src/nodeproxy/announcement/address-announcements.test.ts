@@ -23,7 +23,7 @@ import { decodeService } from '../../resources/service.ts'
 import { Conditions } from '../../telemetry/health/conditions.ts'
 import { createMetrics } from '../../telemetry/metrics/metrics.ts'
 import { configuration, recordingLog } from '../testing/wiring.ts'
-import { AddressAnnouncements } from './address-announcements.ts'
+import { Announcements } from './announcements.ts'
 
 const IP = '192.0.2.50' as IpAddress
 const OTHER = '2001:db8::50' as IpAddress
@@ -64,7 +64,7 @@ async function network({ isPermitted = true } = {}) {
     const holder = { current: configuration(current) }
     const device = `${name}-eth0`
     const conditions = new Conditions({ log, metrics })
-    const announcements = new AddressAnnouncements({
+    const announcements = new Announcements({
       configuration: holder,
       client,
       clock,

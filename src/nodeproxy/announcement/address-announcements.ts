@@ -2,12 +2,11 @@ import { type LeaseWrite } from '../../announcement/election.ts'
 import { electionTiming } from '../../announcement/election-timing.ts'
 import {
   type AddressPlan,
-  type AnnouncedService,
+  type NotAnnouncing,
   notAnnouncing,
   planAnnouncements,
 } from '../../announcement/eligible-nodes.ts'
 import type { ApiFailures } from '../../client/http/api-failures.ts'
-import type { ClusterEvent } from '../../cluster/cluster-store.ts'
 import type { ClusterView } from '../../forwarding/node-context.ts'
 import type { Addresses } from '../../kernel/addresses.ts'
 import type { OpenNeighbourResponder } from '../../kernel/neighbours/neighbour-responder.ts'
@@ -15,11 +14,11 @@ import { isDeepEqual } from '../../lib/equal.ts'
 import type { IpAddress } from '../../lib/ip.ts'
 import { Mutex } from '../../lib/mutex.ts'
 import { regularly } from '../../lib/regularly.ts'
-import type { Service, ServiceKey } from '../../resources/types.ts'
 import type { Conditions } from '../../telemetry/health/conditions.ts'
 import type { Logger } from '../../telemetry/logger.ts'
 import type { Metrics } from '../../telemetry/metrics/metrics.ts'
 import type { NodeProxyConfiguration } from '../config/fields/configuration.ts'
+import type { AnnouncedServices } from './announced-services.ts'
 import { AnnouncementProblems, type SeenAnnouncements } from './announcement-problems.ts'
 import { AnnouncerNodes, type OwnState } from './announcer-nodes.ts'
 import { ElectionRunner } from './election-runner.ts'
@@ -27,15 +26,20 @@ import { LeaseClient, type LeaseClientParts } from './lease-client.ts'
 import { LinkResponders } from './link-responders.ts'
 
 const REVIEW_MS = 5_000
-/** A change counts after so long, even if the kernel refuses what it causes. */
-const APPLY_MS = 2_000
+/** The settings without those of routers. */
+type Settings = Omit<NodeProxyConfiguration['announcement'], 'bgp'>
 
-type Settings = NodeProxyConfiguration['announcement']
+/** Why a node does not announce an address, in words. */
+export const WHY_NOT: Readonly<Record<NotAnnouncing, string>> = {
+  excluded: 'it has the label exclude-from-external-load-balancers',
+  noEndpoint: 'externalTrafficPolicy is Local, and it has no endpoint that is ready',
+  notReady: 'its rules are not complete yet',
+}
 
 /** What `AddressAnnouncements` uses. */
 export interface AddressAnnouncementsParts extends Omit<LeaseClientParts, 'reporter'> {
   readonly configuration: {
-    readonly current: Pick<NodeProxyConfiguration, 'announcement' | 'proxyName'>
+    readonly current: Pick<NodeProxyConfiguration, 'announcement'>
   }
   readonly apiFailures: Pick<ApiFailures, 'failed' | 'succeeded' | 'present'>
   readonly addresses: Addresses
@@ -44,8 +48,7 @@ export interface AddressAnnouncementsParts extends Omit<LeaseClientParts, 'repor
   readonly monotonic: () => number
   readonly nodeName: string
   readonly cluster: ClusterView
-  /** Calls back when everything that was enqueued before is in the kernel. */
-  readonly afterApply: (callback: () => void) => void
+  readonly services: Pick<AnnouncedServices, 'byKey' | 'isApplied' | 'list'>
   readonly metrics: Pick<
     Metrics,
     | 'announcedAddresses'
@@ -82,8 +85,6 @@ export interface AnnouncementState {
 export class AddressAnnouncements {
   readonly #parts: AddressAnnouncementsParts
   readonly #mutex = new Mutex()
-  /** Services of type LoadBalancer. */
-  readonly #services = new Map<ServiceKey, Service>()
   readonly #problems: AnnouncementProblems
   #running: Running | undefined
   #plans: ReadonlyMap<IpAddress, AddressPlan> = new Map()
@@ -92,16 +93,12 @@ export class AddressAnnouncements {
   #local: ReadonlySet<IpAddress> = new Set()
   /** The interfaces at which addresses are announced; undefined: not read yet. */
   #devices: readonly string[] | undefined
-  #isListed = false
-  #isApplied = false
-  #isNodeChanged = false
-  #isWaiting = false
   #isStopped = false
   #stopReviews: () => void = () => {}
 
   constructor(parts: AddressAnnouncementsParts) {
     this.#parts = parts
-    this.#problems = new AnnouncementProblems({ ...parts, services: this.#services })
+    this.#problems = new AnnouncementProblems({ ...parts, services: parts.services.byKey })
   }
 
   start(): void {
@@ -111,32 +108,13 @@ export class AddressAnnouncements {
     this.reconfigure()
   }
 
-  /** Takes events of the cluster that were passed to the proxy before; they count when they are in the kernel. */
-  takeCluster(events: readonly ClusterEvent[]): void {
-    let isConcerned = false
-    for (const event of events) {
-      if (event.kind === 'service') {
-        const before = this.#services.delete(event.key)
-        const isServed = event.value !== undefined && this.#serves(event.value)
-        if (event.value && isServed) this.#services.set(event.key, event.value)
-        isConcerned ||= before || isServed
-      } else if (event.kind === 'endpoints') {
-        isConcerned ||= event.value === undefined || this.#services.has(event.value.service)
-      } else if (event.kind === 'node') {
-        isConcerned = true
-        this.#isNodeChanged = true
-      }
-    }
-    if (isConcerned && this.#isListed) this.#planSoon()
-  }
-
-  /** The cluster is listed, and the kernel is being written. */
-  clusterListed(): void {
-    this.#isListed = true
-    this.#parts.afterApply(() => {
-      this.#isApplied = true
-      this.#changed()
-    })
+  /** What this node publishes, or the Services, changed and are in the kernel. */
+  changed(isNodeChanged = false): void {
+    if (this.#running === undefined) return
+    if (isNodeChanged) this.#followDevices()
+    this.#running.nodes.publish()
+    this.#plan()
+    this.#review()
   }
 
   /** The configuration changed. */
@@ -199,19 +177,15 @@ export class AddressAnnouncements {
   }
 
   get #settings(): Settings {
-    return this.#parts.configuration.current.announcement
-  }
-
-  #serves(service: Service): boolean {
-    const { proxyName } = this.#parts.configuration.current
-    return service.type === 'LoadBalancer' && (service.proxyName ?? '') === proxyName
+    const { bgp: _ofRouters, ...settings } = this.#parts.configuration.current.announcement
+    return settings
   }
 
   async #followSettings(): Promise<void> {
     if (this.#isStopped || isDeepEqual(this.#running?.settings, this.#settings)) return
     await this.#end()
     if (this.#settings.layer2 && !this.#isStopped) this.#begin(this.#settings)
-    this.#changed()
+    this.changed()
   }
 
   #begin(settings: Settings): void {
@@ -223,7 +197,7 @@ export class AddressAnnouncements {
         this.#problems.addConflict(device, conflict)
         this.#review()
       },
-      onLinks: () => this.#changed(),
+      onLinks: () => this.changed(),
     })
     const own = () => this.#own(settings, links)
     const nodes = new AnnouncerNodes({ ...this.#parts, leases, own, onChange: () => this.#plan() })
@@ -270,20 +244,10 @@ export class AddressAnnouncements {
     const node = this.#parts.cluster.node(this.#parts.nodeName)
     return {
       isExcluded: node?.excludedFromLoadBalancers === true,
-      isReady: links.isUp && this.#isApplied && node?.leaving !== true,
+      isReady: links.isUp && this.#parts.services.isApplied && node?.leaving !== true,
       loadBalancerClass: loadBalancerClass || undefined,
       addresses: node?.addresses ?? [],
     }
-  }
-
-  /** Something changed that this node publishes. */
-  #changed(): void {
-    if (this.#running === undefined) return
-    if (this.#isNodeChanged) this.#followDevices()
-    this.#isNodeChanged = false
-    this.#running.nodes.publish()
-    this.#plan()
-    this.#review()
   }
 
   #followDevices(): void {
@@ -310,55 +274,25 @@ export class AddressAnnouncements {
     this.#review()
   }
 
-  /** Plans again when the events so far are in the kernel. */
-  #planSoon(): void {
-    if (this.#isWaiting || this.#running === undefined) return
-    this.#isWaiting = true
-    const done = () => {
-      if (!this.#isWaiting) return
-      this.#isWaiting = false
-      cancel()
-      this.#changed()
-    }
-    const cancel = this.#parts.clock.after(APPLY_MS, done)
-    this.#parts.afterApply(done)
-  }
-
   #plan(): void {
     const running = this.#running
-    if (running === undefined || !this.#isApplied || !running.nodes.isListed) return
+    if (running === undefined || !this.#parts.services.isApplied || !running.nodes.isListed) return
     const known = running.nodes.nodes()
     const loadBalancerClass = running.settings.loadBalancerClass || undefined
     const nodes = known.filter((node) => node.loadBalancerClass === loadBalancerClass)
     const taken = new Set([...this.#local, ...known.flatMap(({ addresses }) => addresses)])
-    const services = [...this.#services.values()].map((service) => this.#announced(service))
-    const all = planAnnouncements(services, nodes, { loadBalancerClass })
+    const all = planAnnouncements(this.#parts.services.list(), nodes, { loadBalancerClass })
     this.#plans = new Map([...all].filter(([ip]) => !taken.has(ip)))
     running.runner.plan(new Map([...this.#plans].map(([ip, plan]) => [ip, plan.nodes])))
-  }
-
-  #announced(service: Service): AnnouncedService {
-    return {
-      service,
-      loadBalancerClass: service.loadBalancerClass,
-      endpoints: this.#parts.cluster.endpointSourcesOf(service.key),
-    }
   }
 
   /** Why this node does not announce an address, whoever else does; undefined: it may. */
   #whyNot(running: Running, { services, nodes }: AddressPlan): string | undefined {
     const { nodeName } = this.#parts
     const self = { ...this.#own(running.settings, running.links), name: nodeName }
-    const sharing = services.flatMap((key) => {
-      const service = this.#services.get(key)
-      return service ? [this.#announced(service)] : []
-    })
-    const why = notAnnouncing(self, sharing)
-    if (why === 'excluded') return 'it has the label exclude-from-external-load-balancers'
-    if (why === 'noEndpoint') {
-      return 'externalTrafficPolicy is Local, and it has no endpoint that is ready'
-    }
-    if (why === 'notReady') return this.#problem(running) ?? 'its rules are not complete yet'
+    const why = notAnnouncing(self, this.#parts.services.list(services))
+    if (why === 'notReady') return this.#problem(running) ?? WHY_NOT.notReady
+    if (why !== undefined) return WHY_NOT[why]
     if (!nodes.includes(nodeName)) return 'other nodes come before it in the order of this address'
     return nodes[0] === nodeName
       ? undefined

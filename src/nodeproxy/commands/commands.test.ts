@@ -102,6 +102,25 @@ test('a status names what is wrong first', () => {
   ])
 })
 
+test('the status has a row for each router', () => {
+  const routes = ['192.0.2.50', '2001:db8::50']
+  const status = create(StatusResponseSchema, {
+    bgp: {
+      peers: [
+        { peer: '10.0.0.1', asn: 64_512, state: 'Established', since: 1_000n, routes },
+        { peer: '10.0.0.2', asn: 64_512, state: 'Idle', since: 1_000n, failure: 'it is away' },
+        { peer: '10.0.0.3', asn: 64_512, state: 'Connect', since: 1_000n },
+      ],
+    },
+  })
+  const rows = statusText(status, 61_000).split('\n')
+  expect(rows.filter((row) => row.startsWith('BGP'))).toEqual([
+    'BGP       10.0.0.1 of AS 64512 Established for 1m, 2 routes: 192.0.2.50, 2001:db8::50',
+    'BGP       10.0.0.2 of AS 64512 Idle: it is away',
+    'BGP       10.0.0.3 of AS 64512 Connect',
+  ])
+})
+
 test('an interface that cannot exist is refused', () => {
   const flags = { protocol: 'TCP', interface: 'a b;c' }
   expect(parseQuery('10.0.0.1', '10.0.0.2:80', flags)).toContain('--interface "a b;c"')

@@ -70,6 +70,7 @@ function factsOf(status: StatusResponse, now: number): readonly string[] {
     ],
     ['policies', status.networkPolicies || 'not enforced: this node-proxy does not know them'],
     ['announces', announcementText(status)],
+    ...routesRows(status, now),
     ['drift', `${status.driftRepaired} objects repaired`],
     ['memory', `${Math.round(Number(status.residentMemory) / MIB)} MiB`],
   ]
@@ -77,10 +78,22 @@ function factsOf(status: StatusResponse, now: number): readonly string[] {
 }
 
 function announcementText({ announcement }: StatusResponse): string {
-  if (announcement === undefined) return 'no addresses: announcement.layer2 is false'
+  if (announcement === undefined) return 'no addresses on its network: announcement.layer2 is false'
   const { addresses, known } = announcement
   const list = addresses.length === 0 ? '' : `: ${addresses.join(', ')}`
   return `${addresses.length} of ${known} addresses${list}`
+}
+
+function routesRows({ bgp }: StatusResponse, now: number) {
+  return (bgp?.peers ?? []).map(({ peer, asn, state, since, routes, failure }) => {
+    const age = formatDuration(Math.max(0, Math.floor((now - Number(since)) / 1_000) * 1_000))
+    const list = routes.length === 0 ? '' : `: ${routes.join(', ')}`
+    const what =
+      state === 'Established'
+        ? `${state} for ${age}, ${routes.length} routes${list}`
+        : `${state}${failure === '' ? '' : `: ${failure}`}`
+    return ['BGP', `${peer} of AS ${asn} ${what}`] as const
+  })
 }
 
 function biggestOf({ biggest }: StatusResponse): readonly string[] {

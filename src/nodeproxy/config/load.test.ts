@@ -141,9 +141,43 @@ describe('loadConfiguration', () => {
     ['metricsBindAddress: "127.0.0.1:10256"', /want the same port/],
     ['announcement: { leaseDuration: 700ms }', /renewDeadline 600ms is more than 80 % of .* 700ms/],
     ['announcement: { renewInterval: 401ms }', /renewInterval 401ms is more than two thirds/],
+    ['announcement: { bgp: { peers: [{ address: 10.0.0.1, asn: 1 }] } }', /bgp\.localASN; set it/],
+    [
+      'announcement: { bgp: { localASN: 1, peers: [{ address: "::1", asn: 1 }, { address: "0::1", asn: 2 }] } }',
+      /peers\[1\] is the router of announcement\.bgp\.peers\[0\], ::1; remove one/,
+    ],
+    [
+      'announcement: { bgp: { localASN: 1, peers: [{ address: "::1", asn: 1, sourceAddress: 10.0.0.1 }] } }',
+      /peers\[0\]\.sourceAddress 10\.0\.0\.1 is not of the family of ::1/,
+    ],
     ['metricsBindAddress: "[::]:10256"', /want the same port/],
   ])('refuses %j with the message %s', async (text, message) => {
     const result = await load(`${HEAD}${text}\n`)
+    expect(result.ok ? [] : result.problems.map(describeFault)).toEqual([
+      expect.stringMatching(message),
+    ])
+  })
+
+  it.each([
+    [
+      'peers: [{ address: 10.0.0.1 }]',
+      /5:13: announcement\.bgp\.peers\[0\]: .*: asn is missing; write it/,
+    ],
+    [
+      'peers: [{ address: 10.0.0.1, asn: 0 }]',
+      /peers\[0\]\.asn: 0: write a whole number from 1 to 4294/,
+    ],
+    [
+      'peers: [{ address: ::1, asn: 1, communities: [x] }]',
+      /peers\[0\]\.communities: .*"x" is none/,
+    ],
+    ['communities: ["70000:1"]', /bgp\.communities: .*"70000:1" is none: write a community/],
+    ['routerID: "::1"', /bgp\.routerID: "::1": write an IPv4 address, or ""/],
+    ['holdTime: 2s', /bgp\.holdTime: "2s": write at least 3s/],
+    ['holdTime: 4500ms', /bgp\.holdTime: "4500ms": write whole seconds, at most 65535s/],
+    ['localASN: 4294967296', /bgp\.localASN: 4294967296: write a whole number/],
+  ])('refuses announcement.bgp with %s', async (text, message) => {
+    const result = await load(`${HEAD}announcement:\n  bgp:\n    ${text}\n`)
     expect(result.ok ? [] : result.problems.map(describeFault)).toEqual([
       expect.stringMatching(message),
     ])

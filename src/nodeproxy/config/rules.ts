@@ -19,6 +19,7 @@ const COMMON: readonly rules.Rule<NodeProxyConfiguration>[] = [
   samePort,
   uselessDenial,
   unsafeTiming,
+  unusablePeers,
   ({ inspection: { bindAddress, tlsCertFile, tlsPrivateKeyFile } }) =>
     bindAddress && (tlsCertFile === '' || tlsPrivateKeyFile === '')
       ? {
@@ -96,6 +97,30 @@ function unsafeTiming({
     paths: ['announcement.renewInterval', 'announcement.renewDeadline'],
     message: `announcement.renewInterval ${interval} is more than two thirds of announcement.renewDeadline ${deadline}, so that an address would be silent after one failed renewal; lower the one or raise the other`,
   }
+}
+
+/** What routers need, and what cannot be two sessions. */
+function unusablePeers({
+  announcement: {
+    bgp: { localASN, peers },
+  },
+}: NodeProxyConfiguration): Conflict | undefined {
+  const paths = ['announcement.bgp.peers', 'announcement.bgp.localASN'] as const
+  if (peers.length > 0 && localASN === 0) {
+    return { paths, message: 'announcement.bgp.peers need announcement.bgp.localASN; set it' }
+  }
+  for (const [at, { address, port, sourceAddress }] of peers.entries()) {
+    const name = `announcement.bgp.peers[${at}]`
+    const first = peers.findIndex((peer) => peer.address === address && peer.port === port)
+    if (first < at) {
+      const message = `${name} is the router of announcement.bgp.peers[${first}], ${address}; remove one of them`
+      return { paths, message }
+    }
+    if (sourceAddress === '' || sourceAddress.includes(':') === address.includes(':')) continue
+    const message = `${name}.sourceAddress ${sourceAddress} is not of the family of ${address}; write one that is`
+    return { paths, message }
+  }
+  return undefined
 }
 
 type AddressPath =

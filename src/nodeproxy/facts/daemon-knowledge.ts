@@ -88,6 +88,7 @@ function factsOf(status: StatusResponse): Omit<DaemonFacts, 'credentials'> {
     warnings: status.warnings,
     policies: status.networkPolicies,
     announcements: status.announcement?.problems ?? [],
+    routes: status.bgp?.problems ?? [],
     refusals: status.refusals.map(({ object, code, message }) => ({ object, code, message })),
     problems: status.problems.map(({ entry, code, message }) => ({ entry, code, message })),
   }

@@ -27,6 +27,7 @@ import type { DeltaTracker } from '../../sync/delta-tracker.ts'
 import { type HealthReport, waitedMs } from '../../telemetry/health/health.ts'
 import type { Readiness } from '../../telemetry/health/readiness.ts'
 import type { AnnouncementState } from '../announcement/address-announcements.ts'
+import type { RoutesState } from '../announcement/route-announcements.ts'
 import type { Running } from '../engine/engine.ts'
 import type { ThisNode } from '../engine/this-node.ts'
 import { entryStatuses } from '../observation/gauges.ts'
@@ -61,6 +62,8 @@ export interface Inspected extends Documented {
   readonly networkPolicies: () => string
   /** Which load balancer addresses this node announces; undefined: the setting is off. */
   readonly announcement: () => AnnouncementState | undefined
+  /** What this node announces to routers; undefined: the setting is off. */
+  readonly routes: () => RoutesState | undefined
   /** Which node announces an address, and why this one does not; undefined: it is not announced by nodes. */
   readonly announcer: (ip: IpAddress) => string | undefined
   readonly traffic: TrafficCounters['read']
@@ -110,6 +113,7 @@ function statusMessage(inspected: Inspected) {
     mode: inspected.modeName(),
     networkPolicies: inspected.networkPolicies(),
     ...announcementFields(inspected.announcement()),
+    ...routesFields(inspected.routes()),
     startedAt: BigInt(startedAt),
     isReady,
     reasons: reasons.map(({ message }) => message),
@@ -127,6 +131,16 @@ function announcementFields(state: AnnouncementState | undefined) {
   if (state === undefined) return {}
   const { addresses, known, problems } = state
   return { announcement: { addresses: [...addresses], known, problems: [...problems] } }
+}
+
+function routesFields(state: RoutesState | undefined) {
+  if (state === undefined) return {}
+  const peers = state.peers.map((peer) => ({
+    ...peer,
+    since: BigInt(peer.since),
+    routes: [...peer.routes],
+  }))
+  return { bgp: { peers, problems: [...state.problems] } }
 }
 
 /** Each entry as it is when it is taken from the iterator; entries that have gone by then are left out. */

@@ -30,7 +30,11 @@ interface InspectionParts extends Pick<RemoteParts, 'client'> {
   readonly nodeName: string
   readonly proxy: InspectedProxy
   readonly policies: { describe(): string; enforced(): ReturnType<Inspected['policies']> }
-  readonly announcements: { state: Inspected['announcement']; explain: Inspected['announcer'] }
+  readonly announcements: {
+    state: Inspected['announcement']
+    routes: Inspected['routes']
+    explain: Inspected['announcer']
+  }
   readonly conditions: Pick<Conditions, 'raise' | 'clear'>
   readonly traffic: TrafficCounters
   readonly pages: Pick<PageSources, 'readiness' | 'configz'> & {
@@ -87,6 +91,7 @@ function sourceOf({ launch, nodeName, proxy, pages, ...parts }: InspectionParts)
     modeName: () => proxy.modeName,
     networkPolicies: () => policies.describe(),
     announcement: () => announcements.state(),
+    routes: () => announcements.routes(),
     announcer: (ip) => announcements.explain(ip),
     policies: () => policies.enforced(),
     running: () => proxy.running,

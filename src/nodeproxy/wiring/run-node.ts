@@ -18,7 +18,7 @@ import {
   watchedResources,
 } from '../../watch/cluster-watcher.ts'
 import { PROBE } from '../../watch/server-probe.ts'
-import { AddressAnnouncements } from '../announcement/address-announcements.ts'
+import { Announcements } from '../announcement/announcements.ts'
 import type { NodeProxyConfiguration } from '../config/fields/configuration.ts'
 import type { Launch } from '../config/load.ts'
 import { startInspection } from '../inspection/start-inspection.ts'
@@ -202,9 +202,9 @@ function createPolicies(
 function createAnnouncements(
   { launch, client, nodeName }: Pick<NodeParts, 'launch' | 'client' | 'nodeName'>,
   parts: Parts,
-): AddressAnnouncements {
+): Announcements {
   const { proxy, kernel } = parts
-  return new AddressAnnouncements({
+  return new Announcements({
     ...parts,
     client,
     nodeName,
@@ -260,7 +260,7 @@ function pageConditions(conditions: Conditions) {
 interface StatusParts {
   readonly proxy: NodeProxy
   readonly policies: NetworkPolicies
-  readonly announcements: AddressAnnouncements
+  readonly announcements: Announcements
   readonly metrics: Metrics
   readonly configuration: Configuration
   readonly conditions: Pick<Conditions, 'current'>

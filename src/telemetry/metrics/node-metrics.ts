@@ -184,4 +184,28 @@ export const announcementMetrics = {
     labels: ['kind'],
     help: 'ARP and neighbour messages about announced addresses: answered, announced (gratuitous), ignored (malformed), unsent (refused by the kernel), conflicting (another host claims the address).',
   },
+  bgpSessionUp: {
+    name: 'bgp_session_up',
+    type: 'gauge',
+    labels: ['peer'],
+    help: 'Whether the BGP session with a router is established (1), or not (0); node-proxy status says why not.',
+  },
+  bgpAdvertisedRoutes: {
+    name: 'bgp_advertised_routes',
+    type: 'gauge',
+    labels: ['peer'],
+    help: 'Load balancer addresses that this node announces to a router.',
+  },
+  bgpSessionChanges: {
+    name: 'bgp_session_changes_total',
+    type: 'counter',
+    labels: ['peer', 'change'],
+    help: 'How often the BGP session with a router was established, or ended.',
+  },
+  bgpMessages: {
+    name: 'bgp_messages_total',
+    type: 'counter',
+    labels: ['peer', 'direction', 'kind'],
+    help: 'BGP messages that were sent to a router or received from it: open, update, keepalive, notification, routeRefresh, malformed.',
+  },
 } as const satisfies Readonly<Record<string, MetricDefinition>>

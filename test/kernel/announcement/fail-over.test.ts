@@ -1,13 +1,12 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { METRIC_TABLE, PREFIX } from '../../../src/telemetry/metrics/registry.ts'
+import { loadBalancer, podsOf } from '../../support/announcement/announcing-cluster.ts'
 import {
   ADDRESSES,
   AnnouncingNodes,
   type Answer,
-  loadBalancer,
   NODES,
   type NodeName,
-  podsOf,
 } from '../../support/announcement/announcing-nodes.ts'
 import { sumOf } from '../../support/lab/metrics.ts'
 

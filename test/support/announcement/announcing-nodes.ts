@@ -1,20 +1,15 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { mkdirSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { mkdirSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { vi } from 'vitest'
-import { parseAllDocuments } from 'yaml'
-import { type Api, createApi } from '../lab/api.ts'
-import { RANGES } from '../lab/api-server.ts'
+import type { Api } from '../lab/api.ts'
 import { createDaemon, type Daemon } from '../lab/daemon.ts'
 import { labPrefix, removeLab } from '../lab/leftovers.ts'
-import { slice } from '../lab/objects.ts'
-import { API_PORT } from '../lab/plan.ts'
-import { type LabProcess, startProcess } from '../lab/process.ts'
 import { closeSite, openSite, type Site } from '../lab/site.ts'
-import { launcherOf } from '../programs.ts'
+import { type AnnouncingCluster, nodeObject, startCluster } from './announcing-cluster.ts'
 
 /** The addresses that the Services have: several of one family, so that nodes share them. */
 export const ADDRESSES = ['192.0.2.50', '192.0.2.51', '192.0.2.52', '2001:db8::50'] as const
@@ -23,7 +18,6 @@ export type NodeName = (typeof NODES)[number]
 
 const SERVER = '10.99.0.254'
 const CLIENT = '192.0.2.2'
-const MANIFESTS = new URL('../../../config/kubernetes/', import.meta.url)
 const WAIT = { timeout: 90_000, interval: 20 }
 
 /** An answer to a request, as the client's link had it. */
@@ -45,17 +39,20 @@ export class AnnouncingNodes {
   readonly #folder = mkdtempSync(join(tmpdir(), 'np-announce-'))
   readonly #sites = new Map<string, Site>()
   readonly #daemons = new Map<NodeName, Daemon>()
-  #server: LabProcess | undefined
+  #cluster: AnnouncingCluster | undefined
   #capture: ChildProcess | undefined
   #answers: Answer[] = []
-  api!: Api
+
+  get api(): Api {
+    return this.#cluster!.api
+  }
 
   async start(announcement: object = {}): Promise<void> {
     for (const name of ['lan', ...NODES, 'pods', 'client']) {
       this.#sites.set(name, await openSite(`${this.#prefix}-${name}`))
     }
     await this.#connect()
-    await this.#startServer()
+    this.#cluster = await startCluster(this.site('lan'), join(this.#folder, 'server'), SERVER)
     await this.api.apply(...NODES.map((name, at) => nodeObject(name, at)))
     for (const name of NODES) {
       const folder = join(this.#folder, name)
@@ -65,7 +62,7 @@ export class AnnouncingNodes {
         node: site,
         api: this.api,
         folder,
-        kubeconfigText: async () => await this.#kubeconfig(),
+        kubeconfigText: this.#cluster.kubeconfig,
       })
       this.#daemons.set(name, daemon)
       this.#config = { announcement: { layer2: true, ...announcement } }
@@ -145,8 +142,7 @@ export class AnnouncingNodes {
   async stop(): Promise<void> {
     this.#capture?.stdin?.end()
     for (const daemon of this.#daemons.values()) await daemon.kill()
-    this.#server?.signalAlone('SIGKILL')
-    await this.#server?.ended
+    await this.#cluster?.end()
     for (const site of this.#sites.values()) await closeSite(site)
     removeLab(this.#prefix)
     rmSync(this.#folder, { recursive: true, force: true })
@@ -217,46 +213,6 @@ export class AnnouncingNodes {
     }
   }
 
-  async #startServer(): Promise<void> {
-    const data = join(this.#folder, 'server')
-    const { namespace, agent } = this.site('lan')
-    const command = [launcherOf('orch-server'), `--data-dir=${data}`, `--bind-address=${SERVER}`]
-    this.#server = startProcess(namespace, [...command, `--secure-port=${API_PORT}`, ...RANGES])
-    await this.#server.said('orch-server is ready')
-    const pki = (name: string) => readFileSync(join(data, 'pki', name), 'utf8')
-    const credential = { cert: pki('admin.crt'), key: pki('admin.key') }
-    this.api = createApi(agent, {
-      url: `https://${SERVER}:${API_PORT}`,
-      ca: pki('ca.crt'),
-      credential,
-    })
-    const files = ['node-proxy/rbac.yaml', 'components/announcement/rbac.yaml']
-    for (const file of files) {
-      const text = readFileSync(new URL(file, MANIFESTS), 'utf8')
-      for (const document of parseAllDocuments(text)) await this.#create(document.toJS())
-    }
-  }
-
-  async #create(object: { readonly kind: string }): Promise<void> {
-    const rbac = '/apis/rbac.authorization.k8s.io/v1'
-    const path = {
-      ServiceAccount: '/api/v1/namespaces/kube-system/serviceaccounts',
-      ClusterRole: `${rbac}/clusterroles`,
-      ClusterRoleBinding: `${rbac}/clusterrolebindings`,
-      Role: `${rbac}/namespaces/kube-system/roles`,
-      RoleBinding: `${rbac}/namespaces/kube-system/rolebindings`,
-    }[object.kind]
-    const { status, body } = await this.api.request('POST', path!, object)
-    if (status >= 300) throw new Error(`${object.kind}: ${status} ${body}`)
-  }
-
-  #kubeconfig(): Promise<string> {
-    const data = join(this.#folder, 'server')
-    const account = '--service-account=kube-system/node-proxy'
-    const command = [launcherOf('orch-server'), 'kubeconfig', account, `--data-dir=${data}`]
-    return this.site('lan').namespace.exec(command, { timeoutMs: 60_000 })
-  }
-
   #startCapture(): void {
     const script = fileURLToPath(new URL('answers.script.ts', import.meta.url))
     const node = [process.execPath, '--no-warnings', script, ...ADDRESSES]
@@ -278,48 +234,4 @@ export class AnnouncingNodes {
 function readAnswer(line: string): Answer {
   const [at, ip = '', mac = ''] = line.split(' ')
   return { at: Number(at), ip, node: NODES[Number(mac.at(-1)) - 1]! }
-}
-
-function nodeObject(name: string, at: number) {
-  const addresses = [`192.0.2.1${at + 1}`, `2001:db8::1${at + 1}`]
-  return {
-    apiVersion: 'v1',
-    kind: 'Node',
-    metadata: { name },
-    spec: { podCIDRs: [`10.244.${at + 1}.0/24`] },
-    status: { addresses: addresses.map((address) => ({ type: 'InternalIP', address })) },
-  }
-}
-
-/** A Service with load balancer addresses, and its endpoints in the order of nodes; `pods`: on no node. */
-export function loadBalancer(
-  name: string,
-  ips: readonly string[],
-  spec: Readonly<Record<string, unknown>> = {},
-) {
-  const hasV6 = ips.some((ip) => ip.includes(':'))
-  const hasV4 = ips.some((ip) => !ip.includes(':'))
-  const families = [...(hasV4 ? ['IPv4'] : []), ...(hasV6 ? ['IPv6'] : [])]
-  return {
-    apiVersion: 'v1',
-    kind: 'Service',
-    metadata: { name, namespace: 'shop' },
-    spec: {
-      type: 'LoadBalancer',
-      ipFamilyPolicy: families.length === 2 ? 'RequireDualStack' : 'SingleStack',
-      ipFamilies: families,
-      ports: [{ port: 80, protocol: 'TCP' }],
-      ...spec,
-    },
-    status: { loadBalancer: { ingress: ips.map((ip) => ({ ip, ipMode: 'VIP' })) } },
-  }
-}
-
-/** Endpoints of a Service that are on no node. */
-export function podsOf(name: string, families: readonly ('v4' | 'v6')[] = ['v4']) {
-  return families.map((family) =>
-    slice(`shop/${name}`, [{ ip: family === 'v4' ? '10.244.9.2' : 'fd00:244:9::2', node: '' }], {
-      suffix: family,
-    }),
-  )
 }

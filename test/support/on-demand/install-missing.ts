@@ -8,6 +8,8 @@ const POLICY = '/usr/sbin/policy-rc.d'
 const SERVICES: Readonly<Record<string, readonly string[]>> = {
   'docker.io': ['docker.socket', 'docker.service'],
   containerd: ['containerd.service'],
+  bird2: ['bird.service'],
+  frr: ['frr.service'],
 }
 
 /** Debian package: a file that it brings. */

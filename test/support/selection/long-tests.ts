@@ -186,9 +186,10 @@ export const LONG_TESTS: readonly LongTests[] = [
   },
   {
     reason:
-      'waits for Leases to expire and for nodes to take their addresses back; unit tests simulate clusters',
+      'waits for Leases and hold times to expire and for nodes to take their addresses back; unit tests simulate them',
     projects: ['kernel'],
     files: [
+      'test/kernel/announcement/bgp.test.ts',
       'test/kernel/announcement/fail-over.test.ts',
       'test/kernel/interfaces/neighbour-responder.test.ts',
     ],

@@ -77,6 +77,7 @@ export interface CommonConfiguration extends NetfilterConfiguration {
     readonly interfaces: readonly string[]
     /** Empty: Services without a class. */
     readonly loadBalancerClass: string
+    readonly bgp: BgpSettings
   }
   readonly oomScoreAdj: number
   readonly conntrack: {
@@ -89,6 +90,29 @@ export interface CommonConfiguration extends NetfilterConfiguration {
     readonly udpStreamTimeout: number
   }
   readonly logging: { readonly verbosity: number }
+}
+
+/** How load balancer addresses are announced to routers. */
+export interface BgpSettings {
+  /** 0: not set. */
+  readonly localASN: number
+  /** An IPv4 address; empty: that of the Node object. */
+  readonly routerID: string
+  readonly holdTime: number
+  readonly connectRetry: number
+  readonly communities: readonly string[]
+  readonly peers: readonly BgpPeerSettings[]
+}
+
+/** A router. */
+export interface BgpPeerSettings {
+  readonly address: IpAddress
+  readonly asn: number
+  readonly port: number
+  /** Empty: the address by which this node reaches the router. */
+  readonly sourceAddress: string
+  /** Beside those of all routes. */
+  readonly communities: readonly string[]
 }
 
 /** `iptables.syncPeriod` and so on: every leaf of the configuration. */

@@ -1,11 +1,12 @@
 import type { ModeDefinition } from '../../../modes/definition/mode-definition.ts'
 import type { AnyField, FieldsOf } from '../../../settings/field.ts'
+import { announcementFields } from './announcement.ts'
 import { clientFields } from './client.ts'
 import type { CommonConfiguration, NodeProxyConfiguration } from './configuration.ts'
 import { modeField } from './mode-registry.ts'
 import { networkPolicyFields } from './network-policy.ts'
 import { servingFields } from './serving.ts'
-import { announcementFields, conntrackFields, netfilterFields, trafficFields } from './traffic.ts'
+import { conntrackFields, netfilterFields, trafficFields } from './traffic.ts'
 
 /**
  * All fields, in the order of the documentation: the common fields, which the compiler checks against

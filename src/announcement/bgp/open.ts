@@ -1,0 +1,134 @@
+import { type Family, formatIp, type IpAddress, ipBytes } from '../../lib/ip.ts'
+import { ERROR, type Notification, notification } from './notification.ts'
+
+/** What an OPEN says (RFC 4271, section 4.2). */
+export interface Open {
+  /** Of four octets (RFC 6793), if the speaker has such numbers. */
+  readonly asn: number
+  /** Whether the speaker has AS numbers of four octets. */
+  readonly hasLongASN: boolean
+  /** Seconds without a message after which it ends the session; 0: never. */
+  readonly holdTime: number
+  /** The BGP identifier, as the IPv4 address with its octets. */
+  readonly routerID: IpAddress
+  /** The families of routes that it exchanges (RFC 4760), unicast. */
+  readonly families: readonly Family[]
+  /** Whether it advertises routes again when it is requested to (RFC 2918). */
+  readonly hasRouteRefresh: boolean
+}
+
+const VERSION = 4
+/** Stands for an AS number that has no two octets. */
+export const AS_TRANS = 23_456
+/** Of the fields before the optional parameters. */
+const FIXED = 10
+const CAPABILITIES = 2
+const CAPABILITY = { multiprotocol: 1, routeRefresh: 2, longASN: 65 } as const
+const UNICAST = 1
+const MALFORMED = notification(ERROR.open)
+
+export function encodeOpen(open: Open): Uint8Array {
+  const capabilities = [
+    ...open.families.flatMap((family) => [CAPABILITY.multiprotocol, 4, 0, afi(family), 0, UNICAST]),
+    ...(open.hasRouteRefresh ? [CAPABILITY.routeRefresh, 0] : []),
+    ...(open.hasLongASN ? [CAPABILITY.longASN, 4, ...octetsOf(open.asn, 4)] : []),
+  ]
+  const short = open.asn > 0xff_ff ? AS_TRANS : open.asn
+  const parameters =
+    capabilities.length === 0 ? [] : [CAPABILITIES, capabilities.length, ...capabilities]
+  return Uint8Array.from([
+    VERSION,
+    ...octetsOf(short, 2),
+    ...octetsOf(open.holdTime, 2),
+    ...ipBytes(open.routerID),
+    parameters.length,
+    ...parameters,
+  ])
+}
+
+/** Reads the body of an OPEN, of at least ten octets; what the peer is told if it is wrong. */
+export function decodeOpen(body: Uint8Array): Open | Notification {
+  const view = new DataView(body.buffer, body.byteOffset, body.length)
+  if (body[0] !== VERSION) return notification(ERROR.open, 1, Uint8Array.of(0, VERSION))
+  if (body.length !== FIXED + body[9]!) return MALFORMED
+  const capabilities = readCapabilities(body.subarray(FIXED))
+  if ('code' in capabilities) return capabilities
+  const { longASN, families } = capabilities
+  const asn = longASN ?? view.getUint16(1)
+  if (asn === 0) return notification(ERROR.open, 2)
+  const holdTime = view.getUint16(3)
+  if (holdTime === 1 || holdTime === 2) {
+    return notification(ERROR.open, 6, body.slice(3, 5))
+  }
+  if (view.getUint32(5) === 0) return notification(ERROR.open, 3)
+  return {
+    asn,
+    hasLongASN: longASN !== undefined,
+    holdTime,
+    routerID: formatIp(body.subarray(5, 9)),
+    // A speaker that names no family exchanges IPv4 alone.
+    families: families ?? [4],
+    hasRouteRefresh: capabilities.hasRouteRefresh,
+  }
+}
+
+interface Capabilities {
+  readonly longASN?: number
+  readonly families?: readonly Family[]
+  readonly hasRouteRefresh: boolean
+}
+
+function readCapabilities(parameters: Uint8Array): Capabilities | Notification {
+  const found = fieldsOf(parameters)
+  if (found === undefined) return MALFORMED
+  if (found.some(([type]) => type !== CAPABILITIES)) return notification(ERROR.open, 4)
+  let longASN: number | undefined
+  let families: Family[] | undefined
+  let hasRouteRefresh = false
+  for (const [, value] of found) {
+    const capabilities = fieldsOf(value)
+    if (capabilities === undefined) return MALFORMED
+    for (const [code, data] of capabilities) {
+      if (code === CAPABILITY.routeRefresh) hasRouteRefresh = true
+      if (code !== CAPABILITY.multiprotocol && code !== CAPABILITY.longASN) continue
+      if (data.length !== 4) return MALFORMED
+      const number = new DataView(data.buffer, data.byteOffset).getUint32(0)
+      if (code === CAPABILITY.longASN) longASN = number
+      else families = [...(families ?? []), ...familyOf(number)]
+    }
+  }
+  return {
+    ...(longASN !== undefined && { longASN }),
+    ...(families && { families: [...new Set(families)] }),
+    hasRouteRefresh,
+  }
+}
+
+/** Fields of a type, a length and a value, one octet each but for the value; undefined if they do not fit. */
+function fieldsOf(octets: Uint8Array): readonly (readonly [number, Uint8Array])[] | undefined {
+  const fields: (readonly [number, Uint8Array])[] = []
+  for (let at = 0; at < octets.length; ) {
+    const end = at + 2 + (octets[at + 1] ?? octets.length)
+    if (end > octets.length) return undefined
+    fields.push([octets[at]!, octets.subarray(at + 2, end)])
+    at = end
+  }
+  return fields
+}
+
+/** AFI, a reserved octet, SAFI. */
+function familyOf(number: number): readonly Family[] {
+  if ((number & 0xff) !== UNICAST) return []
+  return number >>> 16 === 1 ? [4] : number >>> 16 === 2 ? [6] : []
+}
+
+/** The address family identifier. */
+export function afi(family: Family): number {
+  return family === 4 ? 1 : 2
+}
+
+/** A number as so many octets, in network order. */
+export function octetsOf(value: number, size: 2 | 4): readonly number[] {
+  const octets = [value >>> 24, (value >>> 16) & 0xff, (value >>> 8) & 0xff, value & 0xff]
+  return octets.slice(4 - size)
+}

@@ -1,0 +1,192 @@
+import { type Family, type IpAddress, ipBytes } from '../../lib/ip.ts'
+import { ERROR, type Notification, notification } from './notification.ts'
+import { AS_TRANS, afi, octetsOf } from './open.ts'
+
+/** What is said of a route. */
+export interface RouteAttributes {
+  readonly nextHop: IpAddress
+  /** Communities (`65000:1`, RFC 1997) and large communities (`65000:1:2`, RFC 8092), as `parseCommunity` reads them. */
+  readonly communities: readonly string[]
+}
+
+/** What routes look like in one session. */
+export interface UpdateContext {
+  readonly localASN: number
+  /** Whether the peer is of the same AS. */
+  readonly isInternal: boolean
+  /** Whether the peer has AS numbers of four octets. */
+  readonly hasLongASN: boolean
+}
+
+/** Flags of path attributes, shifted as in the octet. */
+const WELL_KNOWN = 0x40
+const OPTIONAL = 0x80
+const TRANSITIVE = 0xc0
+const EXTENDED = 0x10
+const TYPE = {
+  origin: 1,
+  asPath: 2,
+  nextHop: 3,
+  localPref: 5,
+  communities: 8,
+  mpReach: 14,
+  mpUnreach: 15,
+  as4Path: 17,
+  largeCommunities: 32,
+} as const
+const AS_SEQUENCE = 2
+const UNICAST = 1
+/** The preference inside an AS that routers take where nothing else is said. */
+const LOCAL_PREF = 100
+const WELL_KNOWN_COMMUNITIES: Readonly<Record<string, readonly number[]>> = {
+  'graceful-shutdown': [0xff_ff, 0],
+  blackhole: [0xff_ff, 666],
+  'no-export': [0xff_ff, 0xff_01],
+  'no-advertise': [0xff_ff, 0xff_02],
+}
+
+/** The numbers of a community: two of two octets, or three of four; undefined if it is none. */
+export function parseCommunity(text: string): readonly number[] | undefined {
+  const known = WELL_KNOWN_COMMUNITIES[text]
+  if (known !== undefined) return known
+  if (!/^(0|[1-9][0-9]{0,9})(:(0|[1-9][0-9]{0,9})){1,2}$/.test(text)) return undefined
+  const numbers = text.split(':').map(Number)
+  const most = numbers.length === 2 ? 0xff_ff : 0xff_ff_ff_ff
+  return numbers.every((number) => number <= most) ? numbers : undefined
+}
+
+/** The bodies of UPDATEs that announce host routes of one family, each of at most `most` octets. */
+export function announcements(
+  ips: readonly IpAddress[],
+  attributes: RouteAttributes,
+  context: UpdateContext,
+  { family, most }: { readonly family: Family; readonly most: number },
+): readonly Uint8Array[] {
+  const common = commonAttributes(attributes, context)
+  if (family === 4) {
+    const all = [
+      ...common,
+      ...attribute(WELL_KNOWN, TYPE.nextHop, [...ipBytes(attributes.nextHop)]),
+    ]
+    const head = [...octetsOf(0, 2), ...octetsOf(all.length, 2), ...all]
+    return inParts(ips, most - head.length).map((nlri) => Uint8Array.from([...head, ...nlri]))
+  }
+  const nextHop = ipBytes(attributes.nextHop)
+  const reach = [...octetsOf(afi(6), 2), UNICAST, nextHop.length, ...nextHop, 0]
+  const rest = most - common.length - reach.length - OF_MP_UPDATE
+  return inParts(ips, rest).map((nlri) => {
+    const mpReach = attribute(OPTIONAL | EXTENDED, TYPE.mpReach, [...reach, ...nlri])
+    return withAttributes([...mpReach, ...common])
+  })
+}
+
+/** The bodies of UPDATEs that withdraw host routes of one family, each of at most `most` octets. */
+export function withdrawals(
+  ips: readonly IpAddress[],
+  { family, most }: { readonly family: Family; readonly most: number },
+): readonly Uint8Array[] {
+  if (family === 4) {
+    return inParts(ips, most - 4).map((nlri) =>
+      Uint8Array.from([...octetsOf(nlri.length, 2), ...nlri, 0, 0]),
+    )
+  }
+  const head = [...octetsOf(afi(6), 2), UNICAST]
+  return inParts(ips, most - head.length - OF_MP_UPDATE).map((nlri) =>
+    withAttributes(attribute(OPTIONAL | EXTENDED, TYPE.mpUnreach, [...head, ...nlri])),
+  )
+}
+
+/** Two lengths of the UPDATE, and the head of an attribute with a length of two octets. */
+const OF_MP_UPDATE = 4 + 4
+
+function withAttributes(attributes: readonly number[]): Uint8Array {
+  return Uint8Array.from([0, 0, ...octetsOf(attributes.length, 2), ...attributes])
+}
+
+/** All attributes but the next hop. */
+function commonAttributes(
+  { communities }: RouteAttributes,
+  context: UpdateContext,
+): readonly number[] {
+  const { localASN, isInternal, hasLongASN } = context
+  const path = (asn: number, size: 2 | 4) =>
+    isInternal ? [] : [AS_SEQUENCE, 1, ...octetsOf(asn, size)]
+  const isTranslated = !hasLongASN && localASN > 0xff_ff
+  const asPath = hasLongASN ? path(localASN, 4) : path(isTranslated ? AS_TRANS : localASN, 2)
+  const numbers = [...new Set(communities)].flatMap((text) => {
+    const parsed = parseCommunity(text)
+    return parsed === undefined ? [] : [parsed]
+  })
+  const ofSize = (count: number, size: 2 | 4) =>
+    numbers
+      .filter(({ length }) => length === count)
+      .flatMap((parts) => parts.flatMap((part) => octetsOf(part, size)))
+  const large = ofSize(3, 4)
+  const plain = ofSize(2, 2)
+  return [
+    ...attribute(WELL_KNOWN, TYPE.origin, [0]),
+    ...attribute(WELL_KNOWN, TYPE.asPath, asPath),
+    ...(isInternal ? attribute(WELL_KNOWN, TYPE.localPref, octetsOf(LOCAL_PREF, 4)) : []),
+    ...(plain.length > 0 ? attribute(TRANSITIVE, TYPE.communities, plain) : []),
+    ...(isTranslated && !isInternal ? attribute(TRANSITIVE, TYPE.as4Path, path(localASN, 4)) : []),
+    ...(large.length > 0 ? attribute(TRANSITIVE, TYPE.largeCommunities, large) : []),
+  ]
+}
+
+/** A path attribute; the extended length where it needs or has it. */
+function attribute(flags: number, type: number, value: readonly number[]): readonly number[] {
+  const isExtended = value.length > 0xff || (flags & EXTENDED) !== 0
+  const length = isExtended ? octetsOf(value.length, 2) : [value.length]
+  return [flags | (isExtended ? EXTENDED : 0), type, ...length, ...value]
+}
+
+/** Host routes as prefixes, in lists of at most so many octets. */
+function inParts(ips: readonly IpAddress[], octets: number): readonly (readonly number[])[] {
+  const parts: number[][] = []
+  for (const ip of ips) {
+    const bytes = ipBytes(ip)
+    const last = parts.at(-1)
+    const prefix = [bytes.length * 8, ...bytes]
+    if (last !== undefined && last.length + prefix.length <= octets) last.push(...prefix)
+    else parts.push(prefix)
+  }
+  return parts
+}
+
+/** Checks the frame of an UPDATE of at least four octets: what the peer is told if it is wrong. */
+export function checkUpdate(body: Uint8Array): Notification | undefined {
+  const view = new DataView(body.buffer, body.byteOffset, body.length)
+  const attributesAt = 4 + view.getUint16(0)
+  if (attributesAt > body.length) return notification(ERROR.update, 1)
+  const routesAt = attributesAt + view.getUint16(attributesAt - 2)
+  if (routesAt > body.length) return notification(ERROR.update, 1)
+  const attributes = body.subarray(attributesAt, routesAt)
+  if (!areAttributes(attributes)) return notification(ERROR.update, 1)
+  const routes = [body.subarray(2, attributesAt - 2), body.subarray(routesAt)]
+  return routes.every(arePrefixes) ? undefined : notification(ERROR.update, 10)
+}
+
+/** Whether these are whole attributes, each type at most once. */
+function areAttributes(octets: Uint8Array): boolean {
+  const seen = new Set<number>()
+  let at = 0
+  while (at < octets.length) {
+    const isExtended = (octets[at]! & EXTENDED) !== 0
+    const [type = -1, high = -1, low = -1] = octets.subarray(at + 1)
+    if (type < 0 || high < 0 || (isExtended && low < 0) || seen.has(type)) return false
+    seen.add(type)
+    at += isExtended ? 4 + high * 0x1_00 + low : 3 + high
+  }
+  return at === octets.length
+}
+
+/** Whether these are whole IPv4 prefixes. */
+function arePrefixes(octets: Uint8Array): boolean {
+  let at = 0
+  while (at < octets.length) {
+    const bits = octets[at]!
+    if (bits > 32) return false
+    at += 1 + Math.ceil(bits / 8)
+  }
+  return at === octets.length
+}
