@@ -40,7 +40,7 @@ const WAYS: readonly (readonly [string, LabHost, string, string, number])[] = [
 ]
 
 /** Longer than the SYNs after one, three and seven seconds take. */
-const PATIENCE_MS = 30_000
+const TIMEOUT_MS = 30_000
 
 describe.each(WAYS)('%s', (_, from, source, destination, port) => {
   const to = { source, destination, port } as const
@@ -51,7 +51,7 @@ describe.each(WAYS)('%s', (_, from, source, destination, port) => {
       ...to,
       attempts: 24,
       parallel: 24,
-      timeoutMs: PATIENCE_MS,
+      timeoutMs: TIMEOUT_MS,
     })
     await expect.poll(() => syns(), { timeout: 10_000 }).toBeGreaterThan(0)
     await redeploy(lab(), web(ALIVE))
@@ -66,7 +66,7 @@ describe.each(WAYS)('%s', (_, from, source, destination, port) => {
     // In userspace mode the node accepts the connection before the backend does.
     expect(first?.kind).toMatch(/^(?:timeout|mute)$/)
     await redeploy(lab(), web(ALIVE))
-    const [outcome] = await lab().connect(from, { ...same, timeoutMs: PATIENCE_MS })
+    const [outcome] = await lab().connect(from, { ...same, timeoutMs: TIMEOUT_MS })
     expect(outcome?.kind).toBe('answered')
   })
 })

@@ -37,7 +37,7 @@ async function apply(what: string): Promise<void> {
  * errors, and one a second then (error_burst and error_cost of /proc/sys/net/ipv4/route, which no namespace has for itself).
  */
 const PODS = ['10.0.0.2', '10.0.0.3', '10.0.0.4', '10.0.0.5', '10.0.0.6']
-const ATTEMPTS = 4
+const CONNECTIONS = 4
 const TARGET = { destination: '172.30.41.1', port: 80 } as const
 
 /** What clients get, each kind once. */
@@ -86,7 +86,7 @@ describe.each(DEAD_ENDS)('$name', ({ made, error, how, named }) => {
   test('explain says what a client gets, and the doctor which route it is', async () => {
     await apply(made)
     const timeoutMs = error === 'timeout' ? SILENT_MS : REPEATED_MS
-    const few = { ...TARGET, attempts: ATTEMPTS, parallel: ATTEMPTS, timeoutMs }
+    const few = { ...TARGET, attempts: CONNECTIONS, parallel: CONNECTIONS, timeoutMs }
     expect(await kinds('pod', PODS, few)).toEqual(new Set(['answered', error]))
     const many = { ...TARGET, attempts: 40, parallel: 40, timeoutMs: SILENT_MS }
     expect(await kinds('node', ['192.168.0.2'], many)).toEqual(new Set(['answered', 'timeout']))
