@@ -91,7 +91,7 @@ function conclude(
   const isWithheld = isIncomplete && service.loadBalancer.requiresFamilies
   const addresses = found.flatMap(({ present, ip }) => (isWithheld ? present : ip) ?? [])
   const problems = found.flatMap((one) => one.problem ?? [])
-  const problem = problems.find(({ reason }) => reason === 'FamilyNotInPools') ?? problems[0]
+  const problem = problems.toSorted((a, b) => rankOf(a) - rankOf(b))[0]
   if (problem === undefined)
     return { addresses, status: 'True', ...success(service, addresses, inputs) }
   const isOptional = found.every(
@@ -101,6 +101,14 @@ function conclude(
   )
   const isEnough = isOptional && addresses.length > 0 && !isWithheld
   return { addresses, status: isEnough ? 'True' : 'False', ...problem }
+}
+
+/**
+ * Of the problems of both families the condition has the one that depends least on other Services: so it stays right
+ * while their addresses change.
+ */
+function rankOf({ reason }: Problem): number {
+  return ['FamilyNotInPools', 'SharingRefused', 'PoolExhausted'].indexOf(reason)
 }
 
 /** What the condition of a Service reports that has all its addresses. */
@@ -311,11 +319,11 @@ function newAddress(
       if (otherHolders(service.meta.key, ip, inputs.view).length === 0) return ip
     }
   }
-  const names = pools.flatMap(({ name }) => (name === '' ? [] : [name]))
-  const named = names.length === 0 ? '' : ` (${names.join(', ')})`
   const isBoth = service.loadBalancer.requiresFamilies && service.families.length > 1
-  const missing = isBoth ? 'addresses of both families are' : `IPv${family} address is`
-  const message = `No ${missing} left in the pools of the Service${named}; delete a Service that has one, or add addresses to loadBalancer.addressPools of orch-server.`
+  const names = (isBoth ? automatic : pools).flatMap(({ name }) => (name === '' ? [] : [name]))
+  const named = names.length === 0 ? '' : ` (${names.join(', ')})`
+  const what = isBoth ? 'pair of an IPv4 and an IPv6 address' : `IPv${family} address`
+  const message = `No ${what} is left in the pools of the Service${named}; delete a Service that has one, or add addresses to loadBalancer.addressPools of orch-server.`
   return { reason: 'PoolExhausted', message }
 }
 

@@ -85,14 +85,14 @@ function concerned(
   if (had.some((ip) => !has.includes(ip))) return waiting(WAITING_GROUP)
   const gained = has.filter((ip) => !had.includes(ip))
   const isSame = isDeepEqual(before && sharingFacts(before), after && sharingFacts(after))
-  const keys = isSame && gained.length === 0 ? [] : [before, after].map(keyOf)
+  const keys = isSame && gained.length === 0 ? [] : [before, after].map(sharingKeyOf)
   return [
     ...[...new Set(keys)].filter((key) => key !== '').flatMap((key) => waiting(sharingGroup(key))),
     ...gained.flatMap((ip) => waiting(requestGroup(ip))),
   ]
 }
 
-function keyOf(service: ServiceObject | undefined): string {
+function sharingKeyOf(service: ServiceObject | undefined): string {
   return service?.loadBalancer.sharingKey ?? ''
 }
 
