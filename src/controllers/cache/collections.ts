@@ -1,4 +1,5 @@
 import type { JsonObject } from '../../lib/json.ts'
+import { canonicalAddress } from '../../lib/legacy-address.ts'
 import { SERVICE_NAME } from '../../resources/label-names.ts'
 import { type NodeObject, readNode } from '../objects/node-object.ts'
 import {
@@ -95,6 +96,7 @@ export const COLLECTIONS: { readonly [K in CollectionName]: CollectionSpec<Objec
       ...loadBalancer.ingress.map(ingressGroup),
       ...(loadBalancer.condition.status === 'False' ? [WAITING_GROUP] : []),
       ...(loadBalancer.sharingKey === '' ? [] : [sharingGroup(loadBalancer.sharingKey)]),
+      ...loadBalancer.requestedIPs.map((ip) => requestGroup(canonicalAddress(ip))),
       ...(distribution === 'Auto' ? [AUTO_HINTS_GROUP] : []),
     ],
   },
@@ -163,6 +165,11 @@ export function labelGroup(namespace: string, [key, value]: readonly [string, st
 /** Services whose load balancer status contains this address. */
 export function ingressGroup(ip: string): string {
   return `ingress ${ip}`
+}
+
+/** Services that request this address of a load balancer. */
+export function requestGroup(ip: string): string {
+  return `requesting ${ip}`
 }
 
 /** Services that share an address by this key. */

@@ -90,7 +90,8 @@ function conclude(
   const isIncomplete = found.some(({ ip }) => ip === undefined)
   const isWithheld = isIncomplete && service.loadBalancer.requiresFamilies
   const addresses = found.flatMap(({ present, ip }) => (isWithheld ? present : ip) ?? [])
-  const [problem] = found.flatMap((one) => one.problem ?? [])
+  const problems = found.flatMap((one) => one.problem ?? [])
+  const problem = problems.toSorted((a, b) => rankOf(a) - rankOf(b))[0]
   if (problem === undefined)
     return { addresses, status: 'True', ...success(service, addresses, inputs) }
   const isOptional = found.every(
@@ -100,6 +101,14 @@ function conclude(
   )
   const isEnough = isOptional && addresses.length > 0 && !isWithheld
   return { addresses, status: isEnough ? 'True' : 'False', ...problem }
+}
+
+/**
+ * Of the problems of both families the condition has the one that depends least on other Services: so it stays right
+ * while their addresses change.
+ */
+function rankOf({ reason }: Problem): number {
+  return ['FamilyNotInPools', 'SharingRefused', 'PoolExhausted'].indexOf(reason)
 }
 
 /** What the condition of a Service reports that has all its addresses. */
@@ -213,10 +222,24 @@ function requestedAddresses(
     if (problem !== undefined) return problem
     requested.set(family, ip)
   }
-  return requested
+  return firstObstacle(service, [...requested.values()], inputs) ?? requested
 }
 
-/** Why the Service cannot have an address that it requests. */
+/** What other Services have of the requested addresses. It is looked at last, because it changes with them. */
+function firstObstacle(
+  service: ServiceObject,
+  requested: readonly IpAddress[],
+  inputs: AssignmentInputs,
+): Problem | undefined {
+  for (const ip of requested) {
+    const isKept = keepersOf(ip, inputs).includes(service)
+    const obstacle = isKept ? undefined : obstacleTo(service, ip, inputs)
+    if (obstacle !== undefined) return obstacle
+  }
+  return undefined
+}
+
+/** Why the Service cannot have an address that it requests, whoever has it. */
 function requestProblem(
   service: ServiceObject,
   ip: IpAddress,
@@ -239,12 +262,11 @@ function requestProblem(
     const message = `${ip} of ${requestField} is not in the pool ${quote(chosen.name)}, which the annotation ${POOL} names; correct one of them.`
     return { reason: 'AddressNotInPool', message }
   }
-  if (isKept) return undefined
-  if (!permitted.some((pool) => pool.contains(ip))) {
+  if (!isKept && !permitted.some((pool) => pool.contains(ip))) {
     const message = `${ip} of ${requestField} is in a pool that is not for Services of this namespace, or with these labels; write another one, or permit them in loadBalancer.addressPools of orch-server.`
     return { reason: 'PoolNotPermitted', message }
   }
-  return obstacleTo(service, ip, inputs)
+  return undefined
 }
 
 /** The address of the family that the Service has and keeps. */
@@ -297,9 +319,11 @@ function newAddress(
       if (otherHolders(service.meta.key, ip, inputs.view).length === 0) return ip
     }
   }
-  const names = pools.flatMap(({ name }) => (name === '' ? [] : [name]))
+  const isBoth = service.loadBalancer.requiresFamilies && service.families.length > 1
+  const names = (isBoth ? automatic : pools).flatMap(({ name }) => (name === '' ? [] : [name]))
   const named = names.length === 0 ? '' : ` (${names.join(', ')})`
-  const message = `No IPv${family} address is left in the pools of the Service${named}; delete a Service that has one, or add addresses to loadBalancer.addressPools of orch-server.`
+  const what = isBoth ? 'pair of an IPv4 and an IPv6 address' : `IPv${family} address`
+  const message = `No ${what} is left in the pools of the Service${named}; delete a Service that has one, or add addresses to loadBalancer.addressPools of orch-server.`
   return { reason: 'PoolExhausted', message }
 }
 

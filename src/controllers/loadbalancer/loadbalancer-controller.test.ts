@@ -178,6 +178,19 @@ const matrix: readonly (readonly [string, Scene, readonly string[]])[] = [
     ['a 192.0.2.1 False FamilyNotInPools'],
   ],
   [
+    'no pool of a family as the reason, also when the pool of its other family is exhausted',
+    {
+      services: [
+        loadBalanced('a'),
+        loadBalanced('b', {
+          spec: { ipFamilies: ['IPv4', 'IPv6'], ipFamilyPolicy: 'RequireDualStack' },
+        }),
+      ],
+      pools: ['192.0.2.1'],
+    },
+    ['a 192.0.2.1 Assigned', 'b False FamilyNotInPools'],
+  ],
+  [
     'no address of both families that it requires while the pool of one is exhausted',
     {
       services: [

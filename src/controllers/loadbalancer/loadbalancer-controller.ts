@@ -3,7 +3,7 @@ import { parseIp } from '../../lib/ip.ts'
 import type { JsonObject } from '../../lib/json.ts'
 import { LOAD_BALANCER_CONDITION } from '../../resources/label-names.ts'
 import { conditionMatches, setCondition } from '../../resources/status-condition.ts'
-import { namespaceGroup, WAITING_GROUP } from '../cache/collections.ts'
+import { namespaceGroup, requestGroup, sharingGroup, WAITING_GROUP } from '../cache/collections.ts'
 import type { ObjectChange, View } from '../cache/object-cache.ts'
 import { byAge } from '../objects/object-meta.ts'
 import type { NamespaceObject } from '../objects/plain-objects.ts'
@@ -58,10 +58,7 @@ export function createLoadBalancerController({
   }
 }
 
-/**
- * The keys of the Service, of other Services with one of its addresses, and, when others may now have an address that
- * they could not have before, of those that wait for one, the oldest first.
- */
+/** The keys of the Service, of other Services with one of its addresses, and of waiting ones, the oldest first. */
 function serviceAffects(
   change: ObjectChange<ServiceObject>,
   view: Pick<View, 'services'>,
@@ -69,22 +66,34 @@ function serviceAffects(
   const { key, before, after } = change
   const held = new Set([...ingressOf(before), ...ingressOf(after)])
   const others = [...held].flatMap((ip) => otherHolders(key, ip, view))
-  return [key, ...[...others, ...benefiting(change, view)].map(({ meta }) => meta.key)]
+  return [key, ...[...others, ...concerned(change, view)].map(({ meta }) => meta.key)]
 }
 
-/** The waiting Services that may get an address by a change: any one that was given up, or one that can be shared now. */
-function benefiting(
+/**
+ * The waiting Services that a change may concern: all, when an address was given up; those of a sharing key whose
+ * Services have other addresses, or can share them otherwise; and those that request an address which was taken.
+ */
+function concerned(
   { before, after }: ObjectChange<ServiceObject>,
   { services }: Pick<View, 'services'>,
 ): readonly ServiceObject[] {
   const [had, has] = [ingressOf(before), ingressOf(after)]
-  const waiting = (): readonly ServiceObject[] => [...services.group(WAITING_GROUP)].toSorted(byAge)
-  if (had.some((ip) => !has.includes(ip))) return waiting()
-  const sharingKey = after?.loadBalancer.sharingKey ?? ''
-  if (after === undefined || sharingKey === '' || has.length === 0) return []
-  const isNew = before === undefined || has.some((ip) => !had.includes(ip))
-  if (!isNew && isDeepEqual(sharingFacts(before), sharingFacts(after))) return []
-  return waiting().filter((one) => one.loadBalancer.sharingKey === sharingKey)
+  const waiting = (group: string): readonly ServiceObject[] =>
+    [...services.group(group)]
+      .filter(({ loadBalancer }) => loadBalancer.condition.status === 'False')
+      .toSorted(byAge)
+  if (had.some((ip) => !has.includes(ip))) return waiting(WAITING_GROUP)
+  const gained = has.filter((ip) => !had.includes(ip))
+  const isSame = isDeepEqual(before && sharingFacts(before), after && sharingFacts(after))
+  const keys = isSame && gained.length === 0 ? [] : [before, after].map(sharingKeyOf)
+  return [
+    ...[...new Set(keys)].filter((key) => key !== '').flatMap((key) => waiting(sharingGroup(key))),
+    ...gained.flatMap((ip) => waiting(requestGroup(ip))),
+  ]
+}
+
+function sharingKeyOf(service: ServiceObject | undefined): string {
+  return service?.loadBalancer.sharingKey ?? ''
 }
 
 function ingressOf(service: ServiceObject | undefined): readonly string[] {

@@ -110,6 +110,28 @@ test('a refused Service shares as soon as the other one has no longer its port',
   expect(eventsSince(running, length)).toEqual(['Shared shop/b', 'Shared shop/a'])
 })
 
+test('a refused Service gets an address of its own when no Service has its key any more', async () => {
+  const running = await reconciled({ services: [sharing('a', '80'), sharing('b', '80')] })
+  await change(running, 'a', { requests: {} })
+  expect(assignments(running)).toEqual(['a 192.0.2.1 Assigned', 'b 192.0.2.2 Assigned'])
+})
+
+test('what a refused request reports follows from who has its addresses now', async () => {
+  const spec = { ipFamilies: ['IPv4', 'IPv6'] }
+  const pools = ['192.0.2.1', 'fd00::1']
+  const running = await reconciled({
+    services: [
+      loadBalanced('b', { spec: { ipFamilies: ['IPv6'] } }),
+      loadBalanced('a', { spec, requests: { ips: '192.0.2.1,fd00::1' } }),
+    ],
+    pools,
+  })
+  expect(messageOf(running, 'a')).toMatch(/^fd00::1 belongs to shop\/b: /)
+  running.cluster.put('services', loadBalanced('c'))
+  await running.clock.advance(0)
+  expect(messageOf(running, 'a')).toMatch(/^192\.0\.2\.1 belongs to shop\/c: /)
+})
+
 test('a shared address is free when the last Service has given it up', async () => {
   const running = await reconciled({
     services: [sharing('a', '80'), sharing('b', '443'), loadBalanced('c')],
