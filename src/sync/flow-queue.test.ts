@@ -44,6 +44,14 @@ test('TCP connections have a second for their answers, from the first change on'
   expect(queue.takeDue(NOW + 1_900)).toEqual([tcp(81)])
 })
 
+test('after a rest TCP connections wait longer, other flows do not', () => {
+  const queue = new FlowQueue()
+  queue.rest(NOW + 5_000)
+  queue.add([tcp(80), flows(53)], NOW)
+  expect(queue.takeDue(NOW + 4_999)).toEqual([flows(53)])
+  expect(queue.takeDue(NOW + 5_000)).toEqual([tcp(80)])
+})
+
 test('flows that are put back wait, and do not replace newer ones of their frontend', () => {
   const queue = new FlowQueue()
   const failed = [flows(53, 'old'), flows(54)]

@@ -18,15 +18,22 @@ interface Waiting {
  */
 export class FlowQueue {
   readonly #waiting = new Map<string, Waiting>()
+  #restsUntil = 0
 
   /** Replaces what is waiting for the same frontends, but not its time. `now`: milliseconds since the epoch. */
   add(all: readonly StaleFlows[], now: number): void {
     for (const flows of all) {
       const key = frontendOf(flows)
-      const dueAt = flows.protocol === 'TCP' ? now + HANDSHAKE_MS : now
+      const isTcp = flows.protocol === 'TCP'
+      const dueAt = isTcp ? Math.max(now + HANDSHAKE_MS, this.#restsUntil) : now
       const before = this.#waiting.get(key)?.dueAt ?? dueAt
       this.#waiting.set(key, { flows, dueAt: Math.min(before, dueAt) })
     }
+  }
+
+  /** TCP connections that are added from now on wait until then, in milliseconds since the epoch. */
+  rest(until: number): void {
+    this.#restsUntil = until
   }
 
   /** Returns what is due, and removes it. */

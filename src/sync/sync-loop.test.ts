@@ -551,6 +551,20 @@ describe('flows', () => {
     await clock.advance(60_000)
     expect(flows).toHaveLength(1)
   })
+
+  test('over TCP are deleted rarely where that takes long', async () => {
+    const made = await running(['s1'])
+    const { loop, clock, flows } = made
+    made.cut.during = () => clock.elapse(2_000)
+    loop.enqueue([endpointsEvent('s1', '10.0.0.8')])
+    await clock.advance(1_000)
+    expect(flows).toHaveLength(1)
+    loop.enqueue([endpointsEvent('s1', '10.0.0.9')])
+    await clock.advance(99_000)
+    expect(flows).toHaveLength(1)
+    await clock.advance(2_000)
+    expect(flows).toHaveLength(2)
+  })
 })
 
 describe('stop', () => {

@@ -59,6 +59,11 @@ export interface SyncLoopParts {
 
 /** Verification takes at most this share of the time. */
 const VERIFY_SHARE = 1 / 400
+/**
+ * So is the deletion of TCP connections: kernels before 5.15 list all of them, which takes seconds where there are
+ * hundreds of thousands.
+ */
+const CUT_SHARE = 1 / 50
 /** The longest time between a report of a foreign change and its repair. */
 const MAX_REPAIR_DELAY_MS = 250
 /** The delay after a failed run, or after a failed deletion of flows. */
@@ -277,7 +282,8 @@ export class SyncLoop {
   /** Deletes stale flows that are due. A failure does not fail the run, as no rule depends on them; it is retried. */
   async #deleteStaleFlows(): Promise<void> {
     const { model, clock, observer } = this.#parts
-    const flows = this.#flows.takeDue(clock.now())
+    const startedAt = clock.now()
+    const flows = this.#flows.takeDue(startedAt)
     if (flows.length === 0) return
     try {
       observer.flowsCut(await this.#parts.cutFlows(model.withPresentBackends(flows)))
@@ -285,6 +291,7 @@ export class SyncLoop {
       this.#flows.putBack(flows, clock.now() + RETRY_MS)
       observer.flowsFailed(error)
     }
+    this.#flows.rest(clock.now() + (clock.now() - startedAt) / CUT_SHARE)
   }
 }
 

@@ -52,6 +52,7 @@ export function rig({ observe = (observer) => observer, ...options }: RigOptions
   const flows: (readonly StaleFlows[])[] = []
   const cutErrors: Error[] = []
   const world = { node: nodeContext() }
+  const cut = { during: () => {} }
   const loop = new SyncLoop({
     mode,
     clock,
@@ -66,13 +67,14 @@ export function rig({ observe = (observer) => observer, ...options }: RigOptions
     cutFlows: async (some) => {
       const error = cutErrors.shift()
       if (error) throw error
+      cut.during()
       flows.push(some)
       return some.length
     },
     minPeriodMs: options.minPeriodMs ?? 1_000,
     verifyPeriodMs: options.verifyPeriodMs ?? 30_000,
   })
-  return { loop, mode, clock, tracker, reported, flows, cutErrors, world }
+  return { loop, mode, clock, tracker, reported, flows, cut, cutErrors, world }
 }
 
 function recorder(reported: Reported): SyncObserver {
