@@ -17,6 +17,10 @@ const flow = (
   `-q ${from} --reply-port-src ${ports[2]} --reply-port-dst ${ports[0]} -t 600` +
   (protocol === 'tcp' ? ' --state ESTABLISHED' : '')
 
+/** A TCP connection whose destination the kernel translates. */
+const translated = (port: number, to: string, more = '--state SYN_SENT') =>
+  `-I -p tcp -s 10.0.0.1 -d 10.96.0.10 --sport ${port} --dport 53 --dst-nat ${to} -t 600 ${more}`
+
 const lines = Array.from({ length: 2000 }, (_, i) =>
   flow('udp', `10.0.${i >> 8}.${i & 255}`, '10.96.0.10', `10.1.0.${4 + (i % 2)}`, [
     5000 + i,
@@ -26,7 +30,10 @@ const lines = Array.from({ length: 2000 }, (_, i) =>
 )
 lines.push(
   flow('udp', '10.0.0.1', '10.96.0.11', '10.1.0.4', [7000, 53, 5353]),
-  flow('tcp', '10.0.0.1', '10.96.0.10', '10.1.0.4', [7000, 53, 5353]),
+  translated(7000, '10.1.0.4:5353'),
+  translated(7003, '10.1.0.5:5353'),
+  translated(7004, '10.1.0.4:5353', '--state ESTABLISHED -u SEEN_REPLY'),
+  flow('tcp', '10.0.0.1', '10.96.0.10', '10.96.0.10', [7005, 53, 53]),
   flow('udp', '10.0.0.1', '192.0.2.1', '10.1.0.4', [7002, 30_053, 5353]),
   flow('udp', '10.0.0.2', '192.0.2.1', '192.0.2.1', [7000, 30_053, 30_053]),
   flow('udp', 'fd00::1', 'fd00::10', 'fd00::4', [7000, 53, 5353]),
