@@ -176,7 +176,7 @@ test('a server that answers half and hangs has taken the events', async () => {
     response.writeHead(200, { 'content-length': '100' })
     response.write('x')
   })
-  const { sink, dropped, failed } = await quickSink(server.url)
+  const { sink, dropped, failed } = await quickSink(server.url, { timeoutMs: 30_000 })
   sink.write('{"a":1}')
   await expect.poll(() => server.bodies.length).toBe(1)
   sink.write('{"a":2}')
