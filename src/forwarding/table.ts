@@ -315,9 +315,10 @@ function holdersOf(transitions: readonly Transition[]): ReadonlyMap<ClaimKey, Ho
  */
 function isStale(before: ForwardingEntry | undefined, after: ForwardingEntry | undefined): boolean {
   const old = activeBackends(before)
-  if (after === undefined) return old.size > 0 || before?.protocol !== 'TCP'
+  if (old.size === 0 && (before ?? after)?.protocol === 'TCP') return false
+  if (after === undefined) return true
   const current = activeBackends(after)
-  if (old.size === 0) return current.size > 0 && after.protocol !== 'TCP'
+  if (old.size === 0) return current.size > 0
   return old.keys().some((key) => !current.has(key))
 }
 
