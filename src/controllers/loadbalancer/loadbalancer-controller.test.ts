@@ -5,6 +5,7 @@ import {
   assignments,
   change,
   eventsSince,
+  expectAssigned,
   loadBalanced,
   reconciled,
   type Scene,
@@ -223,12 +224,7 @@ const matrix: readonly (readonly [string, Scene, readonly string[]])[] = [
 ]
 
 test.each(matrix)('a Service gets %s', async (_, scene, wanted) => {
-  const running = await reconciled(scene)
-  expect(assignments(running)).toEqual(wanted)
-  const writes = running.cluster.log.length
-  running.cluster.relist()
-  await running.clock.advance(60_000)
-  expect(running.cluster.log).toHaveLength(writes)
+  await expectAssigned(scene, wanted)
 })
 
 test('an exhausted pool is reported in one Event per Service, and the oldest that waits gets a freed address', async () => {

@@ -4,6 +4,7 @@ import {
   assignments,
   change,
   eventsSince,
+  expectAssigned,
   loadBalanced,
   messageOf,
   reconciled,
@@ -156,12 +157,7 @@ const matrix: readonly (readonly [string, Scene, readonly string[]])[] = [
 ]
 
 test.each(matrix)('a Service gets %s', async (_, scene, wanted) => {
-  const running = await reconciled(scene)
-  expect(assignments(running)).toEqual(wanted)
-  const writes = running.cluster.log.length
-  running.cluster.relist()
-  await running.clock.advance(60_000)
-  expect(running.cluster.log).toHaveLength(writes)
+  await expectAssigned(scene, wanted)
 })
 
 test('a Service that chooses another pool moves when that has an address', async () => {

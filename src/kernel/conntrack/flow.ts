@@ -74,12 +74,12 @@ export function encodeFlowDump(filter: DumpFilter): OutgoingMessage {
   const attributes = [encodeAttribute(CTA_PROTO_NUM, Buffer.from([PROTOCOLS[filter.protocol]]))]
   let flags = BY_PROTOCOL
   if (filter.port !== undefined) {
-    attributes.push(encodeAttribute(CTA_PROTO_DST_PORT, network16(filter.port)))
+    attributes.push(encodeAttribute(CTA_PROTO_DST_PORT, network(filter.port, 2)))
     flags |= BY_DESTINATION_PORT
   }
   const waiting = [
-    encodeAttribute(CTA_STATUS, network32(DST_NAT)),
-    encodeAttribute(CTA_STATUS_MASK, network32(DST_NAT | SEEN_REPLY)),
+    encodeAttribute(CTA_STATUS, network(DST_NAT, 4)),
+    encodeAttribute(CTA_STATUS_MASK, network(DST_NAT | SEEN_REPLY, 4)),
   ]
   const payload = Buffer.concat([
     header(filter.family),
@@ -117,8 +117,8 @@ export function encodeFlowQuery(ends: ReplyEnds): OutgoingMessage {
     nest(
       CTA_TUPLE_PROTO,
       encodeAttribute(CTA_PROTO_NUM, Buffer.from([PROTOCOLS[ends.protocol]])),
-      encodeAttribute(CTA_PROTO_SRC_PORT, network16(ends.sourcePort)),
-      encodeAttribute(CTA_PROTO_DST_PORT, network16(ends.destinationPort)),
+      encodeAttribute(CTA_PROTO_SRC_PORT, network(ends.sourcePort, 2)),
+      encodeAttribute(CTA_PROTO_DST_PORT, network(ends.destinationPort, 2)),
     ),
   )
   return { type: CT_GET, flags: 0, payload: Buffer.concat([header(isIpv6 ? 6 : 4), tuple]) }
@@ -226,14 +226,9 @@ function header(family: Family): Buffer {
   return Buffer.from(nfHeader(family))
 }
 
-function network16(value: number): Buffer {
-  const bytes = Buffer.alloc(2)
-  bytes.writeUInt16BE(value)
-  return bytes
-}
-
-function network32(value: number): Buffer {
-  const bytes = Buffer.alloc(4)
-  bytes.writeUInt32BE(value)
+/** In network order, in so many octets. */
+function network(value: number, size: 2 | 4): Buffer {
+  const bytes = Buffer.alloc(size)
+  bytes.writeUIntBE(value, 0, size)
   return bytes
 }

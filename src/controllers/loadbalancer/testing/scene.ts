@@ -1,3 +1,4 @@
+import { expect } from 'vitest'
 import { arrayAt, type JsonObject, objectAt, stringAt } from '../../../lib/json.ts'
 import type { FakeClock } from '../../../lib/testing/fake-clock.ts'
 import type { Controller } from '../../runner/controller.ts'
@@ -87,6 +88,16 @@ export function assignments({ cluster }: Pick<Controlled, 'cluster'>): readonly 
     ]
     return parts.filter((one) => one !== '').join(' ')
   })
+}
+
+/** Expects these assignments of a scene, and that nothing is written again after them. */
+export async function expectAssigned(scene: Scene, wanted: readonly string[]): Promise<void> {
+  const running = await reconciled(scene)
+  expect(assignments(running)).toEqual(wanted)
+  const writes = running.cluster.log.length
+  running.cluster.relist()
+  await running.clock.advance(60_000)
+  expect(running.cluster.log).toHaveLength(writes)
 }
 
 export function addressesOf(service: JsonObject): readonly string[] {
