@@ -7,7 +7,7 @@ const DAEMON = /^(?:bin\/)?(node-proxy|orch-server|orch-dns) --(?!cleanup|init-o
 /** Uses a copy of the kubeconfig, so that `kubectl config` does not change the file of orch-server. */
 export const ADMIN = 'export KUBECONFIG=/root/admin.kubeconfig'
 
-/** Commands that wait until a daemon serves. If it ends before, the timeout of the script ends the wait. */
+/** Commands that wait until a daemon serves. If it does not, they fail with the end of the journal. */
 export const UNTIL_READY: Readonly<Record<string, string>> = {
   'orch-server': untilDone('curl -sfk https://127.0.0.1:6443/readyz'),
   'node-proxy': untilDone('curl -sf 127.0.0.1:10256/readyz'),
@@ -15,7 +15,12 @@ export const UNTIL_READY: Readonly<Record<string, string>> = {
 }
 
 export function untilDone(command: string): string {
-  return `until { ${command}; } >/dev/null 2>&1; do sleep 0.1; done\n`
+  return `SECONDS=0
+until { ${command}; } >/dev/null 2>&1; do
+  [ $SECONDS -lt 150 ] || { journalctl --no-pager --lines=80 _TRANSPORT=stdout >&2; exit 1; }
+  sleep 0.1
+done
+`
 }
 
 /** Enters the folder of the version. A program that would run in another terminal runs as the unit `page-PROGRAM`. */

@@ -129,13 +129,14 @@ class RaceThread {
     }
   }
 
-  /** Before it has an interface, the kernel refuses all of this. */
+  /** Before it has its routes, the kernel refuses all of this. The node answers who can send to other hosts. */
   #sendFrom(pod: Sending): void {
     const { sink, node } = this.#settings
     for (const family of FAMILIES) {
       const { datagrams } = pod.ends[family]
       const to = libc.socketAddress(sink.ips[family], RACE_PORTS.forbidden)
-      if (libc.sendTo(datagrams, idBytes(pod.id), to)) pod.sent++
+      if (!libc.sendTo(datagrams, idBytes(pod.id), to)) continue
+      pod.sent++
       if (pod.up.has(family)) continue
       libc.sendTo(datagrams, idBytes(pod.id), libc.socketAddress(node.ips[family], RACE_PORTS.node))
     }
