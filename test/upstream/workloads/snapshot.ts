@@ -58,6 +58,9 @@ const NOT_COMPARED_OF = new Map<string, ReadonlySet<Count>>([
   ['StatefulSet', new Set(['availableReplicas'])],
 ])
 
+/** The reason of an Event for which an API server that did not answer in time is enough; no step has another cause. */
+const FAILED_CREATE = 'FailedCreate'
+
 /** Reads the workloads of one namespace, and what was made for them. */
 export interface Observer extends Disposable {
   snapshot(): Promise<Snapshot>
@@ -153,7 +156,7 @@ function lineOf(item: Item): string {
   const owner = metadata.ownerReferences?.map((one) => `${one.kind} ${one.name}`).join() ?? ''
   if (kind === 'Event') {
     const { type, reason, message = '', involvedObject } = item
-    if (!WORKLOADS.has(involvedObject?.kind ?? '')) return ''
+    if (!WORKLOADS.has(involvedObject?.kind ?? '') || reason === FAILED_CREATE) return ''
     return `${type} ${reason} ${involvedObject?.kind}: ${patternOf(message)}`
   }
   if (kind === 'ControllerRevision') return `${metadata.name} of ${owner}: ${item.revision}`

@@ -30,7 +30,7 @@ export type AtBoth = (step: Step | string) => Promise<Snapshot>
  */
 export function useTwoClusters(kubectl: Kubectl, files: Readonly<Record<string, string>>): AtBoth {
   const held = new AsyncDisposableStack()
-  let both: { readonly ours: Cluster; readonly theirs: Cluster } | undefined
+  let both: Clusters | undefined
   beforeAll(async () => {
     const theirs = held.use(await startKubeApiserver({ workloads: true }))
     const ours = held.use(await startOrchServer())
@@ -48,16 +48,23 @@ export function useTwoClusters(kubectl: Kubectl, files: Readonly<Record<string, 
     const step = typeof given === 'string' ? { command: given } : given
     const [said, wantedSaid] = await Promise.all([run(ours, step), run(theirs, step)])
     expect(said).toEqual(wantedSaid)
-    const wanted = await settled(theirs)
-    const found = await becomes(ours, wanted)
-    expect({ after: step.command, holds: found }).toEqual({ after: step.command, holds: wanted })
-    return found
+    const holds = await settled(both)
+    expect({ after: step.command, holds: holds.ours }).toEqual({
+      after: step.command,
+      holds: holds.theirs,
+    })
+    return holds.ours
   }
 }
 
 interface Cluster {
   readonly shell: Shell
   readonly observer: Observer
+}
+
+interface Clusters {
+  readonly ours: Cluster
+  readonly theirs: Cluster
 }
 
 /** What is compared of a command. */
@@ -67,25 +74,23 @@ async function run({ shell, observer }: Cluster, { command, compare = 'status' }
   return { command, status, said: compare === 'text' ? lines : lines.slice(-1) }
 }
 
-/** What a cluster holds once it has not changed for a while. */
-async function settled({ observer }: Cluster): Promise<Snapshot> {
+/**
+ * What both clusters hold once theirs has not changed for a while and ours holds the same; else what each holds when time
+ * is over. Under load, the garbage collector of kube-controller-manager pauses for longer than any while.
+ */
+async function settled({ ours, theirs }: Clusters): Promise<Record<keyof Clusters, Snapshot>> {
   const deadline = performance.now() + TIMEOUT_MS
-  let [last, since] = [await observer.snapshot(), performance.now()]
-  while (performance.now() - since < SETTLED_MS && performance.now() < deadline) {
+  let since = performance.now()
+  let last = ''
+  for (;;) {
+    const both = {
+      ours: await ours.observer.snapshot(),
+      theirs: await theirs.observer.snapshot(),
+    }
+    const now = performance.now()
+    const [found, wanted] = [both.ours, both.theirs].map((one) => JSON.stringify(one))
+    if (wanted !== last) [last, since] = [wanted!, now]
+    if (now > deadline || (found === wanted && now - since > SETTLED_MS)) return both
     await delay(POLL_MS)
-    const next = await observer.snapshot()
-    if (JSON.stringify(next) !== JSON.stringify(last)) [last, since] = [next, performance.now()]
   }
-  return last
-}
-
-/** The first snapshot that equals `wanted`, else the last one before the timeout. */
-async function becomes({ observer }: Cluster, wanted: Snapshot): Promise<Snapshot> {
-  const deadline = performance.now() + TIMEOUT_MS
-  let found = await observer.snapshot()
-  while (JSON.stringify(found) !== JSON.stringify(wanted) && performance.now() < deadline) {
-    await delay(POLL_MS)
-    found = await observer.snapshot()
-  }
-  return found
 }
