@@ -3,6 +3,7 @@ import { defineConfig, type TestProjectInlineConfiguration } from 'vitest/config
 import { umlPool } from './test/kernel/uml/pool/uml-pool.ts'
 import { RESULTS_FILE, ResultsReporter } from './test/repeat/results-reporter.ts'
 import { hasIpvs } from './test/support/on-demand/has-ipvs.ts'
+import { FailuresReporter } from './test/support/progress/failures-reporter.ts'
 import { ProgressReporter } from './test/support/progress/progress-reporter.ts'
 import { readSelection, selectFiles } from './test/support/selection/selection.ts'
 import { SpreadSequencer } from './test/support/selection/spread-sequencer.ts'
@@ -100,7 +101,12 @@ const NOT_OF_NFTABLES = [...OF_NO_MODE, ...DECIDED_ALIKE, 'lab', 'no-ipvs']
 export default defineConfig({
   test: {
     // The progress line replaces vitest's own summary while tests run.
-    reporters: [new ProgressReporter(), ['default', { summary: false }], ...forRepetitions()],
+    reporters: [
+      new ProgressReporter(),
+      ['default', { summary: false }],
+      new FailuresReporter(),
+      ...forRepetitions(),
+    ],
     sequence: { sequencer: SpreadSequencer },
     coverage: {
       provider: 'v8',
