@@ -7,7 +7,7 @@ import { NO_FAULTS, SimulatedCluster } from './testing/simulated-cluster.ts'
 const IPS = ['192.0.2.50', '2001:db8::50', '192.0.2.51'].map((ip) => ip as IpAddress)
 const NODES = 4
 const FAULTY_MS = 12_000
-const HISTORIES = 2_000
+const HISTORIES = 800
 
 /** The longest time until each address is announced once nothing fails any more: see the README. */
 const { leaseDuration, rankDelay, settleDelay } = FAST_TIMING

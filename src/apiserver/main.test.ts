@@ -41,9 +41,6 @@ test('it prints its URL when it is ready and stops on SIGTERM', async () => {
 })
 
 test.each([
-  [['--port', 'http'], '--port "http" is not a port'],
-  [['--tls-cert', 'x'], 'give --tls-cert and --tls-key together'],
-  [['--service-cluster-ip-range', '10.0.0.1'], '"10.0.0.1" is not a Service address range'],
   [['--service-node-port-range', '9-5'], '--service-node-port-range "9-5" is not a range'],
   [['--nope'], "Unknown option '--nope'"],
 ])('%j is refused with the reason', async (args, text) => {

@@ -5,7 +5,7 @@ import { stringAt } from '../../lib/json.ts'
 import { FakeClock } from '../../lib/testing/fake-clock.ts'
 import { POD, PODS, startApi, type TestApi } from '../testing/test-api.ts'
 
-const SLOW = 200
+const SLOW = 100
 const MIB = 1 << 20
 
 /** Watches and never reads what comes. */
@@ -26,7 +26,7 @@ async function write(api: TestApi, count: number, padding: string): Promise<void
   }
 }
 
-test('200 watchers that never read cost bounded memory and do not delay other clients', async () => {
+test('100 watchers that never read cost bounded memory and do not delay other clients', async () => {
   const watchWindowBytes = 4 * MIB
   const api = await startApi({ limits: { watchWindowBytes } })
   await api.make(PODS, { metadata: { name: 'p' }, spec: POD })

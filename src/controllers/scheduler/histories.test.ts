@@ -12,7 +12,7 @@ import { scheduler } from './scheduler-controller.ts'
 import { nameOf, overloads, permittedNodes, podsOn } from './testing/naive-scheduler.ts'
 import { worker } from './testing/placements.ts'
 
-const HISTORIES = Number(process.env['NP_HISTORIES'] ?? 300)
+const HISTORIES = Number(process.env['NP_HISTORIES'] ?? 150)
 
 const KEYS = ['kubernetes.io/hostname', 'zone', 'disk']
 const REQUIRED = 'requiredDuringSchedulingIgnoredDuringExecution'

@@ -11,7 +11,7 @@ import { daemonSetController } from './daemonset-controller.ts'
 import { untilAvailable } from './shared/pods-of.ts'
 import { labelOf, type PodEvent, settle, simulateNodes } from './testing/simulated-nodes.ts'
 
-const HISTORIES = Number(process.env['NP_HISTORIES'] ?? 300)
+const HISTORIES = Number(process.env['NP_HISTORIES'] ?? 150)
 const NOW = Date.UTC(2030, 0, 1)
 const LABELS = { app: 'web' }
 const MIN_READY_MS = 10_000

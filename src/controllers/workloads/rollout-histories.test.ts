@@ -21,7 +21,7 @@ import { replicaSetController } from './replicaset-controller.ts'
 import { untilAvailable } from './shared/pods-of.ts'
 import { isActive } from './shared/surplus-pods.ts'
 
-const HISTORIES = Number(process.env['NP_HISTORIES'] ?? 300)
+const HISTORIES = Number(process.env['NP_HISTORIES'] ?? 150)
 const KEY = 'shop/web'
 
 /** What happens next: `at` chooses the object that it happens to. */

@@ -8,7 +8,7 @@ import { membersOf, policyOf } from './statefulset/set-members.ts'
 import { labelOf, type PodEvent } from './testing/simulated-nodes.ts'
 import { NOW, statefulScene, statefulSet, templateWith } from './testing/stateful-scene.ts'
 
-const HISTORIES = Number(process.env['NP_HISTORIES'] ?? 300)
+const HISTORIES = Number(process.env['NP_HISTORIES'] ?? 150)
 const MIN_READY_MS = 10_000
 
 /** What is decided before a history. */

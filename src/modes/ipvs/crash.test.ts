@@ -15,7 +15,7 @@ import type { EntryId, ForwardingEntry } from '../../forwarding/entry.ts'
 import type { VirtualServerId } from '../../kernel/ipvs/ipvs.ts'
 import { ip, settings } from '../testing/mode-fixtures.ts'
 
-const HISTORIES = Number(process.env['NP_HISTORIES'] ?? 200)
+const HISTORIES = Number(process.env['NP_HISTORIES'] ?? 100)
 const DRAIN_SECONDS = 3
 const given = {
   netfilter: settings({ localhostNodePorts: true }),

@@ -22,7 +22,7 @@ import { NodeProxyError } from '../../lib/error.ts'
 import { ip, settings } from '../testing/mode-fixtures.ts'
 import { IpvsMode } from './mode.ts'
 
-const HISTORIES = Number(process.env['NP_HISTORIES'] ?? 100)
+const HISTORIES = Number(process.env['NP_HISTORIES'] ?? 50)
 
 type Failure =
   | { readonly of: 'rules'; readonly failure: InjectedFailure }

@@ -20,7 +20,7 @@ import { NftablesProgram } from './program/program.ts'
 import { type Packet, type Tables, tablesOf, walk, withClients } from './testing/packet-walk.ts'
 
 /** Each takes some tens of milliseconds. */
-const RUNS = Number(process.env['NP_HISTORIES'] ?? 45)
+const RUNS = Number(process.env['NP_HISTORIES'] ?? 20)
 /** A Service, and the tables that it makes. */
 interface State {
   readonly entry: ForwardingEntry | undefined

@@ -16,7 +16,7 @@ import {
 import { newFolder } from '../testing/new-folder.ts'
 import { check } from './check.ts'
 
-const OFFSETS = 220
+const OFFSETS = 120
 const ETCD = { servers: [], caFile: '', certFile: '', keyFile: '', prefix: '/' }
 const KINDS = ['services', 'configmaps', 'secrets', 'namespaces'] as const
 

@@ -16,7 +16,7 @@ import { passes } from './testing/packet-walk.ts'
 import { EMPTY, ScriptedSource } from './testing/scripted-source.ts'
 import { someContent, somePacket } from './testing/some-content.ts'
 
-const HISTORIES = Number(process.env['NP_HISTORIES'] ?? 500)
+const HISTORIES = Number(process.env['NP_HISTORIES'] ?? 250)
 const { EEXIST, ENOMEM, EOPNOTSUPP } = constants.errno
 
 /** What happens on a node. */

@@ -7,8 +7,8 @@ import type { Store } from '../store.ts'
 import { openEmbeddedStore } from './embedded-store.ts'
 import { newDirectory } from './testing/fixtures.ts'
 
-const STORES = 4
-const ROUNDS = 5
+const STORES = 3
+const ROUNDS = 3
 const PROGRAM = fileURLToPath(new URL('./testing/crash-writer.ts', import.meta.url))
 
 interface Acknowledged {

@@ -16,7 +16,7 @@ import { keyOfElement, objectOf } from '../keys/object-key.ts'
 import { digestOfContent } from './content.ts'
 import { NftablesProgram } from './program.ts'
 
-const HISTORIES = Number(process.env['NP_HISTORIES'] ?? 500)
+const HISTORIES = Number(process.env['NP_HISTORIES'] ?? 250)
 
 function addWanted(program: NftablesProgram, wanted: Map<ObjectKey, Digest>) {
   for (const [key, digest] of program.takeChanges()) {
