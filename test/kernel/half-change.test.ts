@@ -7,10 +7,11 @@ import {
   type Target,
 } from '../support/flows/changing-service.ts'
 import { deploy, objectsOf } from '../support/flows/deploy.ts'
+import { isIpvs } from '../support/lab/daemon-config.ts'
 import { useLab } from '../support/lab/use-lab.ts'
 
-/** Changes of each Service; a long measurement sets more: each takes some tens of milliseconds. */
-const CHANGES = Number(process.env['NP_CHANGES'] ?? 132)
+/** Changes of each Service; a long measurement sets more: each takes some tens of milliseconds, and two seconds in ipvs mode. */
+const CHANGES = Number(process.env['NP_CHANGES'] ?? (isIpvs() ? 66 : 132))
 /** Services that change one after the other, and are written together. */
 const SERVICES = Array.from({ length: Number(process.env['NP_SERVICES'] ?? 1) }, (_, number) =>
   changingService(number),
