@@ -73,6 +73,8 @@ export interface ApiServerOptions extends GivenOptions {
   readonly log?: OperatorLog
   /** Answers requests for files outside of the API; absent: there are none. */
   readonly files?: FileHandler
+  /** Why the program around the server is not ready yet, as a sentence; undefined: it is. `/readyz` fails until then. */
+  readonly startFault?: () => string | undefined
   /** Further metrics of this process for /metrics, in Prometheus' text format. */
   readonly moreMetrics?: () => Promise<string>
 }
@@ -148,7 +150,7 @@ export function createApiServer(options: ApiServerOptions): ApiServer {
     metrics,
     bodies: createBodies(context.limits),
     files: options.files,
-    checks: healthChecks({ ...context, store: health }),
+    checks: healthChecks({ ...options, ...context, store: health }),
     onError,
   }
   const closeListeners = () => Promise.all([...listeners].map((one) => one.close()))

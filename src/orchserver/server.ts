@@ -76,6 +76,7 @@ export async function runServer(
   const nodeAccess = await openNodeAccess(config, { clock, log, held })
   const nodes = new Map<string, NodeStreams>()
   const texts = [() => metrics.text(), () => processMetrics.text()]
+  let startFault: string | undefined = 'orch-server is starting'
   const server = createApiServer({
     store,
     audit,
@@ -84,6 +85,7 @@ export async function runServer(
     nodeStreams: (node) => nodes.get(node),
     ...nodeAccess,
     moreMetrics: () => joined(texts),
+    startFault: () => startFault,
     ...serverOptions(config, log),
   })
   held.defer(() => server.close())
@@ -108,6 +110,7 @@ export async function runServer(
     await startBackgroundServices({ ...shared, clock, log, identity: contents }),
   )
   texts.push(() => background.metricsText())
+  startFault = undefined
   reportReady({ url: front.url, kubeconfig }, log)
   held.defer(releaseMemoryOf({ isOver: () => true }, clock))
   const end = await Promise.race([stop, broken])

@@ -1,4 +1,7 @@
-import { readdirSync, rmSync } from 'node:fs'
+import { once } from 'node:events'
+import { existsSync, readdirSync, rmSync } from 'node:fs'
+import type { IncomingMessage } from 'node:http'
+import { get } from 'node:https'
 import { join } from 'node:path'
 import { expect, it } from 'vitest'
 import { type ApiClient, createApiClient } from '../../src/client/http/api-client.ts'
@@ -22,6 +25,18 @@ function clientOf({ connection }: OrchServerProcess): ApiClient & AsyncDisposabl
   return { ...client, [Symbol.asyncDispose]: () => client.close() }
 }
 
+/** Whether `/readyz` is 200; it is not where nobody listens. */
+async function isReady(url: string): Promise<boolean> {
+  const sent = get(`${url}/readyz`, { rejectUnauthorized: false, agent: false })
+  try {
+    const [response] = (await once(sent, 'response')) as [IncomingMessage]
+    response.resume()
+    return response.statusCode === 200
+  } catch {
+    return false
+  }
+}
+
 function valueOf(result: ApiResult<unknown>): unknown {
   if (result.ok) return result.value
   throw new Error(`${result.failure.code}: ${result.failure.message}`)
@@ -40,6 +55,16 @@ it('keeps over HTTPS what it acknowledged, also when it is killed, and closes it
   const left = readdirSync(server.dataDir)
   expect(left).not.toContain('store.sqlite-wal')
   expect(left).not.toContain('server.sock')
+})
+
+it('is ready only once its kubeconfig is there', async () => {
+  await using server = await startOrchServer()
+  expect(await server.stop()).toBe(0)
+  rmSync(server.kubeconfig)
+  const starting = server.start()
+  await expect.poll(() => isReady(server.url), { interval: 1 }).toBe(true)
+  expect(existsSync(server.kubeconfig)).toBe(true)
+  await starting
 })
 
 it('ends when its store can only be opened anew', async () => {

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest'
 import { NodeProxyError } from '../../lib/error.ts'
 import { startApi } from '../testing/test-api.ts'
 
-const ALL = '[+]ping ok\n[+]store ok\n[+]caches ok\n[+]shutdown ok\n[+]conditions ok\n'
+const ALL = '[+]ping ok\n[+]store ok\n[+]caches ok\n[+]start ok\n[+]shutdown ok\n[+]conditions ok\n'
 const HEALTHY =
   '[+]ping ok\n[+]store ok\n[+]caches ok\n[+]writes ok\n[+]conditions ok\nhealthz check passed\n'
 
@@ -40,11 +40,11 @@ test('without its store the server is alive but not ready, and says why', async 
   const answer = await api.call('GET', '/readyz')
   expect([answer.status, answer.text]).toEqual([
     503,
-    '[+]ping ok\n[-]store failed: etcd cannot be reached\n[-]caches failed: the newest revision of the store cannot be read\n[+]shutdown ok\n[+]conditions ok\nreadyz check failed\n',
+    '[+]ping ok\n[-]store failed: etcd cannot be reached\n[-]caches failed: the newest revision of the store cannot be read\n[+]start ok\n[+]shutdown ok\n[+]conditions ok\nreadyz check failed\n',
   ])
   const excluded = await api.call('GET', '/readyz?exclude=store&exclude=caches&verbose')
   expect([excluded.status, excluded.text]).toEqual([
     200,
-    '[+]ping ok\n[+]store excluded: ok\n[+]caches excluded: ok\n[+]shutdown ok\n[+]conditions ok\nreadyz check passed\n',
+    '[+]ping ok\n[+]store excluded: ok\n[+]caches excluded: ok\n[+]start ok\n[+]shutdown ok\n[+]conditions ok\nreadyz check passed\n',
   ])
 })

@@ -19,6 +19,8 @@ interface HealthSubjects {
   readonly feed: Pick<Feed, 'until'>
   readonly lifecycle: Pick<Lifecycle, 'isLoaded' | 'isClosing'>
   readonly conditions: Pick<Conditions, 'current'>
+  /** Why the program around the server is not ready yet, for `/readyz`; undefined: it is. */
+  readonly startFault?: () => string | undefined
 }
 
 /** Milliseconds that the caches may take to show the newest revision of the store. */
@@ -35,6 +37,7 @@ export function healthChecks({
   feed,
   lifecycle,
   conditions,
+  startFault = () => undefined,
 }: HealthSubjects): Readonly<Record<HealthEndpoint, readonly HealthCheck[]>> {
   const ping: HealthCheck = { name: 'ping', fault: () => undefined }
   const reads: HealthCheck = {
@@ -60,6 +63,7 @@ export function healthChecks({
         .map(({ message }) => message)
         .join('; ') || undefined,
   }
+  const start: HealthCheck = { name: 'start', fault: startFault }
   const shutdown: HealthCheck = {
     name: 'shutdown',
     fault: () => (lifecycle.isClosing ? 'the server is stopping' : undefined),
@@ -68,7 +72,7 @@ export function healthChecks({
   return {
     healthz: [...context, writes, lasting],
     livez: [ping],
-    readyz: [...context, shutdown, lasting],
+    readyz: [...context, start, shutdown, lasting],
   }
 }
 

@@ -25,7 +25,7 @@ test('before its caches are loaded a server is alive, not ready, and serves no r
   expect(await get(socketPath, '/livez')).toEqual([200, 'ok'])
   expect(await get(socketPath, '/readyz')).toEqual([
     503,
-    '[+]ping ok\n[+]store ok\n[-]caches failed: they are being loaded\n[+]shutdown ok\n[+]conditions ok\nreadyz check failed\n',
+    '[+]ping ok\n[+]store ok\n[-]caches failed: they are being loaded\n[+]start ok\n[+]shutdown ok\n[+]conditions ok\nreadyz check failed\n',
   ])
   expect(await get(socketPath, SERVICES)).toEqual([503, expect.stringContaining('is starting')])
   mayAnswer.resolve()
@@ -65,13 +65,27 @@ function getBy(agent: Agent, url: string): Promise<IncomingMessage> {
   })
 }
 
+test('a server is not ready before the program around it is', async () => {
+  let startFault: string | undefined = 'it is starting'
+  const api = await startApi({ startFault: () => startFault })
+  const ready = async () => {
+    const { status, text } = await api.call('GET', '/readyz')
+    return [status, text] as const
+  }
+  expect(await ready()).toEqual([503, expect.stringContaining('[-]start failed: it is starting\n')])
+  expect((await api.call('GET', '/livez')).status).toBe(200)
+  expect((await api.call('GET', SERVICES)).status).toBe(200)
+  startFault = undefined
+  expect(await ready()).toEqual([200, 'ok'])
+})
+
 test('a server that drains is not ready, and serves on', async () => {
   const api = await startApi()
   api.server.drain()
   const answer = await api.call('GET', '/readyz')
   expect([answer.status, answer.text]).toEqual([
     503,
-    '[+]ping ok\n[+]store ok\n[+]caches ok\n[-]shutdown failed: the server is stopping\n[+]conditions ok\nreadyz check failed\n',
+    '[+]ping ok\n[+]store ok\n[+]caches ok\n[+]start ok\n[-]shutdown failed: the server is stopping\n[+]conditions ok\nreadyz check failed\n',
   ])
   expect((await api.call('GET', '/livez')).status).toBe(200)
   expect((await api.call('GET', '/healthz')).status).toBe(200)
