@@ -46,6 +46,8 @@ const OWN_NAME = 'kubernetes.io/job-controller'
 const MAX_BASE_LENGTH = 58
 /** Begins the keys of Pods that wait to be counted by a Job that there is no more. */
 const LOST = 'pod '
+/** As Events say it. */
+const VERBS = { create: ['Created', 'creating'], delete: ['Deleted', 'deleting'] } as const
 const INDEX_VARIABLE = 'JOB_COMPLETION_INDEX'
 
 /**
@@ -144,10 +146,8 @@ function reportsOf(state: JobState): PodReports {
     now,
     status: (conditions) => jobStatus(state, conditions),
     message: (verb, pod, problem) => {
-      if (problem !== undefined) {
-        return `Error ${verb === 'create' ? 'creating' : 'deleting'}: ${problem}`
-      }
-      return `${verb === 'create' ? 'Created' : 'Deleted'} pod: ${pod}`
+      const [done, doing] = VERBS[verb]
+      return problem === undefined ? `${done} pod: ${pod}` : `Error ${doing}: ${problem}`
     },
   }
 }
@@ -156,14 +156,12 @@ function reportsOf(state: JobState): PodReports {
 function changesOf(reports: PodReports, conditions: Conditions): readonly Write[] {
   const known = conditionsOf(reports.owner.status)
   return [...conditions].flatMap(([type, condition]) => {
-    const [status, reason, message] = ['status', 'reason', 'message'].map((field) =>
-      stringAt(condition, field),
-    ) as [string, string, string]
-    if (stringAt(known.get(type), 'status') === status) return []
+    const text = (field: string): string => stringAt(condition, field)
+    if (stringAt(known.get(type), 'status') === text('status')) return []
     if (type === 'Complete') return [podEvent(reports, 'Normal', 'Completed', 'Job completed')]
-    if (type === 'Failed') return [podEvent(reports, 'Warning', reason, message)]
-    const change = status === 'True' ? 'Suspended' : 'Resumed'
-    return type === 'Suspended' ? [podEvent(reports, 'Normal', change, message)] : []
+    if (type === 'Failed') return [podEvent(reports, 'Warning', text('reason'), text('message'))]
+    const change = text('status') === 'True' ? 'Suspended' : 'Resumed'
+    return type === 'Suspended' ? [podEvent(reports, 'Normal', change, text('message'))] : []
   })
 }
 

@@ -14,8 +14,8 @@ export const POD_INDEX = 'batch.kubernetes.io/job-completion-index'
 /** Uids that a status may hold, as in Kubernetes. */
 const MAX_UNCOUNTED = 500
 
-type Outcome = 'succeeded' | 'failed'
-type PerOutcome<T> = Readonly<Record<Outcome, T>>
+type PodOutcome = 'succeeded' | 'failed'
+type PerOutcome<T> = Readonly<Record<PodOutcome, T>>
 
 /** How many Pods of a Job have ended, and how. */
 export interface Tally {
@@ -41,7 +41,7 @@ export function tallyOf(job: WorkloadObject, pods: readonly PodObject[]): Tally 
   const ended = tracked.filter((pod) => !known.has(pod.meta.uid) && outcomeOf(job, pod) !== '')
   const isCounted = (pod: PodObject): boolean => !isIndexed(job) || indexOf(job, pod) !== undefined
   const fresh = ended.filter(isCounted).slice(0, Math.max(0, MAX_UNCOUNTED - known.size))
-  const freshOf = (one: Outcome) => fresh.filter((pod) => outcomeOf(job, pod) === one)
+  const freshOf = (one: PodOutcome) => fresh.filter((pod) => outcomeOf(job, pod) === one)
   const completed = completedIndexes(job, freshOf('succeeded'))
   const uncounted = perOutcome((one) => [
     ...stored[one].filter((uid) => held.has(uid)),
@@ -69,7 +69,7 @@ export function tallyOf(job: WorkloadObject, pods: readonly PodObject[]): Tally 
   }
 }
 
-function perOutcome<T>(make: (outcome: Outcome) => T): PerOutcome<T> {
+function perOutcome<T>(make: (outcome: PodOutcome) => T): PerOutcome<T> {
   return { succeeded: make('succeeded'), failed: make('failed') }
 }
 
@@ -85,7 +85,7 @@ export function isTracked({ meta }: PodObject): boolean {
 function outcomeOf(
   { spec }: WorkloadObject,
   { phase, meta, nodeName, graceSeconds }: PodObject,
-): Outcome | '' {
+): PodOutcome | '' {
   if (phase === 'Succeeded') return 'succeeded'
   if (phase === 'Failed') return 'failed'
   const isAwaited = stringAt(spec, 'podReplacementPolicy') === 'Failed'
