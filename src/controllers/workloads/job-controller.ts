@@ -58,7 +58,7 @@ export const jobController: Controller = {
   name: 'job',
   account: 'job-controller',
   watches: {
-    jobs: ({ key, before }, view) => [key, ...podsWithout(before, view)],
+    jobs: (change, view) => [change.key, ...podsWithout(change, view)],
     pods: (change, view) => [...workloadsOfPod('jobs')(change, view), ...lostPod(change, view)],
   },
   reconcile: (key, view, now) =>
@@ -67,9 +67,13 @@ export const jobController: Controller = {
       : reconcileJob(view.jobs.get(key), view, now),
 }
 
-/** The keys of the Pods of a Job that is gone. */
-function podsWithout(job: WorkloadObject | undefined, view: View): readonly string[] {
-  const pods = job === undefined ? [] : [...view.pods.group(ownerGroup(job.meta.uid))]
+/** The keys of the Pods of a Job that is gone, or replaced by another one. */
+function podsWithout(
+  { before, after }: ObjectChange<WorkloadObject>,
+  view: View,
+): readonly string[] {
+  if (before === undefined || before.meta.uid === after?.meta.uid) return []
+  const pods = [...view.pods.group(ownerGroup(before.meta.uid))]
   return pods.filter((pod) => isLost(pod, view)).map(({ meta }) => LOST + meta.key)
 }
 

@@ -9,7 +9,7 @@ import { job, jobScene, NOW, TRACKING } from '../testing/job-scene.ts'
 import type { PodEvent } from '../testing/simulated-nodes.ts'
 import { endOf } from './job-status.ts'
 
-const HISTORIES = Number(process.env['NP_HISTORIES'] ?? 300)
+const HISTORIES = Number(process.env['NP_HISTORIES'] ?? 100)
 /** More failures than a history has. */
 const ENDLESS = 1_000
 
