@@ -25,6 +25,7 @@ import { expectGone, expectSoon } from './testing/expect-soon.ts'
 import { conditionOf, readyCondition } from './testing/fixtures.ts'
 import { endpoints, sliced } from './testing/shown-endpoints.ts'
 import { makePod, setPod } from './testing/web-pods.ts'
+import { jobLife } from './workloads/testing/served-jobs.ts'
 import { daemonSetLife, statefulSetLife } from './workloads/testing/served-sets.ts'
 
 const SHOP = '/api/v1/namespaces/default'
@@ -106,6 +107,12 @@ const OF_KUBERNETES: Readonly<Record<string, readonly string[]>> = {
     ...ALL_EVENTS,
   ],
   'generic-garbage-collector': ['list,watch,update */*', ...OTHER_EVENTS],
+  'job-controller': [
+    'list,patch,update,watch batch/jobs',
+    'update batch/jobs/status,batch/jobs/finalizers',
+    'list,watch /pods',
+    ...OTHER_EVENTS,
+  ],
   'namespace-controller': [
     'delete,list,watch /namespaces',
     'update /namespaces/finalize,/namespaces/status',
@@ -132,6 +139,7 @@ const OF_KUBERNETES: Readonly<Record<string, readonly string[]>> = {
     'list,update,watch /pods',
     ...OTHER_EVENTS,
   ],
+  'ttl-after-finished-controller': ['list,watch batch/jobs', ...ALL_EVENTS],
   'service-account-controller': ALL_EVENTS,
   'service-controller': ['list,watch /nodes,/services', 'update /services/status', ...OTHER_EVENTS],
 }
@@ -172,6 +180,7 @@ test('controllers use all that their roles permit, and are refused nothing', asy
   await certifyNode(api)
   await daemonSetLife(api)
   await statefulSetLife(api)
+  await jobLife(api)
   await deleteNamespace(api)
   await rollOut(api)
   await silenceNode(api)

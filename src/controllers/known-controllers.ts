@@ -24,8 +24,10 @@ import {
 import { taintEvictionController } from './tainteviction-controller.ts'
 import { daemonSetController } from './workloads/daemonset-controller.ts'
 import { deploymentController } from './workloads/deployment-controller.ts'
+import { jobController } from './workloads/job-controller.ts'
 import { replicaSetController } from './workloads/replicaset-controller.ts'
 import { statefulSetController } from './workloads/statefulset-controller.ts'
+import { ttlAfterFinishedController } from './workloads/ttlafterfinished-controller.ts'
 
 /** The account in kube-system that watches the objects for all controllers. */
 export const READER_ACCOUNT = 'controllers-reader'
@@ -65,6 +67,8 @@ export function knownControllers(
     deploymentController,
     daemonSetController,
     statefulSetController,
+    jobController,
+    ttlAfterFinishedController,
     scheduler,
   ]
 }

@@ -4,7 +4,7 @@ import {
   type OrchServerProcess,
   startOrchServer,
 } from '../support/orchserver/orch-server-process.ts'
-import { startHollowNodes } from '../upstream/workloads/hollow-nodes.ts'
+import { ENDING_IMAGE, startHollowNodes } from '../upstream/workloads/hollow-nodes.ts'
 
 const NODES = ['node-1', 'node-2']
 const WAIT = '--timeout=120s'
@@ -103,6 +103,28 @@ describe.each([
       expect(await shell.ok(['get', 'pods', '-o', 'name', ...n])).not.toBe(before)
     }
   })
+})
+
+const JOB = `apiVersion: batch/v1
+kind: Job
+metadata: {name: w}
+spec:
+  completions: 2
+  template: {spec: {restartPolicy: Never, containers: [{name: c, image: '${ENDING_IMAGE}'}]}}
+`
+
+test('a Job is listed and described once it is complete, and deleted', async () => {
+  const n = ['-n', 'jobs']
+  await shell.ok(['create', 'namespace', 'jobs'])
+  expect(await shell.ok(['apply', '-f', '-', ...n], { input: JOB })).toBe('job.batch/w created\n')
+  await shell.program('kubectl', ['wait', '--for=condition=complete', 'job/w', WAIT, ...n])
+  expect(await shell.ok(['get', 'jobs', ...n])).toMatch(
+    /^NAME +STATUS +COMPLETIONS +DURATION +AGE\nw +Complete +2\/2 +\d+s +\d+s\n$/,
+  )
+  expect(await shell.ok(['describe', 'job/w', ...n])).toMatch(
+    /Complete[^]*CompletionsReached[^]*SuccessfulCreate[^]*Job completed/,
+  )
+  expect(await shell.ok(['delete', 'job', 'w', ...n])).toBe('job.batch "w" deleted\n')
 })
 
 test('a Deployment that is paused rolls nothing out', async () => {

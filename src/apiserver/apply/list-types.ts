@@ -45,6 +45,8 @@ const lists: ReadonlyMap<string, ListType> = new Map([
   ['apps.v1.DeploymentStatus.conditions', by('type')],
   ['apps.v1.ReplicaSetStatus.conditions', by('type')],
   ['apps.v1.StatefulSetStatus.conditions', by('type')],
+  ['batch.v1.UncountedTerminatedPods.succeeded', set],
+  ['batch.v1.UncountedTerminatedPods.failed', set],
   ['core.v1.PersistentVolumeClaimStatus.conditions', by('type')],
   ['policy.v1.PodDisruptionBudgetStatus.conditions', by('type')],
   ['certificates.v1.CertificateSigningRequestStatus.conditions', by('type')],

@@ -16,6 +16,7 @@ const kinds = [
   ['apps/v1', 'ReplicaSet'],
   ['apps/v1', 'StatefulSet'],
   ['apps/v1', 'ControllerRevision'],
+  ['batch/v1', 'Job'],
   ['policy/v1', 'PodDisruptionBudget'],
   ['coordination.k8s.io/v1', 'Lease'],
   ['networking.orch.io/v1', 'NetworkPolicy'],

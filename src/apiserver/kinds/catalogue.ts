@@ -8,6 +8,7 @@ import { deployments } from './deployment.ts'
 import { endpointSlices } from './endpoint-slice.ts'
 import { endpoints } from './endpoints.ts'
 import { events } from './event.ts'
+import { jobs } from './job.ts'
 import { leases } from './lease.ts'
 import { namespaces } from './namespace.ts'
 import { networkPolicies } from './network-policy.ts'
@@ -52,6 +53,7 @@ export const catalogue: readonly Resource[] = [
   deployments,
   replicaSets,
   statefulSets,
+  jobs,
   certificateSigningRequests,
   leases,
   endpointSlices,

@@ -7,6 +7,7 @@ import { configMaps } from './config-map.ts'
 import { controllerRevisions } from './controller-revision.ts'
 import { daemonSets } from './daemon-set.ts'
 import { deployments } from './deployment.ts'
+import { jobs } from './job.ts'
 import { leases } from './lease.ts'
 import { networkPolicies } from './network-policy.ts'
 import { podDisruptionBudgets } from './pod-disruption-budget/resource.ts'
@@ -65,6 +66,15 @@ const DAEMON_SET = {
     numberReady: 3,
     updatedNumberScheduled: 2,
   },
+}
+
+const JOB = { spec: { completions: 3, ...WORKLOAD }, status: { startTime: '2026-01-01T00:30:00Z' } }
+const ENDED = { startTime: CREATED, completionTime: '2026-01-01T00:00:05Z', succeeded: 1 }
+const OF_JOB = ['60m', 'a,b', 'i:1,j', 'app=web'] as const
+
+/** The status of a Job with these conditions. */
+function jobWith(...types: readonly string[]): JsonObject {
+  return { status: { conditions: types.map((type) => ({ type, status: 'True' })) } }
 }
 
 test.each<[string, Resource, JsonObject, readonly (string | number)[]]>([
@@ -161,6 +171,21 @@ test.each<[string, Resource, JsonObject, readonly (string | number)[]]>([
   ],
   ['ControllerRevision', controllerRevisions, { revision: 7 }, ['<none>', 7, '60m']],
   ['StatefulSet', statefulSets, DEPLOYMENT, ['2/3', '60m', 'a,b', 'i:1,j']],
+  ['Job', jobs, JOB, ['Running', '0/3', '30m', ...OF_JOB]],
+  [
+    'Job',
+    jobs,
+    { ...JOB, status: { ...ENDED, ...(jobWith('Complete')['status'] as JsonObject) } },
+    ['Complete', '1/3', '5s', ...OF_JOB],
+  ],
+  [
+    'Job',
+    jobs,
+    { ...jobWith('FailureTarget', 'Failed'), spec: { parallelism: 2 } },
+    ['Failed', '0/1 of 2', '', '60m', '', '', '<none>'],
+  ],
+  ['Job', jobs, jobWith('FailureTarget'), ['FailureTarget', '0/1', '', '60m', '', '', '<none>']],
+  ['Job', jobs, jobWith('Suspended'), ['Suspended', '0/1', '', '60m', '', '', '<none>']],
   [
     'PodDisruptionBudget',
     podDisruptionBudgets,

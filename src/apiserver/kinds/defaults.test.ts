@@ -130,6 +130,7 @@ test('what has its defaults gets no others', () => {
     'DaemonSet',
     'ReplicaSet',
     'StatefulSet',
+    'Job',
   )
   const key = fc.constantFrom(
     'type',

@@ -18,6 +18,7 @@ const KINDS = [
   'DaemonSet',
   'ReplicaSet',
   'StatefulSet',
+  'Job',
   'ControllerRevision',
   'PodDisruptionBudget',
   'Lease',
@@ -30,6 +31,7 @@ const KINDS = [
 ]
 const KEYS = [
   'metadata',
+  'uid',
   'name',
   'namespace',
   'labels',

@@ -76,7 +76,7 @@ function checkStatefulSet(object: Reader): void {
   const retention = spec.object('persistentVolumeClaimRetentionPolicy')
   for (const key of RETENTION) checkOneOf(retention, key, ['Retain', 'Delete'])
   checkStrategy(spec.object('updateStrategy'))
-  checkTemplate(spec, checkClaims(spec))
+  checkTemplate(spec, { claims: checkClaims(spec) })
 }
 
 function checkStrategy(strategy: Reader): void {

@@ -8,6 +8,8 @@ export const REQUIRED: Readonly<Record<string, readonly string[]>> = {
   'apps.v1.ReplicaSetSpec': ['selector'],
   'apps.v1.StatefulSetCondition': ['type', 'status'],
   'apps.v1.StatefulSetSpec': ['selector', 'template'],
+  'batch.v1.JobCondition': ['type', 'status'],
+  'batch.v1.JobSpec': ['template'],
   'certificates.v1.CertificateSigningRequest': ['spec'],
   'certificates.v1.CertificateSigningRequestCondition': ['type', 'status'],
   'certificates.v1.CertificateSigningRequestSpec': ['request', 'signerName'],

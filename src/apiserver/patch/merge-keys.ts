@@ -17,6 +17,7 @@ const rules: ReadonlyMap<string, ListRule> = new Map<string, ListRule>([
   ['apps.v1.DeploymentStatus.conditions', { key: 'type' }],
   ['apps.v1.ReplicaSetStatus.conditions', { key: 'type' }],
   ['apps.v1.StatefulSetStatus.conditions', { key: 'type' }],
+  ['batch.v1.JobStatus.conditions', { key: 'type' }],
   ['core.v1.NamespaceStatus.conditions', { key: 'type' }],
   ['core.v1.NodeSpec.podCIDRs', {}],
   ['core.v1.NodeStatus.addresses', { key: 'type' }],

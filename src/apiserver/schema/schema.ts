@@ -94,6 +94,7 @@ function inJson(
 const packages: ReadonlyMap<string, string> = new Map([
   ['', 'core'],
   ['apps', 'apps'],
+  ['batch', 'batch'],
   ['discovery', 'discovery'],
   ['coordination', 'coordination'],
   ['events', 'events'],

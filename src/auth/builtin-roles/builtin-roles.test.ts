@@ -90,6 +90,10 @@ test.each<[string, string, string, boolean]>([
   ['edit', 'update', 'replicasets/status apps', false],
   ['view', 'get', 'replicasets/status apps', true],
   ['view', 'update', 'replicasets/scale apps', false],
+  ['edit', 'create', 'jobs batch', true],
+  ['edit', 'update', 'jobs/status batch', false],
+  ['view', 'get', 'jobs/status batch', true],
+  ['view', 'delete', 'jobs batch', false],
   ['edit', 'create', 'poddisruptionbudgets policy', true],
   ['view', 'get', 'poddisruptionbudgets policy', true],
   ['view', 'delete', 'daemonsets apps', false],
@@ -179,10 +183,16 @@ test('Endpoints are written by their controllers alone, and Secrets are read by 
     'generic-garbage-collector',
     'namespace-controller',
   ])
-  const makers = ['daemon-set-controller', 'replicaset-controller', 'statefulset-controller']
+  const makers = [
+    'daemon-set-controller',
+    'job-controller',
+    'replicaset-controller',
+    'statefulset-controller',
+  ]
   expect(those('patch', 'pods')).toEqual([
     'daemon-set-controller',
     'generic-garbage-collector',
+    'job-controller',
     'replicaset-controller',
     'statefulset-controller',
   ])
@@ -190,6 +200,7 @@ test('Endpoints are written by their controllers alone, and Secrets are read by 
   expect(those('delete', 'pods')).toEqual([
     'daemon-set-controller',
     'generic-garbage-collector',
+    'job-controller',
     'namespace-controller',
     'node-controller',
     'pod-garbage-collector',
@@ -200,7 +211,7 @@ test('Endpoints are written by their controllers alone, and Secrets are read by 
   for (const what of ['secrets', 'serviceaccounts/token', 'nodes']) {
     expect([what, ...those('create', what)]).toEqual([what])
   }
-  expect(accounts.length).toBe(20)
+  expect(accounts.length).toBe(22)
 })
 
 test('every bound role exists', () => {

@@ -111,6 +111,7 @@ const CONTROLLERS: Readonly<Record<string, readonly RoleRule[]>> = {
       'replicasets',
       'statefulsets',
     ),
+    resourceRule(FOLLOW, 'batch', 'jobs'),
     resourceRule(FOLLOW, CERTIFICATES_GROUP, 'certificatesigningrequests'),
     resourceRule(FOLLOW, 'coordination.k8s.io', 'leases'),
     resourceRule(FOLLOW, 'discovery.k8s.io', 'endpointslices'),
@@ -202,6 +203,13 @@ const CONTROLLERS: Readonly<Record<string, readonly RoleRule[]>> = {
     resourceRule(['delete', ...READ, 'patch', 'update'], '*', '*'),
     ...RECORD,
   ],
+  'job-controller': [
+    resourceRule([...READ, 'patch', 'update'], 'batch', 'jobs'),
+    resourceRule(['patch', 'update'], 'batch', 'jobs/status'),
+    resourceRule(['update'], 'batch', 'jobs/finalizers'),
+    resourceRule(['create', 'delete', ...READ, 'patch'], '', 'pods'),
+    ...RECORD,
+  ],
   'namespace-controller': [
     resourceRule(['delete', ...READ], '', 'namespaces'),
     resourceRule(['patch', 'update'], '', 'namespaces/finalize', 'namespaces/status'),
@@ -251,6 +259,7 @@ const CONTROLLERS: Readonly<Record<string, readonly RoleRule[]>> = {
     resourceRule(['delete', 'get', 'patch'], '', 'secrets'),
     resourceRule(['get'], '', 'serviceaccounts'),
   ],
+  'ttl-after-finished-controller': [resourceRule(['delete', ...READ], 'batch', 'jobs'), ...RECORD],
 }
 
 /** The rule for leader election by a Lease. */

@@ -32,6 +32,7 @@ export const COLLECTION_ROUTES = {
   deployments: inNamespace(APPS, 'Deployment'),
   replicasets: inNamespace(APPS, 'ReplicaSet'),
   statefulsets: inNamespace(APPS, 'StatefulSet'),
+  jobs: inNamespace('/apis/batch/v1', 'Job'),
   networkpolicies: inNamespace('/apis/networking.k8s.io/v1', 'NetworkPolicy'),
   clusternetworkpolicies: inCluster(
     '/apis/policy.networking.k8s.io/v1alpha2',

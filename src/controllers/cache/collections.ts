@@ -51,6 +51,7 @@ export interface Objects {
   readonly deployments: WorkloadObject
   readonly replicasets: WorkloadObject
   readonly statefulsets: WorkloadObject
+  readonly jobs: WorkloadObject
   readonly networkpolicies: MetadataObject
   readonly clusternetworkpolicies: MetadataObject
   readonly roles: MetadataObject
@@ -137,6 +138,7 @@ export const COLLECTIONS: { readonly [K in CollectionName]: CollectionSpec<Objec
   deployments: WORKLOAD,
   replicasets: WORKLOAD,
   statefulsets: WORKLOAD,
+  jobs: WORKLOAD,
   networkpolicies: METADATA_ONLY,
   clusternetworkpolicies: METADATA_ONLY,
   roles: METADATA_ONLY,

@@ -51,8 +51,12 @@ export interface PodObject {
   readonly phase: string
   /** How often its containers were started again: the most of any container. */
   readonly restarts: number
+  /** The same of all its containers together. */
+  readonly allRestarts: number
   /** Its phase is Succeeded or Failed: its containers have ended and never start again. */
   readonly finished: boolean
+  /** When the last of its containers ended, or else when it stopped being ready, RFC 3339; empty until it has ended. */
+  readonly endedAt: string
   /** `deletionTimestamp`, when its grace period ends, RFC 3339; empty when it is not being deleted. */
   readonly graceEndsAt: string
   /** `deletionGracePeriodSeconds`; 0 when it has none, or is not being deleted. */
@@ -102,6 +106,7 @@ export function readPod(object: JsonObject): PodObject {
   const nodeName = stringAt(spec, 'nodeName')
   const finished = phase === 'Succeeded' || phase === 'Failed'
   const isOurs = (stringAt(spec, 'schedulerName') || SCHEDULER) === SCHEDULER
+  const restarts = readRestarts(status)
   const isToBind = nodeName === '' && !finished && isOurs
   return {
     meta,
@@ -111,8 +116,10 @@ export function readPod(object: JsonObject): PodObject {
     hostname: stringAt(spec, 'hostname'),
     subdomain: stringAt(spec, 'subdomain'),
     phase,
-    restarts: readRestarts(status),
+    restarts: Math.max(0, ...restarts),
+    allRestarts: restarts.reduce((sum, one) => sum + one, 0),
     finished,
+    endedAt: finished ? readEndedAt(status) || readiness.lastTransitionTime : '',
     graceEndsAt: stringAt(object, 'metadata', 'deletionTimestamp'),
     graceSeconds: Number(valueAt(object, 'metadata', 'deletionGracePeriodSeconds') ?? 0),
     boundAt: readBoundAt(status),
@@ -134,11 +141,17 @@ function readBoundAt(podStatus: JsonObject): string {
   return status === 'True' ? lastTransitionTime : ''
 }
 
-function readRestarts(status: JsonObject): number {
-  const counts = arrayAt(status, 'containerStatuses').map((one) =>
+function readRestarts(status: JsonObject): readonly number[] {
+  return arrayAt(status, 'containerStatuses').map((one) =>
     Number(valueAt(one, 'restartCount') ?? 0),
   )
-  return Math.max(0, ...counts)
+}
+
+function readEndedAt(status: JsonObject): string {
+  const ends = arrayAt(status, 'containerStatuses').map((one) =>
+    stringAt(one, 'state', 'terminated', 'finishedAt'),
+  )
+  return ends.toSorted().at(-1) ?? ''
 }
 
 function readWantedNode(spec: JsonObject): string {

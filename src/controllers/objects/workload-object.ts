@@ -1,7 +1,7 @@
 import { type Json, type JsonObject, objectAt, valueAt } from '../../lib/json.ts'
 import { type ObjectMeta, readMeta } from './object-meta.ts'
 
-/** The fields of a Deployment, ReplicaSet, DaemonSet or StatefulSet that controllers read. */
+/** The fields of a Deployment, ReplicaSet, DaemonSet, StatefulSet or Job that controllers read. */
 export interface WorkloadObject {
   readonly meta: ObjectMeta
   /** `metadata.generation`, which counts the changes of `spec`; 0 where it is absent. */

@@ -104,6 +104,13 @@ test('an owner without a uid is present under any uid', async () => {
   expect(await request(write, found)).toEqual([REQUESTED, 409])
 })
 
+test('a patch that follows from an absence waits until the server confirms it', async () => {
+  const write = { verb: 'patch', collection: 'endpoints', meta, body: {}, absent: [OWNER] } as const
+  const found = { ok: true, value: { metadata: { uid: 'owner' } } } as const
+  expect(await request(write, found)).toEqual([REQUESTED, 409])
+  expect(await request(write, refused(404))).toMatchObject([REQUESTED, `${ENDPOINTS}/web`, {}, {}])
+})
+
 const PODS_OF_SHOP = ['/api/v1/namespaces/shop/pods', { query: { limit: '1' } }] as const
 
 test.each([

@@ -46,6 +46,8 @@ export function createObjectWriter(client: WritingClient): ObjectWriter {
 
 async function patch(client: WritingClient, write: Patch): Promise<ApiResult<unknown>> {
   const { collection, meta, subresource } = write
+  const failure = await hindrance(client, write)
+  if (failure !== undefined) return { ok: false, failure }
   const path = pathOf(collection, meta.namespace, meta.name)
   const body = await completeBody(write)
   if (body === undefined) return { ok: true, value: undefined }
@@ -81,12 +83,17 @@ async function remove(client: WritingClient, write: Deletion): Promise<ApiResult
 }
 
 /**
- * Why a deletion must not be made: the caches were behind (409), or the server could not answer. Undefined: it
+ * Why a write must not be made: the caches were behind (409), or the server could not answer. Undefined: it
  * may be made.
  */
 async function hindrance(
   client: WritingClient,
-  { meta, absent = [], present, emptied }: Deletion,
+  {
+    meta,
+    absent = [],
+    present,
+    emptied,
+  }: Pick<Deletion, 'meta' | 'absent' | 'present' | 'emptied'>,
 ): Promise<ApiFailure | undefined> {
   for (const identity of absent) {
     const found = await isThere(client, identity)

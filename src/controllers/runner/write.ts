@@ -31,6 +31,8 @@ export interface Patch {
   readonly subresource?: 'approval' | 'status' | 'finalize'
   /** A merge patch (RFC 7396); for a status a strategic merge patch, which merges conditions by type. */
   readonly body: JsonObject
+  /** The object is changed only if the server reports each of these as gone. */
+  readonly absent?: readonly ObjectIdentity[]
   /**
    * Completes the body when the write is made, with what a pure reconcile cannot compute, such as a signature;
    * undefined: nothing is written.

@@ -8,13 +8,14 @@ import {
   objectAt,
   scalarText,
   stringAt,
+  valueAt,
   without,
 } from '../../lib/json.ts'
 import { FakeClock } from '../../lib/testing/fake-clock.ts'
 import { type CollectionName, perCollection } from '../cache/collection-route.ts'
 import { COLLECTIONS, type Objects } from '../cache/collections.ts'
 import type { View } from '../cache/object-cache.ts'
-import { keyOf, readMeta } from '../objects/object-meta.ts'
+import { keyOf, type ObjectMeta, readMeta } from '../objects/object-meta.ts'
 import type { FollowHandlers, ObjectFollower } from '../runner/object-follower.ts'
 import type { ObjectWriter } from '../runner/object-writer.ts'
 import { SharedCollection } from '../runner/runner.ts'
@@ -152,12 +153,18 @@ export function createFakeCluster(clock: Pick<Clock, 'now'> = new FakeClock()): 
       if (stringAt(known, 'spec', 'nodeName') !== '') return refusal(409, 'already bound')
       return { ok: true, value: store(collection, boundTo(write.nodeName, known)) }
     }
+    if (write.absent?.some(isPresent)) return refusal(409, 'still there')
     const patched = withConditions(known, mergePatch(known, write.body))
     if (write.subresource === 'finalize' && arrayAt(patched, 'spec', 'finalizers').length === 0) {
       remove(collection, key)
       return { ok: true, value: known }
     }
-    return { ok: true, value: store(collection, isJsonObject(patched) ? patched : {}) }
+    const next = isJsonObject(patched) ? patched : {}
+    if (isUnheld(meta, next)) {
+      remove(collection, key)
+      return { ok: true, value: next }
+    }
+    return { ok: true, value: store(collection, next) }
   }
 
   const cluster: Omit<FakeCluster, 'view'> = {
@@ -203,6 +210,14 @@ export function createFakeCluster(clock: Pick<Clock, 'now'> = new FakeClock()): 
     intercept: async () => undefined,
   }
   return Object.assign(cluster, { view: viewOf(cluster.follower, clock) })
+}
+
+/** Whether an object that is being deleted lost the last finalizer, and has no time to end. */
+function isUnheld({ finalizers, terminating }: ObjectMeta, next: JsonObject): boolean {
+  const grace = valueAt(next, 'metadata', 'deletionGracePeriodSeconds') ?? 0
+  return (
+    terminating && finalizers.length > 0 && grace === 0 && readMeta(next).finalizers.length === 0
+  )
 }
 
 /** The object as a deletion leaves it if it is only marked: one with finalizers, or a Pod on a node that has not ended. */

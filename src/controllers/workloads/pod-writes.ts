@@ -1,7 +1,6 @@
 import type { ApiFailure } from '../../client/http/failure.ts'
 import type { JsonObject } from '../../lib/json.ts'
 import { readCondition, setCondition } from '../../resources/status-condition.ts'
-import { COLLECTION_ROUTES } from '../cache/collection-route.ts'
 import { isEmpty } from '../objects/object-meta.ts'
 import type { PodObject } from '../objects/pod-object.ts'
 import type { WorkloadObject } from '../objects/workload-object.ts'
@@ -13,7 +12,7 @@ import {
   statusPatch,
   type Write,
 } from '../runner/write.ts'
-import { type PodDifference, type PodOwner, podOf } from './shared/pods-of.ts'
+import { type PodDifference, type PodOwner, podOf, typeOf } from './shared/pods-of.ts'
 import { type Conditions, conditionsOf } from './shared/status-difference.ts'
 
 /** Type of the condition of a workload whose Pods the server refuses to make or delete. */
@@ -75,9 +74,8 @@ export function podEvent(
   reason: string,
   message: string,
 ): EventWrite {
-  const { kind } = COLLECTION_ROUTES[collection]
-  const subject = { apiVersion: 'apps/v1', kind, meta: owner.meta }
-  return eventWrite(subject, { controller: kind.toLowerCase(), type, reason, message }, now)
+  const subject = { ...typeOf(collection), meta: owner.meta }
+  return eventWrite(subject, { controller: subject.kind.toLowerCase(), type, reason, message }, now)
 }
 
 /** The status of a workload whose writes the server accepts; nothing where it has that already. */

@@ -62,7 +62,7 @@ export const statefulSetController: Controller = {
 function reconcile(key: string, view: View, now: number): Reconciliation {
   const set = view.statefulsets.get(key)
   if (set === undefined) return SETTLED
-  const claimed = claimPods('statefulsets', set, view, (pod) => isMember(set, pod))
+  const claimed = claimPods('statefulsets', set, view, { mayHave: (pod) => isMember(set, pod) })
   if (claimed.writes.length > 0) return { writes: claimed.writes, dirty: [key] }
   if (set.meta.terminating) return SETTLED
   const history = historyOf('statefulsets', set, view)

@@ -94,6 +94,21 @@ test('a removal that fails is repeated until the Pod is gone', async () => {
   expect(sent).toEqual([])
 })
 
+test('a Pod that only a finalizer keeps is not started again, and needs no address', async () => {
+  let connected = 0
+  const connect = async (): Promise<void> => void connected++
+  const { see, addresses } = stage([], connect)
+  const metadata = { deletionTimestamp: '2030-01-01T00:00:00Z', deletionGracePeriodSeconds: 0 }
+  const containers = [{ name: 'main', image: 'none', command: ['serve'] }]
+  for (const last of [2, 3, 4, 5, 6]) {
+    const status = { phase: 'Running', podIPs: [{ ip: `10.0.0.${last}` }] }
+    const kept = { ...pod('a', { ...HERE, containers }, metadata), status }
+    expect((await see('a', kept)).at(-1)).toBe('remove a u-a')
+  }
+  expect(addresses.claim('another')).toHaveLength(1)
+  expect(connected).toBe(0)
+})
+
 test('a status that cannot be written does not keep a Pod from going', async () => {
   const { see, sent, clock } = stage([422, 422, 422, 422])
   await see('a', pod('a', HERE))

@@ -107,6 +107,17 @@ describe.runIf(hasSystemd())('orch-server on a machine', () => {
     expect(await run(`curl -s http://${address}:8080/`)).toContain('Directory listing')
   })
 
+  test('runs a Job', async () => {
+    const said = await run(blockOf('orch-server.md', 'Workloads', 1))
+    expect(said).toMatch(
+      /condition met\nhello, world\nNAME [^]*\nhello +Complete +1\/1 [^]*deleted/,
+    )
+    const described = await run(
+      spanOf('orch-server.md', 'kubectl describe job').replace('kubectl', KUBECTL),
+    )
+    expect(described).toContain('No resources found')
+  })
+
   test('rolls out a Deployment', async () => {
     const said = await run(blockOf('orch-server.md', 'Workloads', 0))
     expect(said).toMatch(/(?:successfully rolled out[^]*){2}deployment.apps\/web rolled back\n$/)

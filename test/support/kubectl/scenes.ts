@@ -53,8 +53,22 @@ spec:
     spec: {containers: [{name: c, image: 'none:1'}]}
 `
 
+/** A Job of two Pods, the first failure of which is one too many. */
+const JOB = `
+apiVersion: batch/v1
+kind: Job
+metadata: {name: strict}
+spec:
+  parallelism: 2
+  completions: 2
+  backoffLimit: 0
+  template: {spec: {restartPolicy: Never, containers: [{name: c, image: none}]}}
+`
+
 export const FILES = {
   'sets.yaml': SETS,
+  'job.yaml': JOB,
+  'bad-job.yaml': JOB.replace('backoffLimit:', 'backoffLimitPerIndex:'),
   'web.yaml': WEB,
   'web-81.yaml': WEB.replace('port: 80,', 'port: 81,'),
   'web-8081.yaml': WEB.replace('8080', '8081'),
@@ -227,6 +241,58 @@ const RETURNING: readonly Line[] = [
   ['kubectl delete ds/d sts/s', /deleted\n.*deleted/],
 ]
 
+/** Lets a Pod of a Job end, as a node agent would, once there are so many. */
+const endPod = (job: string, phase: string, count = 1): string => `
+  pods() { kubectl get pods -l job-name=${job} -o name; }
+  until [ $(pods | wc -l) = ${count} ]; do :; done
+  kubectl patch $(pods | head -n 1) --subresource=status -p '{"status":{"phase":"${phase}"}}'`
+
+const WORKING: readonly Line[] = [
+  ['kubectl create job hello --image=none -- echo hello', /^job\.batch\/hello created\n$/],
+  ['kubectl wait job/hello --for=jsonpath={.status.active}=1 --timeout=30s', /met/, 23],
+  [
+    'kubectl get jobs',
+    /^NAME +STATUS +COMPLETIONS +DURATION +AGE\nhello +Running +0\/1 +\d+s +\d+s\n$/,
+    23,
+  ],
+  [
+    'kubectl get job hello -o wide',
+    /CONTAINERS +IMAGES +SELECTOR\n.* hello +none +batch\.kubernetes\.io\/controller-uid=\S+\n$/,
+  ],
+  ['kubectl get all', /pod\/hello-\w{5} [^]*job\.batch\/hello /, 23],
+  [
+    'kubectl describe job hello',
+    /Completions: +1\n[^]*Pods Statuses: +1 [^]*SuccessfulCreate +\S+ +job-controller +Created pod: hello-/,
+    23,
+  ],
+  ['! kubectl wait --for=condition=complete job/hello --timeout=1s', /timed out waiting/],
+  [endPod('hello', 'Succeeded'), /patched/, ROLLS],
+  ['kubectl wait --for=condition=complete job/hello --timeout=30s', /hello condition met/, ROLLS],
+  ['kubectl get jobs', /^hello +Complete +1\/1 +\d+s /m, ROLLS],
+  ['kubectl get jobs --field-selector status.successful=1 -o name', /^job\.batch\/hello\n$/, ROLLS],
+  ['kubectl describe job hello', /Completed +\S+ +job-controller +Job completed\n/, ROLLS],
+  ['kubectl delete job hello', /^job\.batch "hello" deleted/],
+  [
+    'kubectl wait pods --all --for=delete --timeout=30s',
+    /^(?:.*condition met\n|error: no.*\n)*$/,
+    ROLLS,
+  ],
+  ['! kubectl create -f bad-job.yaml', /spec\.backoffLimitPerIndex: .*not supported/],
+  ['kubectl apply -f job.yaml', /created/],
+  ['kubectl apply -f job.yaml', /unchanged/],
+  [endPod('strict', 'Failed', 2), /patched/, ROLLS],
+  ['kubectl wait --for=condition=failed job/strict --timeout=30s', /condition met/, ROLLS],
+  ['kubectl get jobs', /^strict +Failed +0\/2 /m, ROLLS],
+  ['kubectl describe job strict', /2 Failed\n[^]*BackoffLimitExceeded/, ROLLS],
+  ['kubectl replace --force -f job.yaml', /deleted[^]*replaced/],
+  [`kubectl patch job strict -p '{"spec":{"suspend":true}}'`, /patched/],
+  ['kubectl wait --for=condition=suspended job/strict --timeout=30s', /condition met/],
+  ['kubectl get jobs', /^strict +Suspended +0\/2 /m],
+  ['! kubectl set image job/strict c=other', /immutable/],
+  ['kubectl explain job.spec.suspend', /No pods run as long as this is true/],
+  ['kubectl delete job strict', /deleted/],
+]
+
 const CHANGING: readonly Line[] = [
   ['kubectl apply -f web.yaml', /service\/web created/],
   ['kubectl apply -f web.yaml', /service\/web unchanged/],
@@ -319,4 +385,5 @@ export const SCENES: readonly Scene[] = [
   { name: 'waits', lines: WAITING },
   { name: 'rolls', lines: ROLLOUTS },
   { name: 'returns', lines: RETURNING },
+  { name: 'works', lines: WORKING },
 ]

@@ -5,6 +5,8 @@ const POLL_MS = 50
 const HEARTBEAT_MS = 5_000
 /** The image of which no container ever becomes ready. */
 export const BROKEN_IMAGE = 'example.com/broken:1'
+/** The image whose containers succeed at once. */
+export const ENDING_IMAGE = 'example.com/ends:1'
 
 /**
  * Nodes without machines: a Pod that is bound to one is reported ready at once, and one that is being deleted is gone at
@@ -63,12 +65,13 @@ async function serve(core: CoreV1Api, pod: V1Pod, serial: number): Promise<numbe
 }
 
 function statusOf({ spec, status }: V1Pod, podIP: string): NonNullable<V1Pod['status']> {
-  const isBroken = spec?.containers.some(({ image }) => image === BROKEN_IMAGE) === true
+  const has = (one: string): boolean => spec?.containers.some(({ image }) => image === one) === true
+  const phase = has(BROKEN_IMAGE) ? 'Pending' : has(ENDING_IMAGE) ? 'Succeeded' : 'Running'
   const now = new Date()
   const others = (status?.conditions ?? []).filter(({ type }) => type === 'PodScheduled')
-  const ready = isBroken ? 'False' : 'True'
+  const ready = phase === 'Running' ? 'True' : 'False'
   return {
-    phase: isBroken ? 'Pending' : 'Running',
+    phase,
     startTime: now,
     podIP,
     podIPs: [{ ip: podIP }],

@@ -1,4 +1,4 @@
-import { type JsonObject, objectAt, stringAt, valueAt } from '../../../lib/json.ts'
+import { type JsonObject, objectAt, stringAt, stringsAt, valueAt } from '../../../lib/json.ts'
 import { labelMatcher } from '../../../resources/label-selector.ts'
 import { COLLECTION_ROUTES, type CollectionName } from '../../cache/collection-route.ts'
 import { labelGroup, namespaceGroup, ownerGroup } from '../../cache/collections.ts'
@@ -9,7 +9,7 @@ import type { WorkloadObject } from '../../objects/workload-object.ts'
 import type { Create, Patch } from '../../runner/write.ts'
 
 /** The kinds whose controllers own Pods. */
-export type PodOwner = 'replicasets' | 'daemonsets' | 'statefulsets'
+export type PodOwner = 'replicasets' | 'daemonsets' | 'statefulsets' | 'jobs'
 
 /** The owner that controls an object, of which there is at most one. */
 export function controllerOf({ owners }: ObjectMeta): OwnerReference | undefined {
@@ -18,15 +18,19 @@ export function controllerOf({ owners }: ObjectMeta): OwnerReference | undefined
 
 /** How an object refers to the owner that controls it. */
 export function controllerReference(collection: CollectionName, owner: ObjectMeta): JsonObject {
-  const { root, kind } = COLLECTION_ROUTES[collection]
   return {
-    apiVersion: root.replace(/^\/apis?\//, ''),
-    kind,
+    ...typeOf(collection),
     name: owner.name,
     uid: owner.uid,
     controller: true,
     blockOwnerDeletion: true,
   }
+}
+
+/** How the objects of a collection name their type. */
+export function typeOf(collection: CollectionName): { apiVersion: string; kind: string } {
+  const { root, kind } = COLLECTION_ROUTES[collection]
+  return { apiVersion: root.replace(/^\/apis?\//, ''), kind }
 }
 
 /** Which Pods belong to a workload. */
@@ -37,15 +41,23 @@ export interface ClaimedPods {
   readonly writes: readonly Patch[]
 }
 
+/** How a workload claims Pods. */
+interface ClaimRules {
+  /** Which of the Pods that it selects may be its own; absent: all. */
+  readonly mayHave?: (pod: PodObject) => boolean
+  /** A finalizer that Pods get with their owner. */
+  readonly finalizer?: string
+}
+
 /**
  * The Pods of a workload. Between two workloads that select the same Pod the one that controls it has it; a workload
- * that is being deleted adopts none. `mayHave`: which of the Pods that it selects may be its own.
+ * that is being deleted adopts none.
  */
 export function claimPods(
   collection: PodOwner,
   owner: WorkloadObject,
   view: View,
-  mayHave: (pod: PodObject) => boolean = () => true,
+  { mayHave = () => true, finalizer }: ClaimRules = {},
 ): ClaimedPods {
   const { meta } = owner
   const matches = selectorOf(owner)
@@ -62,7 +74,9 @@ export function claimPods(
   return {
     pods: controlled.filter(isSelected),
     writes: [
-      ...found.map((pod) => adopt('pods', pod.meta, controllerReference(collection, meta))),
+      ...found.map((pod) =>
+        adopt('pods', pod.meta, controllerReference(collection, meta), finalizer),
+      ),
       ...lost.map((pod) => release('pods', pod.meta, meta.uid)),
     ],
   }
@@ -94,12 +108,12 @@ function workloadsOf(collection: PodOwner, pod: PodObject, view: View): readonly
 
 /**
  * A Pod of a workload's template. `name` ends with `-` where the server is to complete it. `labels`, `annotations` and
- * `spec` are laid over those of the template.
+ * `spec` are laid over those of the template, `finalizers` are added to them.
  */
 export function podOf(
   collection: PodOwner,
   owner: WorkloadObject,
-  { name, labels = {}, annotations = {}, spec = {} }: PodDifference,
+  { name, labels = {}, annotations = {}, finalizers = [], spec = {} }: PodDifference,
 ): Create {
   const { meta, template } = owner
   const metadata = objectAt(template, 'metadata')
@@ -118,7 +132,7 @@ export function podOf(
         namespace: meta.namespace,
         labels: { ...objectAt(metadata, 'labels'), ...labels },
         annotations: { ...objectAt(metadata, 'annotations'), ...annotations },
-        finalizers: valueAt(metadata, 'finalizers') ?? [],
+        finalizers: [...new Set([...stringsAt(metadata, 'finalizers'), ...finalizers])],
         ownerReferences: [controllerReference(collection, meta)],
       },
       spec: { ...objectAt(template, 'spec'), ...spec },
@@ -131,6 +145,7 @@ export interface PodDifference {
   readonly name: string
   readonly labels?: JsonObject
   readonly annotations?: JsonObject
+  readonly finalizers?: readonly string[]
   readonly spec?: JsonObject
 }
 
@@ -167,26 +182,26 @@ function isOrphan({ meta }: PodObject): boolean {
   return controllerOf(meta) === undefined
 }
 
-/** Makes an owner the one that controls an object. */
-export function adopt(collection: CollectionName, meta: ObjectMeta, owner: JsonObject): Patch {
-  return ownersPatch(collection, meta, [...references(meta), owner])
+/** Makes an owner the one that controls an object, and adds a finalizer. */
+export function adopt(
+  collection: CollectionName,
+  meta: ObjectMeta,
+  owner: JsonObject,
+  finalizer?: string,
+): Patch {
+  const ownerReferences = [...references(meta), owner]
+  const isHeld = finalizer === undefined || meta.finalizers.includes(finalizer)
+  const held = isHeld ? {} : { finalizers: [...meta.finalizers, finalizer] }
+  return { verb: 'patch', collection, meta, body: { metadata: { ownerReferences, ...held } } }
 }
 
 /** Removes the owner with this uid from an object. */
 export function release(collection: CollectionName, meta: ObjectMeta, uid: string): Patch {
   const others = references(meta).filter((one) => stringAt(one, 'uid') !== uid)
-  return ownersPatch(collection, meta, others)
+  const body = { metadata: { ownerReferences: [...others] } }
+  return { verb: 'patch', collection, meta, body }
 }
 
 function references({ owners }: ObjectMeta): readonly JsonObject[] {
   return owners.map(({ reference }) => reference)
-}
-
-function ownersPatch(
-  collection: CollectionName,
-  meta: ObjectMeta,
-  ownerReferences: readonly JsonObject[],
-): Patch {
-  const body = { metadata: { ownerReferences: [...ownerReferences] } }
-  return { verb: 'patch', collection, meta, body }
 }

@@ -28,6 +28,16 @@ export function simulateNodes(cluster: FakeCluster, fallback = ''): SimulatedNod
     cluster.put('pods', mergePatch(pod, parts) as JsonObject)
   }
 
+  /** Ends a Pod that is being deleted: it is gone once it has no finalizers. */
+  function end(pod: JsonObject, now: number): void {
+    const { key, finalizers } = readMeta(pod)
+    if (finalizers.length === 0) cluster.remove('pods', key)
+    else {
+      const deletionTimestamp = timestamp(now)
+      change(pod, { metadata: { deletionTimestamp, deletionGracePeriodSeconds: 0 } })
+    }
+  }
+
   function act(pod: JsonObject, event: PodEvent, now: number): void {
     const { nodeName, wantedNode, finished, meta } = readPod(pod)
     const isRunning = nodeName !== '' && !finished
@@ -53,10 +63,11 @@ export function simulateNodes(cluster: FakeCluster, fallback = ''): SimulatedNod
     if (event === 'fail' && isRunning) change(pod, { status: status('Failed', false) })
     if (event === 'succeed' && isRunning) change(pod, { status: status('Succeeded', false) })
     if (event === 'delete') {
-      if (isRunning) change(pod, { metadata: { deletionTimestamp: timestamp(now) } })
-      else cluster.remove('pods', meta.key)
+      const mark = { deletionTimestamp: timestamp(now), deletionGracePeriodSeconds: 30 }
+      if (!isRunning) end(pod, now)
+      else if (!meta.terminating) change(pod, { metadata: mark })
     }
-    if (event === 'end' && meta.terminating) cluster.remove('pods', meta.key)
+    if (event === 'end' && meta.terminating) end(pod, now)
   }
 
   function serve(now: number): void {

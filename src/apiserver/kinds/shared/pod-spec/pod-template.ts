@@ -62,11 +62,19 @@ export function defaultStrategy(given: Raw, rollingUpdate: Raw): Raw {
   return change(strategy, 'rollingUpdate', (rolling) => fill(rolling, rollingUpdate))
 }
 
-/**
- * The rules for `selector` and `template`: the selector selects the Pods of the template, and these are always
- * restarted. `claims`: names of volumes that each Pod has beside those of the template.
- */
-export function checkTemplate(spec: Reader, claims: readonly unknown[] = []): void {
+/** In what the template of a kind differs from others. */
+interface TemplateRules {
+  /** Names of volumes that each Pod has beside those of the template. */
+  readonly claims?: readonly unknown[]
+  /** What `restartPolicy` may be. */
+  readonly restarts?: readonly string[]
+}
+
+/** The rules for `selector` and `template`: the selector selects the Pods of the template. */
+export function checkTemplate(
+  spec: Reader,
+  { claims = [], restarts = ['Always'] }: TemplateRules = {},
+): void {
   const template = spec.object('template')
   const selector = spec.object('selector')
   checkLabelSelector(selector)
@@ -76,7 +84,9 @@ export function checkTemplate(spec: Reader, claims: readonly unknown[] = []): vo
   }
   const pod = template.object('spec')
   checkPodSpec(pod, claims)
-  if (pod.value('restartPolicy') !== 'Always') pod.refuse('restartPolicy', 'must be Always')
+  if (!restarts.some((one) => one === pod.value('restartPolicy'))) {
+    pod.refuse('restartPolicy', `must be ${restarts.join(' or ')}`)
+  }
 }
 
 /** The selector is immutable, as in apps/v1. */

@@ -1,0 +1,22 @@
+import { stringAt } from '../../lib/json.ts'
+import { countAt } from '../objects/workload-object.ts'
+import { type Controller, SETTLED } from '../runner/controller.ts'
+import { endOf } from './job/job-status.ts'
+
+/** Deletes Jobs `ttlSecondsAfterFinished` after they have ended. A key is `namespace/name` of a Job. */
+export const ttlAfterFinishedController: Controller = {
+  name: 'ttlafterfinished',
+  account: 'ttl-after-finished-controller',
+  watches: { jobs: ({ key, after }) => (after === undefined ? [] : [key]) },
+  reconcile(key, view, now) {
+    const job = view.jobs.get(key)
+    const endedAt = Date.parse(stringAt(job && endOf(job), 'lastTransitionTime'))
+    const seconds = job === undefined ? -1 : countAt(job.spec, -1, 'ttlSecondsAfterFinished')
+    if (job === undefined || job.meta.terminating || seconds < 0 || Number.isNaN(endedAt)) {
+      return SETTLED
+    }
+    const againMs = endedAt + 1000 * seconds - now
+    if (againMs > 0) return { writes: [], againMs }
+    return { writes: [{ verb: 'delete', collection: 'jobs', meta: job.meta }] }
+  },
+}
