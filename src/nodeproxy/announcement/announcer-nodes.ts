@@ -24,7 +24,7 @@ export type OwnState = Omit<Announcer, 'name' | 'seconds'>
 
 /** What `AnnouncerNodes` uses. */
 export interface AnnouncerNodesParts {
-  readonly leases: LeaseClient
+  readonly leases: Pick<LeaseClient, 'create' | 'follow' | 'patch' | 'remove'>
   readonly clock: Clock
   /** Milliseconds of the monotonic clock. */
   readonly monotonic: () => number
@@ -54,6 +54,7 @@ export class AnnouncerNodes {
   #connectedAt = 0
   #published: OwnState | undefined
   #isWithdrawn = false
+  #isWriting = false
   #publishing: Promise<void> = Promise.resolve()
   #cancelRenewal = (): void => undefined
   #cancelExpiry = (): void => undefined
@@ -89,9 +90,9 @@ export class AnnouncerNodes {
     this.publish()
   }
 
-  /** Publishes what this node is now, if that is different from what was published. */
+  /** Publishes what this node is now, if that differs from what was published; a write under way is followed by another. */
   publish(): void {
-    if (!isDeepEqual(this.#published, this.#parts.own())) this.#renew()
+    if (!this.#isWriting && !isDeepEqual(this.#published, this.#parts.own())) this.#renew()
   }
 
   /** All announcers that are not lost, this node included: as it is now, and not as it was published. */
@@ -170,12 +171,13 @@ export class AnnouncerNodes {
 
   #renew(): void {
     this.#cancelRenewal()
-    this.#publishing = this.#publishing.then(() => this.#write())
+    this.#publishing = this.#write()
   }
 
   async #write(): Promise<void> {
     const { leases, clock, nodeName, own } = this.#parts
     if (this.#isWithdrawn) return
+    this.#isWriting = true
     const state = own()
     const object = announcerObject(
       { ...state, name: nodeName, seconds: this.#seconds },
@@ -184,6 +186,7 @@ export class AnnouncerNodes {
     const patched = await leases.patch(announcerName(nodeName), object, REQUEST_MS)
     const isAbsent = !patched.ok && patched.failure.code === 404
     const { ok } = isAbsent ? await leases.create(object, REQUEST_MS) : patched
+    this.#isWriting = false
     if (ok) this.#published = state
     if (this.#isWithdrawn) return
     const renewMs = (this.#seconds / RENEWALS) * 1_000
