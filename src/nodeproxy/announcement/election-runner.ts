@@ -15,7 +15,7 @@ export type LeaseWriteOutcome = 'written' | 'overtaken' | 'failed'
 
 /** What `ElectionRunner` uses. */
 export interface ElectionRunnerParts {
-  readonly leases: LeaseClient
+  readonly leases: Pick<LeaseClient, 'create' | 'follow' | 'get' | 'patch' | 'remove'>
   readonly links: Pick<LinkResponders, 'announce'>
   readonly timing: ElectionTiming
   readonly clock: Clock
@@ -148,7 +148,8 @@ export class ElectionRunner {
     const { ip, reason } = write
     const { leases, monotonic, clock, onWrite } = this.#parts
     const object = leaseObject(write, clock.now() * 1_000)
-    const result = await (write.version === undefined
+    const verb = write.version === undefined ? 'create' : 'patch'
+    const result = await (verb === 'create'
       ? leases.create(object, this.#requestMs)
       : leases.patch(leaseName(ip), object, this.#requestMs))
     const lease = result.ok ? readLease(result.value) : undefined
@@ -159,7 +160,7 @@ export class ElectionRunner {
       if (reason === 'release' && !this.#plans.has(ip)) {
         void leases.remove(leaseName(ip), lease.version, this.#requestMs)
       }
-    } else if (!result.ok && isOvertaken(result.failure) && (await this.#readAgain(ip))) {
+    } else if (!result.ok && isOvertaken(verb, result.failure) && (await this.#readAgain(ip))) {
       onWrite(reason, 'overtaken')
       this.#election.finish(ip, { kind: 'conflict' }, monotonic())
     } else {

@@ -23,6 +23,8 @@ const WATCH_TIMING: Partial<ReflectorTiming> = {
   awayMaxMs: 500,
 }
 
+type Verb = 'get' | 'create' | 'patch' | 'delete'
+
 /** What `LeaseClient` uses. */
 export interface LeaseClientParts {
   readonly client: ApiClient
@@ -85,7 +87,7 @@ export class LeaseClient {
   }
 
   async #send(
-    verb: 'get' | 'create' | 'patch' | 'delete',
+    verb: Verb,
     withinMs: number,
     send: (client: ApiClient, options: RequestOptions) => Promise<ApiResult<unknown>>,
   ): Promise<ApiResult<unknown>> {
@@ -95,16 +97,16 @@ export class LeaseClient {
     const result = await send(client, { signal: late.signal })
     cancel()
     if (result.ok) reporter.succeeded(RESOURCE)
-    else if (!isOvertaken(result.failure) || (verb === 'create' && result.failure.code === 404)) {
+    else if (!isOvertaken(verb, result.failure)) {
       reporter.failed({ verb, resource: RESOURCE }, result.failure)
     }
     return result
   }
 }
 
-/** Whether the Lease is not as the writer had seen it: another node was first. */
-export function isOvertaken({ code }: ApiFailure): boolean {
-  return code === 409 || code === 404
+/** Whether the Lease is not as the writer had seen it: another node was first. A creation answers 404 if the namespace is absent. */
+export function isOvertaken(verb: Verb, { code }: ApiFailure): boolean {
+  return code === 409 || (code === 404 && verb !== 'create')
 }
 
 function pathOf(name: string): string {

@@ -34,12 +34,12 @@ interface Group {
 
 /** Follows the Leases of a set of addresses that changes, by few watches. */
 export class LeaseWatches {
-  readonly #leases: LeaseClient
+  readonly #leases: Pick<LeaseClient, 'follow'>
   readonly #handlers: LeaseHandlers
   readonly #ending = new Set<Promise<unknown>>()
   #groups: Group[] = []
 
-  constructor(leases: LeaseClient, handlers: LeaseHandlers) {
+  constructor(leases: Pick<LeaseClient, 'follow'>, handlers: LeaseHandlers) {
     this.#leases = leases
     this.#handlers = handlers
   }
