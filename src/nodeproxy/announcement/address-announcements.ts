@@ -2,6 +2,7 @@ import { type LeaseWrite } from '../../announcement/election.ts'
 import { electionTiming } from '../../announcement/election-timing.ts'
 import {
   type AddressPlan,
+  NodeOrder,
   type NotAnnouncing,
   notAnnouncing,
   planAnnouncements,
@@ -88,6 +89,7 @@ export class AddressAnnouncements {
   readonly #problems: AnnouncementProblems
   #running: Running | undefined
   #plans: ReadonlyMap<IpAddress, AddressPlan> = new Map()
+  #order = new NodeOrder()
   #counted: Readonly<Record<string, number>> = {}
   /** The addresses of this node's interfaces. */
   #local: ReadonlySet<IpAddress> = new Set()
@@ -279,9 +281,10 @@ export class AddressAnnouncements {
     if (running === undefined || !this.#parts.services.isApplied || !running.nodes.isListed) return
     const known = running.nodes.nodes()
     const loadBalancerClass = running.settings.loadBalancerClass || undefined
-    const nodes = known.filter((node) => node.loadBalancerClass === loadBalancerClass)
+    const ofClass = known.filter((node) => node.loadBalancerClass === loadBalancerClass)
+    this.#order = this.#order.following(ofClass)
     const taken = new Set([...this.#local, ...known.flatMap(({ addresses }) => addresses)])
-    const all = planAnnouncements(this.#parts.services.list(), nodes, { loadBalancerClass })
+    const all = planAnnouncements(this.#parts.services.list(), this.#order, loadBalancerClass)
     this.#plans = new Map([...all].filter(([ip]) => !taken.has(ip)))
     running.runner.plan(new Map([...this.#plans].map(([ip, plan]) => [ip, plan.nodes])))
   }

@@ -120,10 +120,7 @@ export class AnnouncedServices {
       const service = this.#services.get(key)
       const endpoints = this.#parts.cluster.endpointSourcesOf(key)
       if (service === undefined) this.#applied.delete(key)
-      else {
-        const { loadBalancerClass } = service
-        this.#applied.set(key, { service, loadBalancerClass, endpoints })
-      }
+      else this.#applied.set(key, { service, endpoints })
     }
   }
 }

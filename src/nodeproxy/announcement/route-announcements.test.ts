@@ -333,6 +333,8 @@ test('a session that ends comes back', async () => {
   await expect.poll(one.held, WAIT).toEqual([ROUTE_V4])
   await one.close()
   await expect.poll(self.conditions, WAIT).toEqual([expect.stringContaining('bgp-peer-down')])
+  const foreign = { loadBalancerClass: 'example.com/other', externalTrafficPolicy: 'Local' }
+  self.take(service([V4], foreign, 'foreign'))
   expect(self.routes.explain(V4)).toMatch(
     /does not announce it by BGP: BGP peer .* not established/,
   )

@@ -1,4 +1,4 @@
-import { addressesOf, notAnnouncing } from '../../announcement/eligible-nodes.ts'
+import { addressesOf, notAnnouncing, servicesByAddress } from '../../announcement/eligible-nodes.ts'
 import type { ClusterView } from '../../forwarding/node-context.ts'
 import type { Addresses } from '../../kernel/addresses.ts'
 import type { Clock } from '../../lib/clock.ts'
@@ -107,13 +107,8 @@ export class RouteAnnouncements {
 
   /** To which routers this node announces an address, or why it does not; undefined: it is announced to none. */
   explain(ip: IpAddress): string | undefined {
-    const services = this.#parts.services
-      .list()
-      .filter((one) => one.service.loadBalancerIPs.includes(ip))
-    const isOfClass = services.some(
-      (one) => one.loadBalancerClass === this.#choice.loadBalancerClass,
-    )
-    if (!this.isOn || !isOfClass) return undefined
+    const services = servicesByAddress(this.#parts.services.list(), this.#class).get(ip)
+    if (!this.isOn || services === undefined) return undefined
     const holding = [...this.#peers.values()].filter(({ session }) => session.advertised.has(ip))
     if (holding.length > 0)
       return `this node announces it by BGP to ${holding.map(nameOf).join(', ')}`
@@ -152,9 +147,9 @@ export class RouteAnnouncements {
     return this.#parts.configuration.current.announcement.bgp
   }
 
-  get #choice() {
-    const { loadBalancerClass } = this.#parts.configuration.current.announcement
-    return { loadBalancerClass: loadBalancerClass || undefined }
+  /** `spec.loadBalancerClass` of the Services that are announced; undefined: of those without a class. */
+  get #class(): string | undefined {
+    return this.#parts.configuration.current.announcement.loadBalancerClass || undefined
   }
 
   get #nodeAddresses(): readonly IpAddress[] {
@@ -220,9 +215,7 @@ export class RouteAnnouncements {
   /** Tells every peer what it should hold now. */
   #advertise(): void {
     const local = new Set(this.#local.map(({ ip }) => ip))
-    const fit = this.isOn
-      ? addressesOf(this.#self(), this.#parts.services.list(), this.#choice)
-      : []
+    const fit = this.isOn ? addressesOf(this.#self(), this.#parts.services.list(), this.#class) : []
     const before = this.#fit
     this.#fit = fit.filter((ip) => !local.has(ip)).toSorted()
     for (const peer of this.#peers.values()) this.#advertiseTo(peer)
