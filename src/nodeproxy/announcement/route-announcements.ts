@@ -8,7 +8,11 @@ import { Mutex } from '../../lib/mutex.ts'
 import type { Conditions } from '../../telemetry/health/conditions.ts'
 import type { Logger } from '../../telemetry/logger.ts'
 import type { Metrics } from '../../telemetry/metrics/metrics.ts'
-import type { BgpSettings, NodeProxyConfiguration } from '../config/fields/configuration.ts'
+import type {
+  BgpPeerSettings,
+  BgpSettings,
+  NodeProxyConfiguration,
+} from '../config/fields/configuration.ts'
 import { WHY_NOT } from './address-announcements.ts'
 import type { AnnouncedServices } from './announced-services.ts'
 import { BgpPeer, type PeerSettings } from './bgp-peer.ts'
@@ -136,7 +140,7 @@ export class RouteAnnouncements {
   async stop(): Promise<void> {
     this.#isStopped = true
     this.#stopAddresses()
-    await this.#mutex.run(() => this.#end([...this.#peers.keys()], 'shutdown'))
+    await this.#mutex.run(() => this.#end([...this.#peers.keys()]))
   }
 
   readonly #failed = (error: unknown): void => {
@@ -178,7 +182,7 @@ export class RouteAnnouncements {
     if (this.isOn) this.#local = await this.#parts.addresses.list()
     const wanted = this.#wanted()
     const gone = [...this.#peers.keys()].filter((key) => !wanted.has(key))
-    await this.#end(gone, wanted.size > 0 ? 'changed' : 'deconfigured')
+    await this.#end(gone)
     for (const [key, settings] of wanted) {
       if (this.#isStopped || this.#peers.has(key)) continue
       const onChange = (one: BgpPeer) => this.#changedPeer(one)
@@ -202,11 +206,13 @@ export class RouteAnnouncements {
     )
   }
 
-  async #end(keys: readonly string[], cause: Parameters<BgpPeer['stop']>[0]): Promise<void> {
+  async #end(keys: readonly string[]): Promise<void> {
     const ending = keys.map(async (key) => {
       const peer = this.#peers.get(key)
-      await peer?.stop(cause)
-      if (peer !== undefined) this.#count(peer)
+      if (peer === undefined) return
+      const reason = this.#configured(peer) === undefined ? 'deconfigured' : 'changed'
+      await peer.stop(this.#isStopped ? 'shutdown' : reason)
+      this.#count(peer)
       this.#peers.delete(key)
     })
     await Promise.all(ending)
@@ -225,16 +231,19 @@ export class RouteAnnouncements {
   }
 
   #advertiseTo(peer: BgpPeer): void {
-    const { address, port } = peer.settings
-    const configured = this.#settings.peers.find(
-      (one) => one.address === address && one.port === port,
-    )
-    const communities = [...this.#settings.communities, ...(configured?.communities ?? [])]
+    const { communities: ofPeer = [] } = this.#configured(peer) ?? {}
+    const communities = [...this.#settings.communities, ...ofPeer]
+    const nextHops = { 4: this.#nextHop(peer, 4), 6: this.#nextHop(peer, 6) }
     const routes = this.#fit.flatMap((ip) => {
-      const nextHop = this.#nextHop(peer, familyOf(ip))
+      const nextHop = nextHops[familyOf(ip)]
       return nextHop === undefined ? [] : [[ip, { nextHop, communities }] as const]
     })
     peer.advertise(new Map(routes))
+  }
+
+  /** The peer as the configuration has it now; undefined: it has none with this address. */
+  #configured({ settings: { address, port } }: BgpPeer): BgpPeerSettings | undefined {
+    return this.#settings.peers.find((one) => one.address === address && one.port === port)
   }
 
   /** The address of this node in the session; of the other family the one of the Node object, at the same interface if it can be. */
