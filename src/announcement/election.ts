@@ -109,7 +109,7 @@ export class Election {
   /** Replaces the addresses, each with the nodes that may announce it in their order. */
   plan(plans: ReadonlyMap<IpAddress, readonly string[]>): void {
     for (const state of this.#addresses.values()) state.nodes = plans.get(state.ip) ?? []
-    for (const [ip, nodes] of plans) this.#state(ip).nodes = nodes
+    for (const [ip, nodes] of plans) if (nodes.includes(this.#node)) this.#state(ip).nodes = nodes
   }
 
   /**
