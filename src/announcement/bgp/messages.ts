@@ -1,6 +1,6 @@
 import type { Family } from '../../lib/ip.ts'
 import { ERROR, type Notification, notification } from './notification.ts'
-import { decodeOpen, encodeOpen, type Open } from './open.ts'
+import { decodeOpen, encodeOpen, familyOfCode, type Open } from './open.ts'
 import { checkUpdate } from './update.ts'
 
 /** The octets of the header: marker, length, type (RFC 4271, section 4.1). */
@@ -143,12 +143,6 @@ function decodeBody(kind: Kind, body: Uint8Array): Message | Malformed {
     default:
       return { kind: 'keepalive' }
   }
-}
-
-/** AFI, a reserved octet, SAFI (RFC 2918). */
-function familyOfCode([high, low, , safi]: Uint8Array): Family | undefined {
-  if (high !== 0 || safi !== 1) return undefined
-  return low === 1 ? 4 : low === 2 ? 6 : undefined
 }
 
 function malformed(fault: Notification): Malformed {

@@ -1,6 +1,6 @@
 import { type Family, type IpAddress, ipBytes } from '../../lib/ip.ts'
 import { ERROR, type Notification, notification } from './notification.ts'
-import { AS_TRANS, afi, octetsOf } from './open.ts'
+import { AS_TRANS, afi, octetsOf, UNICAST } from './open.ts'
 
 /** What is said of a route. */
 export interface RouteAttributes {
@@ -35,7 +35,6 @@ const TYPE = {
   largeCommunities: 32,
 } as const
 const AS_SEQUENCE = 2
-const UNICAST = 1
 /** The preference inside an AS that routers take where nothing else is said. */
 const LOCAL_PREF = 100
 const WELL_KNOWN_COMMUNITIES: Readonly<Record<string, readonly number[]>> = {
