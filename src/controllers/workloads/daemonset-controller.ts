@@ -22,6 +22,7 @@ import {
   podCreation,
   podDeletion,
   podEvent,
+  podMessage,
 } from './pod-writes.ts'
 import { claimPods, untilAvailable, workloadsOfPod } from './shared/pods-of.ts'
 import { statusDifference } from './shared/status-difference.ts'
@@ -130,7 +131,7 @@ function stateOf(
       collection: 'daemonsets',
       owner: set,
       now,
-      message,
+      message: podMessage,
       status: (conditions) => statusDifference(set.status, countsOf(state), conditions, ALWAYS),
     },
     history,
@@ -152,12 +153,6 @@ function byPrecedence(a: PodObject, b: PodObject): number {
   if (first !== second) return first! - second!
   const age = Date.parse(a.meta.createdAt) - Date.parse(b.meta.createdAt)
   return age || (a.meta.name < b.meta.name ? -1 : 1)
-}
-
-function message(verb: 'create' | 'delete', pod: string, problem?: string): string {
-  if (problem !== undefined)
-    return `Error ${verb === 'create' ? 'creating' : 'deleting'}: ${problem}`
-  return `${verb === 'create' ? 'Created' : 'Deleted'} pod: ${pod}`
 }
 
 /** Pods that wait for a node that there is not: the collector of Pods deletes only those that were on one. */
