@@ -58,8 +58,7 @@ export const daemonSetController: Controller = {
 function setsOfNode({ before, after }: ObjectChange<NodeObject>, view: View): readonly string[] {
   const isConcerned = (set: WorkloadObject): boolean => {
     const place = placementOf(set)
-    const isSame = (before && place(before)) === (after && place(after))
-    return !isSame
+    return (before && place(before)) !== (after && place(after))
   }
   return [...view.daemonsets.values()].filter(isConcerned).map(({ meta }) => meta.key)
 }
@@ -227,10 +226,10 @@ function surplus(state: State, active: readonly PodObject[]): readonly Write[] {
   const { reports, set } = state
   if (!allowsSurge(set)) return active.slice(1).map((pod) => podDeletion(reports, pod))
   const { updated, outdated } = divided(state, active)
-  const [newest] = updated
+  const [fresh] = updated
   const [old] = outdated
   const isDone =
-    newest !== undefined && old !== undefined && (!old.ready || isAvailable(state, newest))
+    fresh !== undefined && old !== undefined && (!old.ready || isAvailable(state, fresh))
   return [...updated.slice(1), ...outdated.slice(isDone ? 0 : 1)].map((pod) =>
     podDeletion(reports, pod),
   )
