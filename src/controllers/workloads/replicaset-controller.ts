@@ -1,5 +1,5 @@
 import { objectAt } from '../../lib/json.ts'
-import { selectsLabels } from '../../resources/label-selector.ts'
+import { labelMatcher } from '../../resources/label-selector.ts'
 import type { View } from '../cache/object-cache.ts'
 import type { PodObject } from '../objects/pod-object.ts'
 import type { WorkloadObject } from '../objects/workload-object.ts'
@@ -70,11 +70,11 @@ function surplusOf(
 
 /** Counts the Pods as they were before this reconcile; those that it makes are counted when their events arrive. */
 function countsOf(set: WorkloadObject, pods: readonly PodObject[], waits: readonly number[]) {
-  const labels = objectAt(set.template, 'metadata', 'labels')
+  const isLabeled = labelMatcher({ matchLabels: objectAt(set.template, 'metadata', 'labels') })
   const count = (test: (pod: PodObject) => boolean): number => pods.filter(test).length
   return {
     replicas: pods.length,
-    fullyLabeledReplicas: count(({ meta }) => selectsLabels({ matchLabels: labels }, meta.labels)),
+    fullyLabeledReplicas: count(({ meta }) => isLabeled(meta.labels)),
     readyReplicas: count(({ ready }) => ready),
     availableReplicas: waits.filter((ms) => ms === 0).length,
     observedGeneration: set.generation,
