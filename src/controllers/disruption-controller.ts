@@ -19,9 +19,9 @@ const ALLOWED = 'DisruptionAllowed'
 const EVICTION_MS = 120_000
 
 /**
- * Counts the Pods of PodDisruptionBudgets, and how many of them may be evicted. A share, and `maxUnavailable`, are of the
- * Pods that there should be by `replicas` of their Deployments, ReplicaSets and StatefulSets; of other Pods that is not known,
- * and none may be evicted. A key is `namespace/name` of a budget.
+ * Counts the Pods of PodDisruptionBudgets, and how many of them may be evicted. A share, and `maxUnavailable`, refer to the
+ * number of Pods that should exist, by `replicas` of their Deployments, ReplicaSets and StatefulSets. Where this is not known,
+ * because a Pod belongs to none of these, no Pod may be evicted. A key is `namespace/name` of a budget.
  */
 export const disruptionController: Controller = {
   name: 'disruption',

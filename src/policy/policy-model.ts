@@ -86,7 +86,7 @@ export class PolicyModel {
     return this.refusalOf(flow) === undefined
   }
 
-  /** Who refuses a connection; undefined if nobody does. As `admits`. */
+  /** Which policies refuse a connection; undefined if it is admitted. As `admits`. */
   refusalOf(flow: PolicyFlow): FlowRefusal | undefined {
     return refusalIn(this.content, flow)
   }

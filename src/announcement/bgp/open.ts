@@ -18,9 +18,9 @@ export interface Open {
 }
 
 const VERSION = 4
-/** Stands for an AS number that has no two octets. */
+/** Stands for an AS number that does not fit into two octets. */
 export const AS_TRANS = 23_456
-/** Of the fields before the optional parameters. */
+/** The octets of the fields before the optional parameters. */
 const FIXED = 10
 const CAPABILITIES = 2
 const CAPABILITY = { multiprotocol: 1, routeRefresh: 2, longASN: 65 } as const
@@ -47,7 +47,7 @@ export function encodeOpen(open: Open): Uint8Array {
   ])
 }
 
-/** Reads the body of an OPEN, of at least ten octets; what the peer is told if it is wrong. */
+/** Reads the body of an OPEN, of at least ten octets; if it is wrong, returns the NOTIFICATION for the peer. */
 export function decodeOpen(body: Uint8Array): Open | Notification {
   const view = new DataView(body.buffer, body.byteOffset, body.length)
   if (body[0] !== VERSION) return notification(ERROR.open, 1, Uint8Array.of(0, VERSION))

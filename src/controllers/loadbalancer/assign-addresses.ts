@@ -225,7 +225,7 @@ function requestedAddresses(
   return firstObstacle(service, [...requested.values()], inputs) ?? requested
 }
 
-/** What other Services have of the requested addresses. It is looked at last, because it changes with them. */
+/** Which other Service has a requested address. It is checked last, because it changes with these Services. */
 function firstObstacle(
   service: ServiceObject,
   requested: readonly IpAddress[],
@@ -239,7 +239,7 @@ function firstObstacle(
   return undefined
 }
 
-/** Why the Service cannot have an address that it requests, whoever has it. */
+/** Why the Service cannot have an address that it requests, whether or not another one has it. */
 function requestProblem(
   service: ServiceObject,
   ip: IpAddress,

@@ -105,7 +105,7 @@ interface State {
   readonly hash: string
   /** In the order of their names. */
   readonly nodes: readonly DaemonNode[]
-  /** Pods on nodes that there are not. */
+  /** Pods whose nodes do not exist. */
   readonly elsewhere: readonly PodObject[]
   readonly now: number
 }
@@ -154,7 +154,7 @@ function byPrecedence(a: PodObject, b: PodObject): number {
   return age || (a.meta.name < b.meta.name ? -1 : 1)
 }
 
-/** Pods that wait for a node that there is not: the collector of Pods deletes only those that were on one. */
+/** Pods that wait for a node that does not exist: the collector of Pods deletes only those that were on one. */
 function strays({ elsewhere, reports }: State): readonly Write[] {
   return elsewhere
     .filter(({ nodeName, meta }) => nodeName === '' && !meta.terminating)

@@ -37,7 +37,7 @@ import {
 const POD_NAME = 'statefulset.kubernetes.io/pod-name'
 const POD_INDEX = 'apps.kubernetes.io/pod-index'
 
-/** Type of the condition of a StatefulSet that needs volumes which nobody makes. */
+/** Type of the condition of a StatefulSet that needs volumes which no controller makes. */
 const CLAIMS = 'orch.io/VolumeClaims'
 const CLAIMS_REASON = 'NotSupported'
 const CLAIMS_MESSAGE =

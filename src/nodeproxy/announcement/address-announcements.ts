@@ -147,7 +147,7 @@ export class AddressAnnouncements {
     if (holder === undefined) {
       const who = first === undefined ? 'no node may announce it' : `${first} is to announce it`
       return why === undefined
-        ? `nobody announces it that this node sees; ${who}`
+        ? `no node announces it yet, as far as this node sees; ${who}`
         : `${who}; this node does not: ${why}`
     }
     if (holder.node === nodeName)
@@ -289,7 +289,7 @@ export class AddressAnnouncements {
     running.runner.plan(new Map([...this.#plans].map(([ip, plan]) => [ip, plan.nodes])))
   }
 
-  /** Why this node does not announce an address, whoever else does; undefined: it may. */
+  /** Why this node does not announce an address, also if another one does; undefined: it may. */
   #whyNot(running: Running, { services, nodes }: AddressPlan): string | undefined {
     const { nodeName } = this.#parts
     const self = { ...this.#own(running.settings, running.links), name: nodeName }

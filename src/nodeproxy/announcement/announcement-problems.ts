@@ -40,7 +40,7 @@ interface Conflict {
   readonly at: number
 }
 
-/** What prevents that addresses are announced, as conditions and sentences. */
+/** What keeps addresses from being announced, as conditions and sentences. */
 export class AnnouncementProblems {
   readonly #parts: AnnouncementProblemsParts
   readonly #conflicts = new Map<IpAddress, Conflict>()

@@ -11,7 +11,7 @@ import type { Clock } from '../../lib/clock.ts'
 import { isDeepEqual } from '../../lib/equal.ts'
 import type { LeaseClient } from './lease-client.ts'
 
-/** Seconds between two renewals, and for each node of the cluster, so that their number stays the same: ten a second. */
+/** Seconds between two renewals of a node; they grow with the cluster, so that it has at most ten renewals a second. */
 const RENEW_SECONDS = { least: 10, perNode: 0.1 }
 /** So many renewals may fail before a node counts as lost. */
 const RENEWALS = 4
@@ -42,7 +42,7 @@ interface Seen {
 
 /**
  * The nodes that announce addresses: each renews a Lease with what it publishes of itself. They decide in which order
- * addresses are taken; who announces one is up to its own Lease, so that a list that is late costs time alone.
+ * nodes take an address. Which one announces it is decided by the Lease of the address, so an outdated list costs only time.
  */
 export class AnnouncerNodes {
   readonly #parts: AnnouncerNodesParts

@@ -58,7 +58,7 @@ export class ElectionRunner {
 
   /**
    * Who holds the Lease of an address, and since when in milliseconds since the epoch, 0 if that is not known. Undefined:
-   * nobody, or this node does not contend for it and does not know.
+   * no node, or this node does not contend for it and does not know.
    */
   holder(ip: IpAddress): { readonly node: string; readonly since: number } | undefined {
     const node = this.#election.holder(ip)
@@ -185,7 +185,7 @@ export class ElectionRunner {
     return true
   }
 
-  /** A request gets the time in which a holder can try twice before its deadline. */
+  /** The timeout of a request: a holder can send two before its deadline. */
   get #requestMs(): number {
     return this.#parts.timing.retryInterval * 2
   }

@@ -14,7 +14,7 @@ const RESOURCE = 'leases'
 const PATH = `/apis/coordination.k8s.io/v1/namespaces/${LEASE_NAMESPACE}/${RESOURCE}`
 
 /**
- * An election cannot wait long after the API server was away: then each node would see nothing, and nobody would take
+ * An election cannot wait long after the API server was away: then each node would see nothing, and none would take
  * what is not announced.
  */
 const WATCH_TIMING: Partial<ReflectorTiming> = {
@@ -59,7 +59,7 @@ export class LeaseClient {
     return this.#send('create', withinMs, (client, options) => client.create(PATH, object, options))
   }
 
-  /** Changes a Lease by a merge patch; with a resourceVersion only that version (409), and never one that is absent (404). */
+  /** Changes a Lease by a merge patch; with a resourceVersion only that version (409), never one that is absent (404). */
   patch(name: string, patch: JsonObject, withinMs: number): Promise<ApiResult<unknown>> {
     const type = 'application/merge-patch+json'
     return this.#send('patch', withinMs, (client, options) =>
@@ -104,7 +104,7 @@ export class LeaseClient {
   }
 }
 
-/** Whether the Lease is not as the writer had seen it: another node was first. A creation answers 404 if the namespace is absent. */
+/** Whether the Lease is not as its writer had seen it. A creation is answered with 404 if the namespace is absent. */
 export function isOvertaken(verb: Verb, { code }: ApiFailure): boolean {
   return code === 409 || (code === 404 && verb !== 'create')
 }

@@ -46,7 +46,7 @@ export class LeaseWatches {
     this.#handlers = handlers
   }
 
-  /** Replaces the addresses. What a watch has that goes on is not read again. */
+  /** Replaces the addresses. Leases of a watch that goes on are not read again. */
   follow(ips: ReadonlySet<IpAddress>): void {
     const fresh = new Set(ips)
     const kept: Group[] = []

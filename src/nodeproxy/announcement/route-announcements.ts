@@ -61,8 +61,8 @@ export interface RoutesState {
 }
 
 /**
- * Announces load balancer addresses to routers by BGP, while `announcement.bgp.peers` names some: each node all addresses for
- * which it is fit, with itself as the next hop, so that routers choose between the nodes.
+ * Announces load balancer addresses to routers by BGP, while `announcement.bgp.peers` names some: each node announces all
+ * addresses for which it is fit, with itself as the next hop, so that routers choose between the nodes.
  */
 export class RouteAnnouncements {
   readonly #parts: RouteAnnouncementsParts
@@ -165,7 +165,7 @@ export class RouteAnnouncements {
     return this.#settings.routerID || this.#nodeAddresses.find((ip) => familyOf(ip) === 4) || ''
   }
 
-  /** This node, as eligible nodes are judged. */
+  /** This node as `notAnnouncing` judges it. */
   #self() {
     const { cluster, nodeName, services } = this.#parts
     const node = cluster.node(nodeName)
@@ -246,7 +246,7 @@ export class RouteAnnouncements {
     return this.#settings.peers.find((one) => one.address === address && one.port === port)
   }
 
-  /** The address of this node in the session; of the other family the one of the Node object, at the same interface if it can be. */
+  /** The address of this node in the session; of the other family one of the Node object, if possible at that interface. */
   #nextHop({ settings, localAddress }: BgpPeer, family: Family): IpAddress | undefined {
     if (family === familyOf(settings.address)) return localAddress
     const device = this.#local.find(({ ip }) => ip === localAddress)?.device
@@ -268,7 +268,7 @@ export class RouteAnnouncements {
     }
     if (isUp) this.#established.add(peer)
     else this.#established.delete(peer)
-    // With the connection there is an address of this node in it.
+    // The next hop is the address of this node in the connection, which is known now.
     if (session.state === 'OpenSent') this.#advertiseTo(peer)
     this.#review()
   }

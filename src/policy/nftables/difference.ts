@@ -168,7 +168,7 @@ export interface ChangedModel {
   readonly known: Known
 }
 
-/** The difference that follows from the changes of the model. Reads only sets of which it is not known what they hold. */
+/** The difference that follows from the changes of the model. Reads only sets whose elements are not known. */
 export async function changedDifference(
   nftables: Nftables,
   wanted: WantedTable,

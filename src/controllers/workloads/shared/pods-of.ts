@@ -33,7 +33,7 @@ export function controllerReference(collection: CollectionName, owner: ObjectMet
 export interface ClaimedPods {
   /** Those that it controls and selects, also those that have ended or are being deleted. */
   readonly pods: readonly PodObject[]
-  /** Adopts the Pods that it selects and nobody controls, and releases those that it no longer selects. */
+  /** Adopts the Pods that it selects and that have no controller, and releases those that it no longer selects. */
   readonly writes: readonly Patch[]
 }
 
