@@ -110,7 +110,7 @@ export class AddressAnnouncements {
     this.reconfigure()
   }
 
-  /** What this node publishes, or the Services, changed and are in the kernel. */
+  /** What this node publishes changed, or Services did and are in the kernel. */
   changed(isNodeChanged = false): void {
     if (this.#running === undefined) return
     if (isNodeChanged) this.#followDevices()
@@ -273,7 +273,7 @@ export class AddressAnnouncements {
     if (isDeepEqual(devices, this.#devices)) return
     this.#devices = devices
     await running.links.use(devices)
-    this.#review()
+    this.changed()
   }
 
   #plan(): void {
