@@ -69,6 +69,15 @@ test('a change that comes while another one is being applied counts when it is i
   ])
 })
 
+test('endpoints of other Services, and those that are gone, change nothing', () => {
+  const { take, apply, reports } = scene()
+  take(service('a'), slice('a-1', 'a'))
+  apply()
+  take(slice('z-1', 'z'), { kind: 'endpoints', name: 'z-1', value: undefined })
+  apply()
+  expect(reports).toEqual([['shop/a 1']])
+})
+
 test('a change that the kernel does not take counts two seconds later, and does not end the next wait', async () => {
   const { clock, take, apply, reports } = scene()
   take(service('a'))
