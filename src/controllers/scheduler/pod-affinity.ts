@@ -20,7 +20,7 @@ export function affinityFilter(
 ): AffinityFilter {
   const repelled = repellingPlaces(pod, view)
   const wanted = affinity.map((term) => ({ term, places: placesOf(affinity, term, view) }))
-  const avoided = pod.antiAffinity.map((term) => ({ term, places: placesOf([term], term, view) }))
+  const avoided = pod.antiAffinity.map((term) => ({ term, places: placesOfTerm(term, view) }))
   const isFirst =
     wanted.every(({ places }) => places.size === 0) &&
     affinity.every((term) => isTermOf(term, pod, view))
