@@ -18,7 +18,7 @@ export const ANNOUNCER_SELECTOR = `${ANNOUNCER}=true`
 export interface Announcer extends AnnouncerNode {
   /** Undefined: Services without a class. */
   readonly loadBalancerClass: string | undefined
-  /** The addresses of the node itself, which nobody announces. */
+  /** The addresses of the node itself, which no node announces. */
   readonly addresses: readonly IpAddress[]
   /** It counts as lost without a renewal for so many seconds. */
   readonly seconds: number

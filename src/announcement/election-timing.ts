@@ -8,7 +8,7 @@ export interface ElectionTiming {
   readonly renewInterval: number
   /** From the start of a write that failed to the next attempt, at most the rest of `renewInterval`. */
   readonly retryInterval: number
-  /** How much later each further node of the order takes a Lease that nobody holds. */
+  /** How much later each further node of the order takes a Lease that no node holds. */
   readonly rankDelay: number
   /** How long a node must be preferred to the holder before it requests the Lease. */
   readonly settleDelay: number
@@ -45,8 +45,8 @@ export function electionTiming(chosen: ChosenTiming): ElectionTiming {
 }
 
 /**
- * Throws RangeError for durations that do not guarantee what is promised. A tenth of the time is left for clocks whose speed differs, and for what a responder sends just before its time. Two
- * renewals may fail before a holder stops.
+ * Throws RangeError for durations that do not guarantee what is promised. A tenth of the time is left for clocks whose
+ * speed differs, and for what a responder sends just before its time. Two renewals may fail before a holder stops.
  */
 export function checkTiming(timing: ElectionTiming): void {
   const { leaseDuration, renewDeadline, renewInterval, retryInterval } = timing

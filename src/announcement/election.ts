@@ -5,7 +5,7 @@ import { checkTiming, type ElectionTiming } from './election-timing.ts'
 export interface LeaseRecord {
   /** The node that holds it; empty if none does. */
   readonly holder: string
-  /** Grows with each renewal: microseconds, for people the time of the holder's clock; 0: nobody held it yet. */
+  /** Grows with each renewal: microseconds, which people read as the time of the holder's clock. 0: never held. */
   readonly renewal: number
   /** `leaseDuration` of the holder, in milliseconds. */
   readonly duration: number
@@ -36,7 +36,7 @@ export interface LeaseWrite {
 }
 
 /**
- * How a write ended. `failed`: it was refused, or is unknown. After `conflict` the caller reads the Lease, and
+ * How a write ended. `failed`: it was refused, or its result is not known. After `conflict` the caller reads the Lease, and
  * reports it by `observe` before it reports the end.
  */
 export type WriteEnd =
@@ -74,7 +74,7 @@ interface AddressState {
   validUntil: number
   /** Until when the responder may answer by what was handed to it. */
   answeredUntil: number
-  /** Whether the Lease is being given up; it ends when another record is seen. */
+  /** Whether the Lease is being given up: until another record is seen. */
   isYielding: boolean
 }
 
@@ -109,7 +109,7 @@ export class Election {
   /** Replaces the addresses, each with the nodes that may announce it in their order. */
   plan(plans: ReadonlyMap<IpAddress, readonly string[]>): void {
     for (const state of this.#addresses.values()) state.nodes = plans.get(state.ip) ?? []
-    for (const [ip, nodes] of plans) this.#state(ip).nodes = nodes
+    for (const [ip, nodes] of plans) if (nodes.includes(this.#node)) this.#state(ip).nodes = nodes
   }
 
   /**
@@ -126,7 +126,7 @@ export class Election {
     if (!isOld) this.observe(ip, lease, now)
   }
 
-  /** Takes a Lease as a list or a read has it, even if its version is smaller (a restored store); undefined: there is none. */
+  /** Takes a Lease from a list or a read, even if its version is smaller (a restored store); undefined: there is none. */
   observe(ip: IpAddress, lease: SeenLease | undefined, now: number): void {
     const state = this.#state(ip)
     const before = state.lease
@@ -146,7 +146,7 @@ export class Election {
     state.writing = undefined
     if (writing === undefined) return
     if (end.kind !== 'written') {
-      // After a conflict the Lease was read, so that the next write is another one.
+      // After a conflict the Lease was read, so the next write is based on what is there now.
       const isFailed = end.kind === 'failed'
       state.retryAt = isFailed ? writing.startedAt + this.#timing.retryInterval : now
       return
@@ -160,8 +160,8 @@ export class Election {
   }
 
   /**
-   * Takes that the responder answers for the addresses of a step and for no others any more. Without an effect if a
-   * later step has others.
+   * Records that the responder now answers for the addresses of a step and for no others. It has no effect if a later
+   * step has others.
    */
   applied(answers: ReadonlyMap<IpAddress, number>): void {
     if (answers !== this.#answers) return
@@ -253,7 +253,7 @@ export class Election {
         return this.#write(state, 'renew', { holder: this.#node, requestedBy: lease.requestedBy })
       })
     }
-    // The responder stops by itself at its time, if it does not say so before.
+    // A responder that does not report that it stopped stops by itself at this time.
     return this.#at(Math.max(state.answeredUntil, state.retryAt), now, () => {
       state.validUntil = LONG_AGO
       return this.#write(state, 'release', { holder: '', requestedBy: lease.requestedBy })

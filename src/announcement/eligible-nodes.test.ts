@@ -7,12 +7,12 @@ import {
   type AnnouncerNode,
   addressesOf,
   MAX_CONTENDERS,
+  NodeOrder,
   notAnnouncing,
   planAnnouncements,
 } from './eligible-nodes.ts'
 
 const IP = '192.0.2.50' as IpAddress
-const CHOICE = { loadBalancerClass: undefined }
 
 function service(
   name: string,
@@ -25,7 +25,7 @@ function service(
     publishNotReadyAddresses: false,
   } as const
   const key = `default/${name}` as ServiceKey
-  return { service: { key, ...usual, ...options }, loadBalancerClass: undefined, endpoints: [] }
+  return { service: { key, ...usual, ...options }, endpoints: [] }
 }
 
 const READY = { ready: true, serving: true, terminating: false }
@@ -59,8 +59,13 @@ const node = (name: string, more: Partial<AnnouncerNode> = {}): AnnouncerNode =>
 })
 const numbered = (count: number) =>
   Array.from({ length: count }, (_, index) => node(`node-${index}`))
+const plan = (
+  services: readonly AnnouncedService[],
+  nodes: readonly AnnouncerNode[],
+  loadBalancerClass?: string,
+) => planAnnouncements(services, new NodeOrder().following(nodes), loadBalancerClass)
 const nodesOf = (services: readonly AnnouncedService[], nodes = numbered(3)) =>
-  planAnnouncements(services, nodes, CHOICE).get(IP)?.nodes.toSorted()
+  plan(services, nodes).get(IP)?.nodes.toSorted()
 
 test('policy Cluster: every node that is ready and not excluded, with and without endpoints', () => {
   const nodes = [
@@ -109,20 +114,17 @@ test('an address of several Services is announced only by nodes that are fit for
     local('b', { 'node-1': READY, 'node-2': READY }),
   ]
   expect(nodesOf([two, one, service('c')])).toEqual(['node-1'])
-  expect(planAnnouncements([two, one], numbered(3), CHOICE).get(IP)?.services).toEqual([
-    'default/a',
-    'default/b',
-  ])
+  expect(plan([two, one], numbered(3)).get(IP)?.services).toEqual(['default/a', 'default/b'])
   expect(nodesOf([one, local('c', { 'node-2': READY })])).toEqual([])
 })
 
 test('only Services of type LoadBalancer, and of the class that is chosen', () => {
-  const ours = { ...service('ours'), loadBalancerClass: 'example.com/ours' }
+  const loadBalancerClass = 'example.com/ours'
+  const ours = service('ours', { loadBalancerClass })
   const others = [service('a', { type: 'NodePort' }), service('b', { loadBalancerIPs: [] })]
-  expect(planAnnouncements([...others, ours], numbered(1), CHOICE).size).toBe(0)
-  const choice = { loadBalancerClass: 'example.com/ours' }
-  const plan = planAnnouncements([...others, ours, service('c')], numbered(1), choice)
-  expect(plan.get(IP)?.services).toEqual(['default/ours'])
+  expect(plan([...others, ours], numbered(1)).size).toBe(0)
+  const planned = plan([...others, ours, service('c')], numbered(1), loadBalancerClass)
+  expect(planned.get(IP)?.services).toEqual(['default/ours'])
 })
 
 const ips = Array.from(
@@ -132,7 +134,7 @@ const ips = Array.from(
 const manyAddresses = [service('many', { loadBalancerIPs: ips })]
 const firsts = (nodes: readonly AnnouncerNode[]) =>
   ips.map((ip) => planned(nodes).get(ip)!.nodes[0]!)
-const planned = (nodes: readonly AnnouncerNode[]) => planAnnouncements(manyAddresses, nodes, CHOICE)
+const planned = (nodes: readonly AnnouncerNode[]) => plan(manyAddresses, nodes)
 
 test('addresses spread over the nodes', () => {
   const counts = Map.groupBy(firsts(numbered(8)), (name) => name)
@@ -175,13 +177,29 @@ test('of many nodes the first 16 contend: those with the largest weights, as if 
   expect(without.slice(0, 15)).toEqual(all.filter((name) => name !== all[3]))
 })
 
+test('an order is kept while the same nodes are ready, and made again when they change', () => {
+  const order = new NodeOrder().following(numbered(20))
+  const again = [...numbered(20), node('excluded', { isExcluded: true })]
+  expect(order.following(again)).toBe(order)
+  const ip = ips[0]!
+  expect(order.of(ip)).toEqual(planned(numbered(20)).get(ip)!.nodes)
+  expect(order.of(ip)).toBe(order.of(ip))
+  const fewer = numbered(20).filter(({ name }) => name !== order.of(ip)[0])
+  expect(order.following(fewer).of(ip)).toEqual(planned(fewer).get(ip)!.nodes)
+  expect(order.of(ip, ['node-3', 'node-99'])).toEqual(['node-3'])
+})
+
 test('addresses for routers: those for which the node is fit, whoever else is', () => {
   const other = '2001:db8::50' as IpAddress
   const services = [
     local('a', { 'node-0': READY }),
     service('b', { loadBalancerIPs: [other] }),
-    { ...service('c', { loadBalancerIPs: ['192.0.2.9' as IpAddress] }), loadBalancerClass: 'x' },
+    service('c', { loadBalancerIPs: ['192.0.2.9' as IpAddress], loadBalancerClass: 'x' }),
   ]
   const nodes = [...numbered(2), node('node-2', { isExcluded: true })]
-  expect(nodes.map((one) => addressesOf(one, services, CHOICE))).toEqual([[IP, other], [other], []])
+  expect(nodes.map((one) => addressesOf(one, services, undefined))).toEqual([
+    [IP, other],
+    [other],
+    [],
+  ])
 })

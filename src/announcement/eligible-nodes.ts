@@ -1,4 +1,5 @@
 import { isReady } from '../forwarding/backends.ts'
+import { isDeepEqual } from '../lib/equal.ts'
 import { contentHash } from '../lib/hash.ts'
 import type { IpAddress } from '../lib/ip.ts'
 import type { EndpointSource, Service, ServiceKey } from '../resources/types.ts'
@@ -13,10 +14,13 @@ export const MAX_CONTENDERS = 16
 export interface AnnouncedService {
   readonly service: Pick<
     Service,
-    'key' | 'type' | 'loadBalancerIPs' | 'externalTrafficPolicy' | 'publishNotReadyAddresses'
+    | 'key'
+    | 'type'
+    | 'loadBalancerIPs'
+    | 'loadBalancerClass'
+    | 'externalTrafficPolicy'
+    | 'publishNotReadyAddresses'
   >
-  /** `spec.loadBalancerClass`; undefined if the Service names none. */
-  readonly loadBalancerClass: string | undefined
   readonly endpoints: readonly EndpointSource[]
 }
 
@@ -27,12 +31,6 @@ export interface AnnouncerNode {
   readonly isExcluded: boolean
   /** Whether its announcer runs, is connected to the network of the addresses, and is not draining. */
   readonly isReady: boolean
-}
-
-/** Which Services are announced. */
-export interface AnnouncementChoice {
-  /** Those with this class, and no others; undefined: those without a class. */
-  readonly loadBalancerClass: string | undefined
 }
 
 /** One address that must be announced. */
@@ -47,26 +45,58 @@ export interface AddressPlan {
 /** Why a node does not announce an address. */
 export type NotAnnouncing = 'excluded' | 'notReady' | 'noEndpoint'
 
-/** The addresses to announce and the nodes that may announce them, by address. */
+/**
+ * The addresses to announce and the nodes that may announce them, by address. Announced are the Services with this
+ * class, and no others; undefined: those without a class.
+ */
 export function planAnnouncements(
   services: readonly AnnouncedService[],
-  nodes: readonly AnnouncerNode[],
-  choice: AnnouncementChoice,
+  order: NodeOrder,
+  loadBalancerClass: string | undefined,
 ): ReadonlyMap<IpAddress, AddressPlan> {
-  const ready = nodes
-    .filter((node) => node.isReady && !node.isExcluded)
-    .map(({ name }) => ({ name, hash: contentHash(name) }))
   const plans = new Map<IpAddress, AddressPlan>()
-  for (const [ip, sharing] of servicesByAddress(services, choice)) {
-    const wanted = sharing.flatMap((one) => localNodes(one) ?? [])
-    const isFit = ({ name }: HashedNode) => wanted.every((names) => names.has(name))
+  for (const [ip, sharing] of servicesByAddress(services, loadBalancerClass)) {
+    const [first, ...others] = sharing.flatMap((one) => localNodes(one) ?? [])
+    const fit = first && [...first].filter((name) => others.every((names) => names.has(name)))
     plans.set(ip, {
       ip,
       services: sharing.map(({ service }) => service.key).toSorted(),
-      nodes: firstByHash(ip, wanted.length === 0 ? ready : ready.filter(isFit)),
+      nodes: order.of(ip, fit),
     })
   }
   return plans
+}
+
+/**
+ * The order of nodes for each address, of those that are ready and not excluded. The order of all of them is computed once
+ * for each address: at 5,000 nodes that is most of the work of a plan.
+ */
+export class NodeOrder {
+  readonly #hashes: ReadonlyMap<string, number>
+  readonly #ofAll = new Map<IpAddress, readonly string[]>()
+
+  constructor(names: readonly string[] = []) {
+    this.#hashes = new Map(names.map((name) => [name, contentHash(name)]))
+  }
+
+  /** The order of these nodes: this one, if it has the same. */
+  following(nodes: readonly AnnouncerNode[]): NodeOrder {
+    const fit = nodes.filter((node) => node.isReady && !node.isExcluded)
+    const names = fit.map(({ name }) => name)
+    return isDeepEqual(names, [...this.#hashes.keys()]) ? this : new NodeOrder(names)
+  }
+
+  /** The first nodes for an address, of those with these names; of all of them unless names are given. */
+  of(ip: IpAddress, names?: readonly string[]): readonly string[] {
+    if (names === undefined) {
+      return this.#ofAll.getOrInsertComputed(ip, () => firstByHash(ip, this.#hashes))
+    }
+    const hashes = names.flatMap((name) => {
+      const hash = this.#hashes.get(name)
+      return hash === undefined ? [] : [[name, hash] as const]
+    })
+    return firstByHash(ip, hashes)
+  }
 }
 
 /** Why a node may not announce an address with these Services; undefined if it may. */
@@ -84,9 +114,9 @@ export function notAnnouncing(
 export function addressesOf(
   node: AnnouncerNode,
   services: readonly AnnouncedService[],
-  choice: AnnouncementChoice,
+  loadBalancerClass: string | undefined,
 ): readonly IpAddress[] {
-  return [...servicesByAddress(services, choice)].flatMap(([ip, sharing]) =>
+  return [...servicesByAddress(services, loadBalancerClass)].flatMap(([ip, sharing]) =>
     notAnnouncing(node, sharing) === undefined ? [ip] : [],
   )
 }
@@ -94,17 +124,13 @@ export function addressesOf(
 /** The Services that are announced, by each of their addresses. */
 export function servicesByAddress(
   services: readonly AnnouncedService[],
-  { loadBalancerClass }: AnnouncementChoice,
+  loadBalancerClass: string | undefined,
 ): ReadonlyMap<IpAddress, readonly AnnouncedService[]> {
   const found = new Map<IpAddress, AnnouncedService[]>()
   for (const one of services) {
-    const { type, loadBalancerIPs } = one.service
-    if (type !== 'LoadBalancer' || one.loadBalancerClass !== loadBalancerClass) continue
-    for (const ip of loadBalancerIPs) {
-      const sharing = found.get(ip)
-      if (sharing) sharing.push(one)
-      else found.set(ip, [one])
-    }
+    const { service } = one
+    if (service.type !== 'LoadBalancer' || service.loadBalancerClass !== loadBalancerClass) continue
+    for (const ip of service.loadBalancerIPs) found.getOrInsertComputed(ip, () => []).push(one)
   }
   return found
 }
@@ -128,24 +154,21 @@ function localNodes({ service, endpoints }: AnnouncedService): ReadonlySet<strin
   return ready.size > 0 ? ready : terminating
 }
 
-interface HashedNode {
-  readonly name: string
-  readonly hash: number
-}
-
 /**
  * The first nodes by rendezvous hashing: each pair of address and node has a weight, and the node with the largest comes
  * first. A node that joins or leaves changes only the addresses that it gets or had.
  */
-function firstByHash(ip: IpAddress, nodes: readonly HashedNode[]): readonly string[] {
+function firstByHash(
+  ip: IpAddress,
+  hashes: Iterable<readonly [name: string, hash: number]>,
+): readonly string[] {
   const seed = contentHash(ip)
-  const first: { readonly name: string; readonly weight: number }[] = []
-  for (const { name, hash } of nodes) {
-    const weight = weightOf(seed, hash)
-    const last = first.length === MAX_CONTENDERS ? first.at(-1)! : undefined
-    if (last !== undefined && !isBefore({ name, weight }, last)) continue
-    const at = first.findIndex((other) => isBefore({ name, weight }, other))
-    first.splice(at < 0 ? first.length : at, 0, { name, weight })
+  const first: Weighted[] = []
+  for (const [name, hash] of hashes) {
+    const one = { name, weight: weightOf(seed, hash) }
+    if (first.length === MAX_CONTENDERS && !isBefore(one, first.at(-1)!)) continue
+    const at = first.findIndex((other) => isBefore(one, other))
+    first.splice(at < 0 ? first.length : at, 0, one)
     if (first.length > MAX_CONTENDERS) first.pop()
   }
   return first.map(({ name }) => name)

@@ -1,6 +1,6 @@
 import { isDeepEqual } from '../lib/equal.ts'
 import { type JsonObject, objectAt, valueAt, without } from '../lib/json.ts'
-import { selectsLabels } from '../resources/label-selector.ts'
+import { labelMatcher } from '../resources/label-selector.ts'
 import { readCondition, setCondition, type WantedCondition } from '../resources/status-condition.ts'
 import { namespaceGroup } from './cache/collections.ts'
 import type { ObjectChange, View } from './cache/object-cache.ts'
@@ -10,7 +10,7 @@ import type { PodObject } from './objects/pod-object.ts'
 import type { WorkloadObject } from './objects/workload-object.ts'
 import { type Controller, type Reconciliation, SETTLED } from './runner/controller.ts'
 import { type EventWrite, eventWrite, statusPatch } from './runner/write.ts'
-import { controllerOf } from './workloads/shared/pods-of.ts'
+import { controllerOf, selectablePods } from './workloads/shared/pods-of.ts'
 import { scaledValue } from './workloads/shared/scaled-value.ts'
 
 const ALLOWED = 'DisruptionAllowed'
@@ -19,9 +19,9 @@ const ALLOWED = 'DisruptionAllowed'
 const EVICTION_MS = 120_000
 
 /**
- * Counts the Pods of PodDisruptionBudgets, and how many of them may be evicted. A share, and `maxUnavailable`, are of the
- * Pods that there should be by `replicas` of their Deployments, ReplicaSets and StatefulSets; of other Pods that is not known,
- * and none may be evicted. A key is `namespace/name` of a budget.
+ * Counts the Pods of PodDisruptionBudgets, and how many of them may be evicted. A share, and `maxUnavailable`, refer to the
+ * number of Pods that should exist, by `replicas` of their Deployments, ReplicaSets and StatefulSets. Where this is not known,
+ * because a Pod belongs to none of these, no Pod may be evicted. A key is `namespace/name` of a budget.
  */
 export const disruptionController: Controller = {
   name: 'disruption',
@@ -36,17 +36,23 @@ export const disruptionController: Controller = {
   reconcile,
 }
 
-/** The budgets that count a Pod before or after its change. */
+/** The budgets that count a Pod before or after its change; none if it changes nothing that they regard. */
 function budgetsOf({ before, after }: ObjectChange<PodObject>, view: View): readonly string[] {
+  if (isDeepEqual(before && podFacts(before), after && podFacts(after))) return []
   const pods = [before, after].filter((pod) => pod !== undefined)
   const namespace = pods[0]?.meta.namespace ?? ''
   return [...view.poddisruptionbudgets.group(namespaceGroup(namespace))]
-    .filter((budget) => pods.some((pod) => isOf(budget, pod)))
+    .filter((budget) => pods.some(selectionOf(budget)))
     .map(({ meta }) => meta.key)
 }
 
-function isOf({ selector }: BudgetObject, { meta }: PodObject): boolean {
-  return selector !== undefined && selectsLabels(selector, meta.labels)
+function podFacts({ meta, ready, finished }: PodObject): unknown {
+  return [meta.uid, meta.labels, meta.terminating, controllerOf(meta)?.reference, ready, finished]
+}
+
+function selectionOf({ selector }: BudgetObject): (pod: PodObject) => boolean {
+  const matches = selector === undefined ? () => false : labelMatcher(selector)
+  return ({ meta }) => matches(meta.labels)
 }
 
 /** The budgets that may depend on how many Pods a workload should have. */
@@ -73,9 +79,7 @@ function takesScale({ minAvailable, maxUnavailable }: BudgetObject): boolean {
 function reconcile(key: string, view: View, now: number): Reconciliation {
   const budget = view.poddisruptionbudgets.get(key)
   if (budget === undefined || budget.meta.terminating) return SETTLED
-  const pods = [...view.pods.group(namespaceGroup(budget.meta.namespace))].filter((pod) =>
-    isOf(budget, pod),
-  )
+  const pods = selectablePods(budget, view).filter(selectionOf(budget))
   const wanted = wantedPods(budget, pods, view)
   return 'problem' in wanted
     ? fail(budget, wanted, now)

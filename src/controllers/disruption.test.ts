@@ -325,6 +325,13 @@ test('a change of a Pod concerns the budgets that select it', () => {
   expect(affected(undefined, after)).toEqual(['shop/web'])
   expect(affected(after, other)).toEqual(['shop/web'])
   expect(affected(undefined, other)).toEqual([])
+  const { meta } = after
+  expect(affected(after, { ...after, restarts: 1, meta: { ...meta, version: '9' } })).toEqual([])
+  const owners = [{ ...meta, reference: { controller: true } }] as never
+  const ends = [{ ready: false }, { finished: true }, { meta: { ...meta, terminating: true } }]
+  for (const regarded of [...ends, { meta: { ...meta, owners } }]) {
+    expect(affected(after, { ...after, ...regarded })).toEqual(['shop/web'])
+  }
 })
 
 const change = fc.oneof(

@@ -184,8 +184,8 @@ const UNHEALTHY_SHARE = 0.55
 const LARGE_ZONE = 50
 
 /**
- * Milliseconds between two nodes of a zone. Where 55 % of more than three nodes are out, and not all: in a zone of at most 50
- * nodes no further one gets the taint (infinite), in a larger one every 100 s.
+ * Milliseconds between the taints of two nodes of a zone. Where at least three nodes are out, at least 55 % and not all: no
+ * further node gets the taint in a zone of at most 50 nodes (infinite); in a larger one the next one follows after 100 s.
  */
 function intervalOf({ ready, out }: Zone): number {
   const total = ready + out

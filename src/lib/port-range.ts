@@ -1,3 +1,6 @@
+/** The greatest port. */
+export const MAX_PORT = 65_535
+
 /** Ports from the first to the last, both included. */
 export interface PortRange {
   readonly first: number
@@ -10,7 +13,7 @@ export function parsePortRange(text: string): PortRange | undefined {
   const first = Number(match?.[1])
   const second = Number(match?.[3] ?? first)
   const last = match?.[2] === '+' ? first + second : second
-  return first >= 1 && first <= last && last <= 65_535 ? { first, last } : undefined
+  return first >= 1 && first <= last && last <= MAX_PORT ? { first, last } : undefined
 }
 
 /** As `parsePortRange` reads it. */

@@ -7,6 +7,7 @@ import {
   stringAt,
   valueAt,
 } from '../lib/json.ts'
+import { MAX_PORT } from '../lib/port-range.ts'
 import { Findings, type Problem } from '../resources/problem.ts'
 import type {
   ClusterNetworkPolicy,
@@ -20,7 +21,6 @@ import type { Direction, PolicyPeer, PolicyPort } from './network-policy.ts'
 const TIERS: readonly Tier[] = ['Admin', 'Baseline']
 const ACTIONS: readonly RuleAction[] = ['Accept', 'Deny', 'Pass']
 const MAX_PRIORITY = 1_000
-const MAX_PORT = 65_535
 const PROTOCOLS = { tcp: 'TCP', udp: 'UDP', sctp: 'SCTP' } as const
 const OPERATORS: ReadonlySet<unknown> = new Set(['In', 'NotIn', 'Exists', 'DoesNotExist'])
 

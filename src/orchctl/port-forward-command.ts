@@ -5,13 +5,12 @@ import { pipeline } from 'node:stream/promises'
 import type { Command } from 'commander'
 import { messageOf, NodeProxyError, systemCode } from '../lib/error.ts'
 import { hostPort } from '../lib/ip.ts'
+import { MAX_PORT } from '../lib/port-range.ts'
 import { quote } from '../lib/quote.ts'
 import { podsOf } from './discovery/pods-of.ts'
 import { PodConnection } from './pod-connection.ts'
 import { type CommandContext, type Run, runs } from './session/command-module.ts'
 import { type ExitCode, usageError } from './usage/exit-code.ts'
-
-const MAX_PORT = 65_535
 
 /** The second one may be missing on a machine without IPv6. */
 const LOCALHOST = ['127.0.0.1', '::1'] as const

@@ -1,9 +1,8 @@
+import { MAX_PORT } from '../lib/port-range.ts'
 import type { PolicyPort, PolicyRule } from '../networkpolicy/network-policy.ts'
 import { present } from '../resources/reader.ts'
 import type { ChainRule, PortMatch, SetName } from './policy-content.ts'
 import type { PolicySets } from './policy-sets.ts'
-
-const MAX_PORT = 65_535
 
 /** Writes rules of policies as rules of one chain, and remembers which sets these need. */
 export class RuleWriter {

@@ -7,7 +7,7 @@ import type { Direction, NetworkPolicy } from '../networkpolicy/network-policy.t
 import type { Protocol } from '../resources/types.ts'
 import type { ClusterPod } from './cluster-pod.ts'
 
-/** Characters of a hash in a name: 114 bits, so that nobody can make two that are equal. */
+/** Characters of a hash in a name: 114 bits, so that two equal ones cannot be made on purpose. */
 export const HASH_LENGTH = 19
 
 /** The name of a set, at most 60 of `a-z`, `0-9` and `-`. It follows from what the set is for. */

@@ -44,8 +44,7 @@ export class PolicyModel {
     return holderOf(this.#claims.get(ip) ?? [])?.key
   }
 
-  /** Returns whether there was an event. */
-  apply(events: readonly PolicyEvent[]): boolean {
+  apply(events: readonly PolicyEvent[]): void {
     for (const event of events) {
       switch (event.kind) {
         case 'policy':
@@ -66,7 +65,6 @@ export class PolicyModel {
       }
     }
     this.#chains.settle()
-    return events.length > 0
   }
 
   /** What is different since the last call. */
@@ -88,7 +86,7 @@ export class PolicyModel {
     return this.refusalOf(flow) === undefined
   }
 
-  /** Who refuses a connection; undefined if nobody does. As `admits`. */
+  /** Which policies refuse a connection; undefined if it is admitted. As `admits`. */
   refusalOf(flow: PolicyFlow): FlowRefusal | undefined {
     return refusalIn(this.content, flow)
   }

@@ -153,7 +153,7 @@ export class PolicySets {
     for (const set of this.#unused) {
       if (set.uses > 0) continue
       this.#remove(set)
-      // Nobody has heard of one that appeared since then.
+      // One that appeared since the last call was never reported.
       if (!sets.delete(set.name)) sets.add(set.name)
     }
     const members = new Map<SetName, ReadonlySet<string>>()

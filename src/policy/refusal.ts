@@ -15,7 +15,7 @@ import {
 /** The content that decides about a connection. */
 export type RefusingContent = Omit<PolicyContent, 'localRanges'>
 
-/** Who refuses a connection that begins, or ends, at a Pod of this node; undefined if nobody does. */
+/** Which policies refuse a connection that begins, or ends, at a Pod of this node; undefined if it is admitted. */
 export function refusalIn(content: RefusingContent, flow: PolicyFlow): FlowRefusal | undefined {
   const { source, destination } = flow
   if (source === destination) return undefined

@@ -1,6 +1,7 @@
 import type { Duplex } from 'node:stream'
 import type { Clock } from '../lib/clock.ts'
 import { NodeProxyError } from '../lib/error.ts'
+import { MAX_PORT } from '../lib/port-range.ts'
 import { StreamRefusal } from './node-streams.ts'
 import { createSpdySession, type SpdySession } from './spdy/spdy-session.ts'
 import type { SpdyStream } from './spdy/spdy-stream.ts'
@@ -86,7 +87,6 @@ interface Pair {
 /** How long the second stream of a connection may take. */
 const PAIRING_MS = 30_000
 const PORT = /^[1-9][0-9]{0,4}$/
-const MAX_PORT = 65_535
 
 /**
  * Serves a client of `portforward.k8s.io`: it opens two streams for each connection, one for the data

@@ -1,6 +1,6 @@
 import type { Family } from '../../lib/ip.ts'
 import { ERROR, type Notification, notification } from './notification.ts'
-import { decodeOpen, encodeOpen, type Open } from './open.ts'
+import { decodeOpen, encodeOpen, familyOfCode, type Open } from './open.ts'
 import { checkUpdate } from './update.ts'
 
 /** The octets of the header: marker, length, type (RFC 4271, section 4.1). */
@@ -9,7 +9,7 @@ const MARKER = 16
 /** The octets of the longest message, its header included. */
 const MAX_MESSAGE = 4_096
 
-/** What an UPDATE may carry beside its header. */
+/** The octets of the longest message without its header. */
 export const MAX_BODY = MAX_MESSAGE - HEADER
 
 /** Types of messages, each with the least and the most octets that it may have. */
@@ -33,13 +33,13 @@ export type Message =
   /** A request to advertise a family again; undefined: one that is not advertised. */
   | { readonly kind: 'routeRefresh'; readonly family: Family | undefined }
 
-/** Octets that are no message, with what the peer is told. */
+/** Octets that are no message, with the NOTIFICATION for the peer. */
 export interface Malformed {
   readonly kind: 'malformed'
   readonly notification: Notification
 }
 
-/** Cuts a stream of octets into messages. After octets that are no message it reads nothing any more. */
+/** Cuts a stream of octets into messages. After octets that are no message it reads no further. */
 export class MessageReader {
   #rest: Uint8Array = new Uint8Array()
   #isBroken = false
@@ -57,7 +57,7 @@ export class MessageReader {
       this.#isBroken = message.kind === 'malformed'
       messages.push(message)
     }
-    // The part of a message alone, and not the whole chunk that it came with.
+    // A copy: a part of the chunk would keep all of it in memory.
     this.#rest = this.#isBroken ? new Uint8Array() : Uint8Array.from(this.#rest)
     return messages
   }
@@ -143,12 +143,6 @@ function decodeBody(kind: Kind, body: Uint8Array): Message | Malformed {
     default:
       return { kind: 'keepalive' }
   }
-}
-
-/** AFI, a reserved octet, SAFI (RFC 2918). */
-function familyOfCode([high, low, , safi]: Uint8Array): Family | undefined {
-  if (high !== 0 || safi !== 1) return undefined
-  return low === 1 ? 4 : low === 2 ? 6 : undefined
 }
 
 function malformed(fault: Notification): Malformed {

@@ -18,13 +18,14 @@ export interface Open {
 }
 
 const VERSION = 4
-/** Stands for an AS number that has no two octets. */
+/** Stands for an AS number that does not fit into two octets. */
 export const AS_TRANS = 23_456
-/** Of the fields before the optional parameters. */
+/** The octets of the fields before the optional parameters. */
 const FIXED = 10
 const CAPABILITIES = 2
 const CAPABILITY = { multiprotocol: 1, routeRefresh: 2, longASN: 65 } as const
-const UNICAST = 1
+/** The subsequent address family identifier of the routes that are exchanged. */
+export const UNICAST = 1
 const MALFORMED = notification(ERROR.open)
 
 export function encodeOpen(open: Open): Uint8Array {
@@ -46,7 +47,7 @@ export function encodeOpen(open: Open): Uint8Array {
   ])
 }
 
-/** Reads the body of an OPEN, of at least ten octets; what the peer is told if it is wrong. */
+/** Reads the body of an OPEN, of at least ten octets; if it is wrong, returns the NOTIFICATION for the peer. */
 export function decodeOpen(body: Uint8Array): Open | Notification {
   const view = new DataView(body.buffer, body.byteOffset, body.length)
   if (body[0] !== VERSION) return notification(ERROR.open, 1, Uint8Array.of(0, VERSION))
@@ -83,7 +84,7 @@ function readCapabilities(parameters: Uint8Array): Capabilities | Notification {
   if (found === undefined) return MALFORMED
   if (found.some(([type]) => type !== CAPABILITIES)) return notification(ERROR.open, 4)
   let longASN: number | undefined
-  let families: Family[] | undefined
+  let families: readonly (Family | undefined)[] | undefined
   let hasRouteRefresh = false
   for (const [, value] of found) {
     const capabilities = fieldsOf(value)
@@ -92,14 +93,13 @@ function readCapabilities(parameters: Uint8Array): Capabilities | Notification {
       if (code === CAPABILITY.routeRefresh) hasRouteRefresh = true
       if (code !== CAPABILITY.multiprotocol && code !== CAPABILITY.longASN) continue
       if (data.length !== 4) return MALFORMED
-      const number = new DataView(data.buffer, data.byteOffset).getUint32(0)
-      if (code === CAPABILITY.longASN) longASN = number
-      else families = [...(families ?? []), ...familyOf(number)]
+      if (code === CAPABILITY.multiprotocol) families = [...(families ?? []), familyOfCode(data)]
+      else longASN = new DataView(data.buffer, data.byteOffset).getUint32(0)
     }
   }
   return {
     ...(longASN !== undefined && { longASN }),
-    ...(families && { families: [...new Set(families)] }),
+    ...(families && { families: [...new Set(families)].filter((one) => one !== undefined) }),
     hasRouteRefresh,
   }
 }
@@ -116,10 +116,10 @@ function fieldsOf(octets: Uint8Array): readonly (readonly [number, Uint8Array])[
   return fields
 }
 
-/** AFI, a reserved octet, SAFI. */
-function familyOf(number: number): readonly Family[] {
-  if ((number & 0xff) !== UNICAST) return []
-  return number >>> 16 === 1 ? [4] : number >>> 16 === 2 ? [6] : []
+/** The family of AFI, a reserved octet and SAFI (RFC 4760, RFC 2918); undefined: one that is not exchanged. */
+export function familyOfCode([high, low, , safi]: Uint8Array): Family | undefined {
+  if (high !== 0 || safi !== UNICAST) return undefined
+  return low === afi(4) ? 4 : low === afi(6) ? 6 : undefined
 }
 
 /** The address family identifier. */

@@ -6,7 +6,7 @@ import { announcements, type RouteAttributes, type UpdateContext, withdrawals } 
 /** Host routes by their address. */
 export type Routes = ReadonlyMap<IpAddress, RouteAttributes>
 
-/** The bodies of the UPDATEs that make what a peer was told what it should know: withdrawals first. */
+/** The bodies of the UPDATEs after which a peer holds the desired routes: withdrawals first. */
 export function updatesBetween(
   advertised: Routes,
   desired: Routes,

@@ -26,7 +26,7 @@ export interface SessionSettings {
   readonly routerID: IpAddress
   /** Seconds without a message after which the session ends, 3 to 65535; the peer may have a shorter time. */
   readonly holdTime: number
-  /** Milliseconds until a connection is tried again, and which one may take. */
+  /** Milliseconds from the end of a connection to the next attempt; an attempt may take as long. */
   readonly connectRetry: number
 }
 
@@ -47,9 +47,9 @@ export type MessageCounts = Readonly<Record<'sent' | 'received', Readonly<Record
 type StopCause = keyof typeof CEASE
 
 const NEVER = Number.POSITIVE_INFINITY
-/** How long the peer may take to send its OPEN, in milliseconds. RFC 4271 suggests four minutes; a router answers at once. */
+/** Milliseconds that the peer may take to send its OPEN. RFC 4271 suggests four minutes; a router answers at once. */
 const OPEN_MS = 60_000
-/** Messages of a hold time. */
+/** KEEPALIVEs that are sent in a hold time. */
 const KEEPALIVES = 3
 const NO_ROUTES: Routes = new Map()
 const UNEXPECTED = { OpenSent: 1, OpenConfirm: 2, Established: 3 } as const
@@ -66,11 +66,11 @@ export class Session {
   /** When the state began. */
   #since = 0
   #retryAt = 0
-  /** Until when something must have been received, or the connection be there. */
+  /** When the session ends unless the peer has sent something, or the connection was made. */
   #deadline = NEVER
   #keepaliveAt = NEVER
   #failure: string | undefined
-  /** Whether a message says why, of this speaker or the peer. */
+  /** Whether a NOTIFICATION of this speaker or the peer is the reason of `#failure`. */
   #isExplained = false
   #desired: Routes = NO_ROUTES
   #advertised: Routes = NO_ROUTES
@@ -129,7 +129,7 @@ export class Session {
     return this.#take()
   }
 
-  /** The connection is there. */
+  /** The connection was made. */
   connected(now: number): readonly SessionAction[] {
     if (this.#state !== 'Connect') return []
     const { localASN: asn, holdTime, routerID } = this.#settings

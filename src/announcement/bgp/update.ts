@@ -1,15 +1,15 @@
 import { type Family, type IpAddress, ipBytes } from '../../lib/ip.ts'
 import { ERROR, type Notification, notification } from './notification.ts'
-import { AS_TRANS, afi, octetsOf } from './open.ts'
+import { AS_TRANS, afi, octetsOf, UNICAST } from './open.ts'
 
-/** What is said of a route. */
+/** What UPDATEs tell routers of a route. */
 export interface RouteAttributes {
   readonly nextHop: IpAddress
   /** Communities (`65000:1`, RFC 1997) and large communities (`65000:1:2`, RFC 8092), as `parseCommunity` reads them. */
   readonly communities: readonly string[]
 }
 
-/** What routes look like in one session. */
+/** What of a session decides how its routes are encoded. */
 export interface UpdateContext {
   readonly localASN: number
   /** Whether the peer is of the same AS. */
@@ -35,8 +35,7 @@ const TYPE = {
   largeCommunities: 32,
 } as const
 const AS_SEQUENCE = 2
-const UNICAST = 1
-/** The preference inside an AS that routers take where nothing else is said. */
+/** The preference that routers use inside an AS by default. */
 const LOCAL_PREF = 100
 const WELL_KNOWN_COMMUNITIES: Readonly<Record<string, readonly number[]>> = {
   'graceful-shutdown': [0xff_ff, 0],
@@ -73,7 +72,7 @@ export function announcements(
   }
   const nextHop = ipBytes(attributes.nextHop)
   const reach = [...octetsOf(afi(6), 2), UNICAST, nextHop.length, ...nextHop, 0]
-  const rest = most - common.length - reach.length - OF_MP_UPDATE
+  const rest = most - common.length - reach.length - MP_OVERHEAD
   return inParts(ips, rest).map((nlri) => {
     const mpReach = attribute(OPTIONAL | EXTENDED, TYPE.mpReach, [...reach, ...nlri])
     return withAttributes([...mpReach, ...common])
@@ -91,13 +90,13 @@ export function withdrawals(
     )
   }
   const head = [...octetsOf(afi(6), 2), UNICAST]
-  return inParts(ips, most - head.length - OF_MP_UPDATE).map((nlri) =>
+  return inParts(ips, most - head.length - MP_OVERHEAD).map((nlri) =>
     withAttributes(attribute(OPTIONAL | EXTENDED, TYPE.mpUnreach, [...head, ...nlri])),
   )
 }
 
-/** Two lengths of the UPDATE, and the head of an attribute with a length of two octets. */
-const OF_MP_UPDATE = 4 + 4
+/** Octets of the two lengths of an UPDATE, and of the head of an attribute with a length of two octets. */
+const MP_OVERHEAD = 4 + 4
 
 function withAttributes(attributes: readonly number[]): Uint8Array {
   return Uint8Array.from([0, 0, ...octetsOf(attributes.length, 2), ...attributes])
@@ -153,7 +152,7 @@ function inParts(ips: readonly IpAddress[], octets: number): readonly (readonly 
   return parts
 }
 
-/** Checks the frame of an UPDATE of at least four octets: what the peer is told if it is wrong. */
+/** Checks the frame of an UPDATE of at least four octets; if it is wrong, returns the NOTIFICATION for the peer. */
 export function checkUpdate(body: Uint8Array): Notification | undefined {
   const view = new DataView(body.buffer, body.byteOffset, body.length)
   const attributesAt = 4 + view.getUint16(0)

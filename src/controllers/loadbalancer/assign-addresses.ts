@@ -117,7 +117,7 @@ function success(
   addresses: readonly IpAddress[],
   inputs: AssignmentInputs,
 ): Pick<Assignment, 'reason' | 'message'> {
-  const permitted = inputs.pools.filter((pool) => isPermitted(service, pool, inputs))
+  const permitted = permittedPools(service, inputs)
   const outside = addresses.find((ip) => !permitted.some((pool) => pool.contains(ip)))
   if (outside !== undefined) {
     const message = `${outside} is in no pool that the Service may use. It stays until the Service requests another one with the annotation ${ADDRESSES}.`
@@ -177,7 +177,7 @@ interface UsablePools {
 
 function usablePools(service: ServiceObject, inputs: AssignmentInputs): UsablePools | Problem {
   const { poolName } = service.loadBalancer
-  const permitted = inputs.pools.filter((pool) => isPermitted(service, pool, inputs))
+  const permitted = permittedPools(service, inputs)
   if (poolName === '') return { permitted, automatic: permitted.filter((pool) => pool.autoAssign) }
   const chosen = inputs.pools.find(({ name }) => name === poolName)
   const name = quote(poolName)
@@ -192,12 +192,12 @@ function usablePools(service: ServiceObject, inputs: AssignmentInputs): UsablePo
   return { reason: 'PoolNotPermitted', message }
 }
 
-function isPermitted(
+function permittedPools(
   { meta }: ServiceObject,
-  pool: AddressPool,
-  { view }: AssignmentInputs,
-): boolean {
-  return pool.permits(meta, view.namespaces.get(meta.namespace)?.meta.labels ?? {})
+  { pools, view }: AssignmentInputs,
+): readonly AddressPool[] {
+  const labels = view.namespaces.get(meta.namespace)?.meta.labels ?? {}
+  return pools.filter((pool) => pool.permits(meta, labels))
 }
 
 function requestedAddresses(
@@ -225,7 +225,7 @@ function requestedAddresses(
   return firstObstacle(service, [...requested.values()], inputs) ?? requested
 }
 
-/** What other Services have of the requested addresses. It is looked at last, because it changes with them. */
+/** Which other Service has a requested address. It is checked last, because it changes with these Services. */
 function firstObstacle(
   service: ServiceObject,
   requested: readonly IpAddress[],
@@ -239,7 +239,7 @@ function firstObstacle(
   return undefined
 }
 
-/** Why the Service cannot have an address that it requests, whoever has it. */
+/** Why the Service cannot have an address that it requests, whether or not another one has it. */
 function requestProblem(
   service: ServiceObject,
   ip: IpAddress,

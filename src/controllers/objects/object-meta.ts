@@ -140,6 +140,6 @@ export function isEmpty(map: object): boolean {
 }
 
 /** The value of an own key, so that keys such as `constructor` are not found in the prototype. */
-function ownValue(map: StringMap, key: string): string | undefined {
+export function ownValue(map: StringMap, key: string): string | undefined {
   return Object.hasOwn(map, key) ? map[key] : undefined
 }

@@ -1,5 +1,5 @@
 import { arrayAt, type Json, objectAt, stringAt, stringsAt, valueAt } from '../../lib/json.ts'
-import { readStrings, type StringMap } from './object-meta.ts'
+import { ownValue, readStrings, type StringMap } from './object-meta.ts'
 
 /** What labels have to be: an entry of `matchExpressions`, or one of `matchLabels`. */
 export interface Requirement {
@@ -42,7 +42,7 @@ export function meets(labels: StringMap, requirements: Requirements): boolean {
 }
 
 function meetsOne(labels: StringMap, { key, operator, values }: Requirement): boolean {
-  const value = Object.hasOwn(labels, key) ? labels[key] : undefined
+  const value = ownValue(labels, key)
   switch (operator) {
     case 'In':
       return value !== undefined && values.includes(value)

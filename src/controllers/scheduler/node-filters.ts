@@ -4,7 +4,7 @@ import type { View } from '../cache/object-cache.ts'
 import { NODE_TAINTS, type NodeObject, type Taint } from '../objects/node-object.ts'
 import type { HostPort, PodObject } from '../objects/pod-object.ts'
 import { amountOf } from '../objects/resources.ts'
-import { tolerates } from '../workloads/shared/node-match.ts'
+import { isTolerated } from '../workloads/shared/node-match.ts'
 
 /** The parts of the cluster on which the choice of a node depends. */
 export type SchedulerView = Pick<View, 'nodes' | 'pods' | 'services' | 'namespaces'>
@@ -39,11 +39,6 @@ export function refusedByState(
     }
   }
   return undefined
-}
-
-/** Whether one of the tolerations covers a taint. */
-export function isTolerated(taint: Taint, tolerations: readonly Json[]): boolean {
-  return tolerations.some((one) => tolerates(one, taint))
 }
 
 function untolerated({ key, value }: Taint): Reason {

@@ -1,10 +1,11 @@
 import { assumedOf, TAKEN } from '../cache/collections.ts'
 import type { NodeObject } from '../objects/node-object.ts'
+import { ownValue } from '../objects/object-meta.ts'
 import type { PodObject } from '../objects/pod-object.ts'
 import type { Placement } from '../objects/pod-placement.ts'
-import { matchesTerm } from '../workloads/shared/node-match.ts'
-import { isTolerated, type SchedulerView } from './node-filters.ts'
-import { placesOfTerm, valueOf } from './pod-affinity.ts'
+import { isTolerated, matchesTerm } from '../workloads/shared/node-match.ts'
+import type { SchedulerView } from './node-filters.ts'
+import { placesOfTerm } from './pod-affinity.ts'
 import { type SpreadPreference, spreadPreferences } from './pod-spread.ts'
 
 /** The best score of one criterion; the worst is 0. */
@@ -88,7 +89,7 @@ function podScores(
   }))
   const sums = nodes.map(({ meta }) =>
     wanted.reduce((sum, { weight, key, places }) => {
-      const place = valueOf(meta.labels, key)
+      const place = ownValue(meta.labels, key)
       return place === undefined ? sum : sum + weight * (places.get(place) ?? 0)
     }, 0),
   )

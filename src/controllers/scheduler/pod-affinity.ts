@@ -1,5 +1,6 @@
 import { labelGroup, namespaceGroup, REPELLING_GROUP } from '../cache/collections.ts'
 import type { NodeObject } from '../objects/node-object.ts'
+import { ownValue } from '../objects/object-meta.ts'
 import type { PodObject } from '../objects/pod-object.ts'
 import type { Placement } from '../objects/pod-placement.ts'
 import { meets, type PodTerm } from '../objects/requirements.ts'
@@ -19,24 +20,24 @@ export function affinityFilter(
 ): AffinityFilter {
   const repelled = repellingPlaces(pod, view)
   const wanted = affinity.map((term) => ({ term, places: placesOf(affinity, term, view) }))
-  const avoided = pod.antiAffinity.map((term) => ({ term, places: placesOf([term], term, view) }))
+  const avoided = pod.antiAffinity.map((term) => ({ term, places: placesOfTerm(term, view) }))
   const isFirst =
     wanted.every(({ places }) => places.size === 0) &&
     affinity.every((term) => isTermOf(term, pod, view))
   return ({ meta: { labels } }) => {
     for (const { term, places } of wanted) {
-      const place = valueOf(labels, term.topologyKey)
+      const place = ownValue(labels, term.topologyKey)
       if (place === undefined || !(isFirst || places.has(place))) {
         return "node(s) didn't match pod affinity rules"
       }
     }
     for (const { term, places } of avoided) {
-      if (isIn(places, valueOf(labels, term.topologyKey))) {
+      if (isIn(places, ownValue(labels, term.topologyKey))) {
         return "node(s) didn't match pod anti-affinity rules"
       }
     }
     for (const [key, places] of repelled) {
-      if (isIn(places, valueOf(labels, key))) {
+      if (isIn(places, ownValue(labels, key))) {
         return "node(s) didn't satisfy existing pods anti-affinity rules"
       }
     }
@@ -121,10 +122,5 @@ export function placeOf(
   view: Pick<SchedulerView, 'nodes'>,
 ): string | undefined {
   const node = view.nodes.get(nodeName)
-  return node && valueOf(node.meta.labels, topologyKey)
-}
-
-/** The value of a label; undefined: there is none. */
-export function valueOf(labels: Readonly<Record<string, string>>, key: string): string | undefined {
-  return Object.hasOwn(labels, key) ? labels[key] : undefined
+  return node && ownValue(node.meta.labels, topologyKey)
 }

@@ -1,13 +1,14 @@
 import { ownerGroup } from '../cache/collections.ts'
 import { podsOf, servicesOf } from '../cache/selection.ts'
 import type { NodeObject } from '../objects/node-object.ts'
+import { ownValue } from '../objects/object-meta.ts'
 import type { PodObject } from '../objects/pod-object.ts'
 import type { Placement, SpreadConstraint } from '../objects/pod-placement.ts'
 import { meets } from '../objects/requirements.ts'
 import { nodeSelection } from '../workloads/shared/node-match.ts'
 import { controllerOf } from '../workloads/shared/pods-of.ts'
 import { type Reason, refusedByState, type SchedulerView } from './node-filters.ts'
-import { placeOf, selectable, valueOf } from './pod-affinity.ts'
+import { placeOf, selectable } from './pod-affinity.ts'
 
 const NO_SPREAD = "node(s) didn't match pod topology spread constraints"
 
@@ -30,7 +31,7 @@ export function spreadFilter(
   })
   return ({ meta: { labels } }) => {
     for (const { constraint, counts, most } of limits) {
-      const place = valueOf(labels, constraint.topologyKey)
+      const place = ownValue(labels, constraint.topologyKey)
       if (place === undefined) return `${NO_SPREAD} (missing required label)`
       if ((counts.get(place) ?? 0) > most) return NO_SPREAD
     }
@@ -105,7 +106,7 @@ export function spreadPreferences(
   if (placement.spread.length === 0) return usualPreferences(pod, view)
   const constraints = placement.spread.filter(({ isRequired }) => !isRequired)
   return constraints.map((constraint) => ({
-    placeOf: ({ meta }) => valueOf(meta.labels, constraint.topologyKey),
+    placeOf: ({ meta }) => ownValue(meta.labels, constraint.topologyKey),
     counts: countPods(pod, constraint, { constraints, placement, view }),
     maxSkew: constraint.maxSkew,
     isOfNodes: false,

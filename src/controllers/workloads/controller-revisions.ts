@@ -35,7 +35,7 @@ export interface History {
 
 /**
  * The history of a workload, or what has to be written first: its present template has a revision with the greatest
- * number, and the revisions of its Pods that nobody controls are its own.
+ * number, and the revisions that it selects and that have no controller are its own.
  */
 export function historyOf(
   collection: RevisionOwner,
@@ -141,7 +141,7 @@ function owned({ meta }: WorkloadObject, view: View): readonly RevisionObject[] 
     .toSorted((a, b) => a.revision - b.revision || (a.meta.name < b.meta.name ? -1 : 1))
 }
 
-/** Revisions that nobody controls and that the selector selects, as a deletion without dependents leaves them. */
+/** Revisions that the selector selects and that have no controller, as a deletion without dependents leaves them. */
 function adoptable({ meta, selector }: WorkloadObject, view: View): readonly RevisionObject[] {
   if (meta.terminating || selector === undefined) return []
   const isSelected = labelMatcher(selector)

@@ -22,6 +22,7 @@ import {
   podCreation,
   podDeletion,
   podEvent,
+  podMessage,
 } from './pod-writes.ts'
 import { claimPods, untilAvailable, workloadsOfPod } from './shared/pods-of.ts'
 import { statusDifference } from './shared/status-difference.ts'
@@ -57,8 +58,7 @@ export const daemonSetController: Controller = {
 function setsOfNode({ before, after }: ObjectChange<NodeObject>, view: View): readonly string[] {
   const isConcerned = (set: WorkloadObject): boolean => {
     const place = placementOf(set)
-    const isSame = (before && place(before)) === (after && place(after))
-    return !isSame
+    return (before && place(before)) !== (after && place(after))
   }
   return [...view.daemonsets.values()].filter(isConcerned).map(({ meta }) => meta.key)
 }
@@ -105,7 +105,7 @@ interface State {
   readonly hash: string
   /** In the order of their names. */
   readonly nodes: readonly DaemonNode[]
-  /** Pods on nodes that there are not. */
+  /** Pods whose nodes do not exist. */
   readonly elsewhere: readonly PodObject[]
   readonly now: number
 }
@@ -130,7 +130,7 @@ function stateOf(
       collection: 'daemonsets',
       owner: set,
       now,
-      message,
+      message: podMessage,
       status: (conditions) => statusDifference(set.status, countsOf(state), conditions, ALWAYS),
     },
     history,
@@ -154,13 +154,7 @@ function byPrecedence(a: PodObject, b: PodObject): number {
   return age || (a.meta.name < b.meta.name ? -1 : 1)
 }
 
-function message(verb: 'create' | 'delete', pod: string, problem?: string): string {
-  if (problem !== undefined)
-    return `Error ${verb === 'create' ? 'creating' : 'deleting'}: ${problem}`
-  return `${verb === 'create' ? 'Created' : 'Deleted'} pod: ${pod}`
-}
-
-/** Pods that wait for a node that there is not: the collector of Pods deletes only those that were on one. */
+/** Pods that wait for a node that does not exist: the collector of Pods deletes only those that were on one. */
 function strays({ elsewhere, reports }: State): readonly Write[] {
   return elsewhere
     .filter(({ nodeName, meta }) => nodeName === '' && !meta.terminating)
@@ -232,10 +226,10 @@ function surplus(state: State, active: readonly PodObject[]): readonly Write[] {
   const { reports, set } = state
   if (!allowsSurge(set)) return active.slice(1).map((pod) => podDeletion(reports, pod))
   const { updated, outdated } = divided(state, active)
-  const [newest] = updated
+  const [fresh] = updated
   const [old] = outdated
   const isDone =
-    newest !== undefined && old !== undefined && (!old.ready || isAvailable(state, newest))
+    fresh !== undefined && old !== undefined && (!old.ready || isAvailable(state, fresh))
   return [...updated.slice(1), ...outdated.slice(isDone ? 0 : 1)].map((pod) =>
     podDeletion(reports, pod),
   )

@@ -29,6 +29,12 @@ export interface PodReports {
   readonly status: (conditions: Conditions) => JsonObject
 }
 
+/** The sentences of ReplicaSets and DaemonSets. */
+export function podMessage(verb: 'create' | 'delete', pod: string, problem?: string): string {
+  const [doing, done] = verb === 'create' ? ['creating', 'Created'] : ['deleting', 'Deleted']
+  return problem === undefined ? `${done} pod: ${pod}` : `Error ${doing}: ${problem}`
+}
+
 /** Makes a Pod of the template, with an Event. */
 export function podCreation(reports: PodReports, difference: PodDifference): Create {
   const pod = podOf(reports.collection, reports.owner, difference)

@@ -1,25 +1,26 @@
-import type { ApiFailure } from '../../client/http/failure.ts'
 import { objectAt } from '../../lib/json.ts'
-import { selectsLabels } from '../../resources/label-selector.ts'
-import { readCondition, setCondition } from '../../resources/status-condition.ts'
+import { labelMatcher } from '../../resources/label-selector.ts'
 import type { View } from '../cache/object-cache.ts'
-import { isEmpty } from '../objects/object-meta.ts'
 import type { PodObject } from '../objects/pod-object.ts'
 import type { WorkloadObject } from '../objects/workload-object.ts'
 import { type Controller, type Reconciliation, SETTLED } from '../runner/controller.ts'
-import { eventWrite, statusPatch, type Write } from '../runner/write.ts'
-import { claimPods, podOf, untilAvailable, workloadsOfPod } from './shared/pods-of.ts'
-import { type Conditions, conditionsOf, statusDifference } from './shared/status-difference.ts'
+import {
+  acceptedStatus,
+  type PodReports,
+  podCreation,
+  podDeletion,
+  podMessage,
+} from './pod-writes.ts'
+import { claimPods, untilAvailable, workloadsOfPod } from './shared/pods-of.ts'
+import { statusDifference } from './shared/status-difference.ts'
 import { byDeletionOrder, isActive } from './shared/surplus-pods.ts'
 
-const NAME = 'replicaset'
-const FAILURE = 'ReplicaFailure'
 /** Pods that one reconcile makes or deletes; the next one follows at once. */
 const BURST = 500
 
 /** Makes and deletes Pods until each ReplicaSet has as many as it wants. A key is `namespace/name` of a ReplicaSet. */
 export const replicaSetController: Controller = {
-  name: NAME,
+  name: 'replicaset',
   account: 'replicaset-controller',
   watches: {
     replicasets: ({ key, after }) => (after === undefined ? [] : [key]),
@@ -33,94 +34,49 @@ function reconcile(key: string, view: View, now: number): Reconciliation {
   if (set === undefined) return SETTLED
   const claimed = claimPods('replicasets', set, view)
   if (claimed.writes.length > 0) return { writes: claimed.writes, dirty: [key] }
-  const state: State = { set, pods: claimed.pods.filter(isActive), view, now }
-  const surplus = set.meta.terminating ? 0 : state.pods.length - set.replicas
-  const changes = surplus < 0 ? creations(state, -surplus) : deletions(state, surplus)
-  const writes = [...changes.slice(0, BURST), ...statusWrites(state, withoutFailure(set))]
-  const waiting = state.pods
-    .map((pod) => untilAvailable(pod, set.minReadyMs, now))
-    .filter((ms) => ms > 0 && Number.isFinite(ms))
+  const pods = claimed.pods.filter(isActive)
+  const waits = pods.map((pod) => untilAvailable(pod, set.minReadyMs, now))
+  const counts = countsOf(set, pods, waits)
+  const reports: PodReports = {
+    collection: 'replicasets',
+    owner: set,
+    now,
+    message: podMessage,
+    status: (conditions) => statusDifference(set.status, counts, conditions, ['replicas']),
+  }
+  const surplus = set.meta.terminating ? 0 : pods.length - set.replicas
+  const create = podCreation(reports, { name: `${set.meta.name}-` })
+  const changes =
+    surplus < 0
+      ? Array.from({ length: Math.min(-surplus, BURST + 1) }, () => create)
+      : surplusOf(set, pods, surplus, view).map((pod) => podDeletion(reports, pod))
+  const waiting = waits.filter((ms) => ms > 0 && Number.isFinite(ms))
   return {
-    writes,
+    writes: [...changes.slice(0, BURST), ...acceptedStatus(reports)],
     ...(waiting.length > 0 && { againMs: Math.min(...waiting) }),
     ...(changes.length > BURST && { dirty: [key] }),
   }
 }
 
-interface State {
-  readonly set: WorkloadObject
-  /** The Pods that it controls and that are active. */
-  readonly pods: readonly PodObject[]
-  readonly view: View
-  readonly now: number
-}
-
-function creations(state: State, count: number): readonly Write[] {
-  const pod = podOf('replicasets', state.set, { name: `${state.set.meta.name}-` })
-  const create: Write = {
-    ...pod,
-    done: (name) => [report(state, 'Normal', 'SuccessfulCreate', `Created pod: ${name}`)],
-    refused: (failure) => refusal(state, 'FailedCreate', 'Error creating', failure),
-  }
-  return Array.from({ length: Math.min(count, BURST + 1) }, () => create)
-}
-
-function deletions(state: State, count: number): readonly Write[] {
-  if (count === 0) return []
-  const { set, pods, view } = state
-  const ordered = count < pods.length ? byDeletionOrder(set, pods, view) : pods
-  return ordered.slice(0, count).map(({ meta }) => ({
-    verb: 'delete',
-    collection: 'pods',
-    meta,
-    done: () => [report(state, 'Normal', 'SuccessfulDelete', `Deleted pod: ${meta.name}`)],
-    refused: (failure) => refusal(state, 'FailedDelete', 'Error deleting', failure),
-  }))
-}
-
-/** The condition, and an Event when the condition is new: the creation is tried again and again. */
-function refusal(
-  state: State,
-  reason: string,
-  what: string,
-  { message }: ApiFailure,
-): readonly Write[] {
-  const { set, now } = state
-  const conditions = conditionsOf(set.status)
-  if (conditions.has(FAILURE)) return statusWrites(state, conditions)
-  const wanted = { type: FAILURE, status: 'True', reason, message } as const
-  const condition = setCondition(readCondition(set.status, FAILURE), wanted, now)
-  return [
-    report(state, 'Warning', reason, `${what}: ${message}`),
-    ...statusWrites(state, new Map([...conditions, [FAILURE, condition]])),
-  ]
-}
-
-function withoutFailure({ status }: WorkloadObject): Conditions {
-  return new Map([...conditionsOf(status)].filter(([type]) => type !== FAILURE))
+function surplusOf(
+  set: WorkloadObject,
+  pods: readonly PodObject[],
+  count: number,
+  view: View,
+): readonly PodObject[] {
+  const isPart = count > 0 && count < pods.length
+  return (isPart ? byDeletionOrder(set, pods, view) : pods).slice(0, count)
 }
 
 /** Counts the Pods as they were before this reconcile; those that it makes are counted when their events arrive. */
-function statusWrites({ set, pods, now }: State, conditions: Conditions): readonly Write[] {
-  const labels = objectAt(set.template, 'metadata', 'labels')
+function countsOf(set: WorkloadObject, pods: readonly PodObject[], waits: readonly number[]) {
+  const isLabeled = labelMatcher({ matchLabels: objectAt(set.template, 'metadata', 'labels') })
   const count = (test: (pod: PodObject) => boolean): number => pods.filter(test).length
-  const counts = {
+  return {
     replicas: pods.length,
-    fullyLabeledReplicas: count(({ meta }) => selectsLabels({ matchLabels: labels }, meta.labels)),
+    fullyLabeledReplicas: count(({ meta }) => isLabeled(meta.labels)),
     readyReplicas: count(({ ready }) => ready),
-    availableReplicas: count((pod) => untilAvailable(pod, set.minReadyMs, now) === 0),
+    availableReplicas: waits.filter((ms) => ms === 0).length,
     observedGeneration: set.generation,
   }
-  const body = statusDifference(set.status, counts, conditions, ['replicas'])
-  return isEmpty(body) ? [] : [statusPatch('replicasets', set.meta, body)]
-}
-
-function report(
-  { set: { meta }, now }: State,
-  type: 'Normal' | 'Warning',
-  reason: string,
-  message: string,
-): Write {
-  const subject = { apiVersion: 'apps/v1', kind: 'ReplicaSet', meta }
-  return eventWrite(subject, { controller: NAME, type, reason, message }, now)
 }

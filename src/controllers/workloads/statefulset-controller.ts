@@ -37,7 +37,7 @@ import {
 const POD_NAME = 'statefulset.kubernetes.io/pod-name'
 const POD_INDEX = 'apps.kubernetes.io/pod-index'
 
-/** Type of the condition of a StatefulSet that needs volumes which nobody makes. */
+/** Type of the condition of a StatefulSet that needs volumes which no controller makes. */
 const CLAIMS = 'orch.io/VolumeClaims'
 const CLAIMS_REASON = 'NotSupported'
 const CLAIMS_MESSAGE =
@@ -304,13 +304,12 @@ function tidy({ set, history, current, pods }: State): readonly Write[] {
 /** After how many milliseconds a Pod becomes available, or one that has ended may be replaced. */
 function nextChange(state: State): number | undefined {
   const { slots, set, now } = state
+  const until = (slot: Slot, pod: PodObject): number =>
+    pod.finished
+      ? untilReplaced(pod, revisionFor(state, slot).meta.name, now)
+      : untilAvailable(pod, set.minReadyMs, now)
   const waits = slots
-    .flatMap(({ pod, ...slot }) => (pod === undefined ? [] : [{ pod, slot: { ...slot, pod } }]))
-    .map(({ pod, slot }) =>
-      pod.finished
-        ? untilReplaced(pod, revisionFor(state, slot).meta.name, now)
-        : untilAvailable(pod, set.minReadyMs, now),
-    )
+    .flatMap((slot) => (slot.pod === undefined ? [] : [until(slot, slot.pod)]))
     .filter((ms) => ms > 0 && Number.isFinite(ms))
   return waits.length === 0 ? undefined : Math.min(...waits)
 }

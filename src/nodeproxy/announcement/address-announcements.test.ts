@@ -36,10 +36,10 @@ const WAIT = { timeout: 30_000, interval: 5 }
 /** How much faster time passes for the nodes than for the test. */
 const SPEED = 10
 const START = systemClock.now()
-const clock: Clock = {
+const speedUp = (isHeld: (ms: number) => boolean): Clock => ({
   now: () => START + (systemClock.now() - START) * SPEED,
-  after: (ms, task) => systemClock.after(ms / SPEED, task),
-}
+  after: (ms, task) => systemClock.after(ms / SPEED, () => isHeld(ms) || task()),
+})
 const monotonic = (): number => monotonicMs() * SPEED
 /** Short, but long enough for a busy machine. */
 const TIMING = {
@@ -50,6 +50,8 @@ const TIMING = {
 
 /** An API server with the Role of the manifest, and a link of all nodes. */
 async function network({ isPermitted = true } = {}) {
+  let isWithoutRenewals = false
+  const clock = speedUp((ms) => isWithoutRenewals && ms >= 10_000)
   const api = await startSecuredApi(['node-proxy'])
   if (isPermitted) for (const [path, object] of manifest()) await api.make(path, object)
   const link = new FakeLink({ now: monotonic, after: clock.after })
@@ -64,13 +66,14 @@ async function network({ isPermitted = true } = {}) {
     const holder = { current: configuration(current) }
     const device = `${name}-eth0`
     const conditions = new Conditions({ log, metrics })
+    const addresses = new FakeAddresses([addressOf(name, device)])
     const announcements = new Announcements({
       configuration: holder,
       client,
       clock,
       random: systemRandom,
       apiFailures: new ApiFailures({ log, clock: systemClock, server: 'test' }),
-      addresses: new FakeAddresses([addressOf(name, device)]),
+      addresses,
       openResponder: link.open,
       monotonic,
       nodeName: name,
@@ -94,6 +97,7 @@ async function network({ isPermitted = true } = {}) {
     return {
       name,
       device,
+      addresses,
       announcements,
       lines,
       take,
@@ -112,6 +116,10 @@ async function network({ isPermitted = true } = {}) {
   return {
     api,
     link,
+    /** No announcer renews its Lease any more: what follows is published at once or never. */
+    endRenewals() {
+      isWithoutRenewals = true
+    },
     async add(name: string, more?: Readonly<Record<string, unknown>>) {
       const added = node(name, more)
       nodes.push(added)
@@ -249,7 +257,7 @@ test('an address follows the endpoints of a Service with policy Local', async ()
   expect(all[1]!.announcements.explain(IP)).toContain('it has no endpoint that is ready')
   take(endpointsOn())
   await expect.poll(() => net.answering(IP), WAIT).toEqual([])
-  expect(all[1]!.announcements.explain(IP)).toMatch(/^no node may announce it|nobody announces it/)
+  expect(all[1]!.announcements.explain(IP)).toMatch(/^no node (may announce|announces) it/)
 })
 
 test('a node without its interface, with the label, or with the setting off announces nothing', async () => {
@@ -274,6 +282,18 @@ test('a node without its interface, with the label, or with the setting off anno
   await expect
     .poll(async () => [...(await net.leases()).keys()], WAIT)
     .not.toContain('announcer-n1')
+})
+
+test('a node whose interface loses the address of the node gives up what it announces at once', async () => {
+  const net = await network()
+  const all = [await net.add('n1'), await net.add('n2')]
+  for (const one of all) one.take(service([IP]))
+  await expect.poll(() => net.answering(IP).length, WAIT).toBe(1)
+  const [holder] = net.answering(IP)
+  net.endRenewals()
+  all.find(({ name }) => name === holder)!.addresses.set([])
+  const other = holder === 'n1' ? 'n2' : 'n1'
+  await expect.poll(() => net.answering(IP), WAIT).toEqual([other])
 })
 
 test('addresses of nodes, of another class and of another proxy are not announced', async () => {

@@ -2,6 +2,7 @@ import { type LeaseWrite } from '../../announcement/election.ts'
 import { electionTiming } from '../../announcement/election-timing.ts'
 import {
   type AddressPlan,
+  NodeOrder,
   type NotAnnouncing,
   notAnnouncing,
   planAnnouncements,
@@ -88,6 +89,7 @@ export class AddressAnnouncements {
   readonly #problems: AnnouncementProblems
   #running: Running | undefined
   #plans: ReadonlyMap<IpAddress, AddressPlan> = new Map()
+  #order = new NodeOrder()
   #counted: Readonly<Record<string, number>> = {}
   /** The addresses of this node's interfaces. */
   #local: ReadonlySet<IpAddress> = new Set()
@@ -108,7 +110,7 @@ export class AddressAnnouncements {
     this.reconfigure()
   }
 
-  /** What this node publishes, or the Services, changed and are in the kernel. */
+  /** What this node publishes changed, or Services did and are in the kernel. */
   changed(isNodeChanged = false): void {
     if (this.#running === undefined) return
     if (isNodeChanged) this.#followDevices()
@@ -145,7 +147,7 @@ export class AddressAnnouncements {
     if (holder === undefined) {
       const who = first === undefined ? 'no node may announce it' : `${first} is to announce it`
       return why === undefined
-        ? `nobody announces it that this node sees; ${who}`
+        ? `no node announces it yet, as far as this node sees; ${who}`
         : `${who}; this node does not: ${why}`
     }
     if (holder.node === nodeName)
@@ -271,7 +273,7 @@ export class AddressAnnouncements {
     if (isDeepEqual(devices, this.#devices)) return
     this.#devices = devices
     await running.links.use(devices)
-    this.#review()
+    this.changed()
   }
 
   #plan(): void {
@@ -279,14 +281,15 @@ export class AddressAnnouncements {
     if (running === undefined || !this.#parts.services.isApplied || !running.nodes.isListed) return
     const known = running.nodes.nodes()
     const loadBalancerClass = running.settings.loadBalancerClass || undefined
-    const nodes = known.filter((node) => node.loadBalancerClass === loadBalancerClass)
+    const ofClass = known.filter((node) => node.loadBalancerClass === loadBalancerClass)
+    this.#order = this.#order.following(ofClass)
     const taken = new Set([...this.#local, ...known.flatMap(({ addresses }) => addresses)])
-    const all = planAnnouncements(this.#parts.services.list(), nodes, { loadBalancerClass })
+    const all = planAnnouncements(this.#parts.services.list(), this.#order, loadBalancerClass)
     this.#plans = new Map([...all].filter(([ip]) => !taken.has(ip)))
     running.runner.plan(new Map([...this.#plans].map(([ip, plan]) => [ip, plan.nodes])))
   }
 
-  /** Why this node does not announce an address, whoever else does; undefined: it may. */
+  /** Why this node does not announce an address, also if another one does; undefined: it may. */
   #whyNot(running: Running, { services, nodes }: AddressPlan): string | undefined {
     const { nodeName } = this.#parts
     const self = { ...this.#own(running.settings, running.links), name: nodeName }

@@ -2,7 +2,7 @@ import type { AnnouncedService } from '../../announcement/eligible-nodes.ts'
 import type { ClusterEvent } from '../../cluster/cluster-store.ts'
 import type { ClusterView } from '../../forwarding/node-context.ts'
 import type { Clock } from '../../lib/clock.ts'
-import type { Service, ServiceKey } from '../../resources/types.ts'
+import type { EndpointSource, Service, ServiceKey } from '../../resources/types.ts'
 import type { NodeProxyConfiguration } from '../config/fields/configuration.ts'
 
 /** A change counts after so many milliseconds, even if the kernel refuses what it causes. */
@@ -12,7 +12,7 @@ const APPLY_MS = 2_000
 export interface AnnouncedServicesParts {
   readonly configuration: { readonly current: Pick<NodeProxyConfiguration, 'proxyName'> }
   readonly clock: Pick<Clock, 'after'>
-  readonly cluster: ClusterView
+  readonly cluster: Pick<ClusterView, 'endpointSourcesOf'>
   /** Calls back when everything that was enqueued before is in the kernel. */
   readonly afterApply: (callback: () => void) => void
   /** Whether anything is announced. */
@@ -24,11 +24,16 @@ export interface AnnouncedServicesParts {
 /** The Services of type LoadBalancer that this node forwards for, as its kernel has them. */
 export class AnnouncedServices {
   readonly #parts: AnnouncedServicesParts
+  /** As the cluster has them. */
   readonly #services = new Map<ServiceKey, Service>()
+  readonly #applied = new Map<ServiceKey, AnnouncedService>()
+  /** Those that changed and are not waited for yet. */
+  #changed = new Set<ServiceKey>()
+  #isNodeChanged = false
+  /** Those that are being written to the kernel. */
+  #waiting: ReadonlySet<ServiceKey> | undefined
   #isListed = false
   #isApplied = false
-  #isNodeChanged = false
-  #isWaiting = false
 
   constructor(parts: AnnouncedServicesParts) {
     this.#parts = parts
@@ -39,37 +44,29 @@ export class AnnouncedServices {
     return this.#isApplied
   }
 
-  get byKey(): ReadonlyMap<ServiceKey, Service> {
-    return this.#services
+  get byKey(): ReadonlyMap<ServiceKey, AnnouncedService> {
+    return this.#applied
   }
 
   /** Those with these keys, with their endpoints; all of them unless keys are given. */
-  list(keys: Iterable<ServiceKey> = this.#services.keys()): readonly AnnouncedService[] {
-    return [...keys].flatMap((key) => {
-      const service = this.#services.get(key)
-      if (service === undefined) return []
-      const { loadBalancerClass } = service
-      return [{ service, loadBalancerClass, endpoints: this.#parts.cluster.endpointSourcesOf(key) }]
-    })
+  list(keys: Iterable<ServiceKey> = this.#applied.keys()): readonly AnnouncedService[] {
+    return [...keys].flatMap((key) => this.#applied.get(key) ?? [])
   }
 
   /** Takes events of the cluster that were passed to the proxy before; they count when they are in the kernel. */
   takeCluster(events: readonly ClusterEvent[]): void {
-    let isConcerned = false
     for (const event of events) {
       if (event.kind === 'service') {
-        const before = this.#services.delete(event.key)
+        const wasServed = this.#services.delete(event.key)
         const isServed = event.value !== undefined && this.#serves(event.value)
         if (event.value && isServed) this.#services.set(event.key, event.value)
-        isConcerned ||= before || isServed
+        if (wasServed || isServed) this.#changed.add(event.key)
       } else if (event.kind === 'endpoints') {
-        isConcerned ||= event.value === undefined || this.#services.has(event.value.service)
-      } else if (event.kind === 'node') {
-        isConcerned = true
-        this.#isNodeChanged = true
-      }
+        for (const key of this.#servicesOf(event.value)) this.#changed.add(key)
+      } else if (event.kind === 'node') this.#isNodeChanged = true
     }
-    if (isConcerned && this.#isListed && this.#parts.isWanted()) this.#changeSoon()
+    if (this.#isListed && this.#parts.isWanted()) this.#wait()
+    else this.#apply(this.#takeChanged())
   }
 
   /** The cluster is listed, and the kernel is being written. */
@@ -77,8 +74,17 @@ export class AnnouncedServices {
     this.#isListed = true
     this.#parts.afterApply(() => {
       this.#isApplied = true
-      this.#changed()
+      this.#report()
     })
+  }
+
+  /** The Services that endpoints concern. Those that are gone concern a Service that has other ones than before. */
+  #servicesOf(source: EndpointSource | undefined): Iterable<ServiceKey> {
+    if (source !== undefined) return this.#services.has(source.service) ? [source.service] : []
+    const { cluster } = this.#parts
+    return [...this.#services.keys()].filter(
+      (key) => this.#applied.get(key)?.endpoints !== cluster.endpointSourcesOf(key),
+    )
   }
 
   #serves(service: Service): boolean {
@@ -86,23 +92,42 @@ export class AnnouncedServices {
     return service.type === 'LoadBalancer' && (service.proxyName ?? '') === proxyName
   }
 
-  /** Reports when the events so far are in the kernel. */
-  #changeSoon(): void {
-    if (this.#isWaiting) return
-    this.#isWaiting = true
+  /** Reports what changed so far when it is in the kernel, then what changed meanwhile. */
+  #wait(): void {
+    const isChanged = this.#changed.size > 0 || this.#isNodeChanged
+    if (this.#waiting !== undefined || !isChanged) return
+    const keys = this.#takeChanged()
+    this.#waiting = keys
     const done = () => {
-      if (!this.#isWaiting) return
-      this.#isWaiting = false
+      if (this.#waiting !== keys) return
+      this.#waiting = undefined
       cancel()
-      this.#changed()
+      this.#apply(keys)
+      this.#report()
+      this.#wait()
     }
     const cancel = this.#parts.clock.after(APPLY_MS, done)
     this.#parts.afterApply(done)
   }
 
-  #changed(): void {
+  #takeChanged(): ReadonlySet<ServiceKey> {
+    const keys = this.#changed
+    this.#changed = new Set()
+    return keys
+  }
+
+  #report(): void {
     const isNodeChanged = this.#isNodeChanged
     this.#isNodeChanged = false
     this.#parts.onChange(isNodeChanged)
+  }
+
+  #apply(keys: ReadonlySet<ServiceKey>): void {
+    for (const key of keys) {
+      const service = this.#services.get(key)
+      const endpoints = this.#parts.cluster.endpointSourcesOf(key)
+      if (service === undefined) this.#applied.delete(key)
+      else this.#applied.set(key, { service, endpoints })
+    }
   }
 }

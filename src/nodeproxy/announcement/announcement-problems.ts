@@ -1,8 +1,7 @@
-import type { AddressPlan } from '../../announcement/eligible-nodes.ts'
-import type { ClusterView } from '../../forwarding/node-context.ts'
+import type { AddressPlan, AnnouncedService } from '../../announcement/eligible-nodes.ts'
 import type { AddressConflict } from '../../kernel/neighbours/neighbour-responder.ts'
 import type { IpAddress } from '../../lib/ip.ts'
-import type { Service, ServiceKey } from '../../resources/types.ts'
+import type { ServiceKey } from '../../resources/types.ts'
 import type { Conditions } from '../../telemetry/health/conditions.ts'
 
 /** How long a conflict counts after it was heard; a responder reports one once a minute. */
@@ -23,8 +22,7 @@ export interface AnnouncementProblemsParts {
   /** Milliseconds of the monotonic clock. */
   readonly monotonic: () => number
   readonly nodeName: string
-  readonly cluster: Pick<ClusterView, 'endpointSourcesOf'>
-  readonly services: ReadonlyMap<ServiceKey, Pick<Service, 'externalTrafficPolicy'>>
+  readonly services: ReadonlyMap<ServiceKey, AnnouncedService>
   readonly conditions: Pick<Conditions, 'raise' | 'clear'>
 }
 
@@ -42,7 +40,7 @@ interface Conflict {
   readonly at: number
 }
 
-/** What prevents that addresses are announced, as conditions and sentences. */
+/** What keeps addresses from being announced, as conditions and sentences. */
 export class AnnouncementProblems {
   readonly #parts: AnnouncementProblemsParts
   readonly #conflicts = new Map<IpAddress, Conflict>()
@@ -117,11 +115,9 @@ export class AnnouncementProblems {
     if (nodes.length > 0) return nodes.includes(this.#parts.nodeName) && !hasAnnouncer(ip)
     // Without any endpoint a Service with policy Local is announced nowhere, as it should be.
     return services.some((key) => {
-      const isLocal = this.#parts.services.get(key)?.externalTrafficPolicy === 'Local'
-      const sources = this.#parts.cluster.endpointSourcesOf(key)
-      return (
-        !isLocal || sources.some(({ groups }) => groups.some((one) => one.endpoints.length > 0))
-      )
+      const { service, endpoints = [] } = this.#parts.services.get(key) ?? {}
+      if (service?.externalTrafficPolicy !== 'Local') return true
+      return endpoints.some(({ groups }) => groups.some((one) => one.endpoints.length > 0))
     })
   }
 }

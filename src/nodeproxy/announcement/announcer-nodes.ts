@@ -11,7 +11,7 @@ import type { Clock } from '../../lib/clock.ts'
 import { isDeepEqual } from '../../lib/equal.ts'
 import type { LeaseClient } from './lease-client.ts'
 
-/** Seconds between two renewals, and for each node of the cluster, so that their number stays the same: ten a second. */
+/** Seconds between two renewals of a node; they grow with the cluster, so that it has at most ten renewals a second. */
 const RENEW_SECONDS = { least: 10, perNode: 0.1 }
 /** So many renewals may fail before a node counts as lost. */
 const RENEWALS = 4
@@ -24,7 +24,7 @@ export type OwnState = Omit<Announcer, 'name' | 'seconds'>
 
 /** What `AnnouncerNodes` uses. */
 export interface AnnouncerNodesParts {
-  readonly leases: LeaseClient
+  readonly leases: Pick<LeaseClient, 'create' | 'follow' | 'patch' | 'remove'>
   readonly clock: Clock
   /** Milliseconds of the monotonic clock. */
   readonly monotonic: () => number
@@ -42,7 +42,7 @@ interface Seen {
 
 /**
  * The nodes that announce addresses: each renews a Lease with what it publishes of itself. They decide in which order
- * addresses are taken; who announces one is up to its own Lease, so that a list that is late costs time alone.
+ * nodes take an address. Which one announces it is decided by the Lease of the address, so an outdated list costs only time.
  */
 export class AnnouncerNodes {
   readonly #parts: AnnouncerNodesParts
@@ -54,6 +54,7 @@ export class AnnouncerNodes {
   #connectedAt = 0
   #published: OwnState | undefined
   #isWithdrawn = false
+  #isWriting = false
   #publishing: Promise<void> = Promise.resolve()
   #cancelRenewal = (): void => undefined
   #cancelExpiry = (): void => undefined
@@ -89,9 +90,9 @@ export class AnnouncerNodes {
     this.publish()
   }
 
-  /** Publishes what this node is now, if that is different from what was published. */
+  /** Publishes what this node is now, if that differs from what was published; a write under way is followed by another. */
   publish(): void {
-    if (!isDeepEqual(this.#published, this.#parts.own())) this.#renew()
+    if (!this.#isWriting && !isDeepEqual(this.#published, this.#parts.own())) this.#renew()
   }
 
   /** All announcers that are not lost, this node included: as it is now, and not as it was published. */
@@ -170,12 +171,13 @@ export class AnnouncerNodes {
 
   #renew(): void {
     this.#cancelRenewal()
-    this.#publishing = this.#publishing.then(() => this.#write())
+    this.#publishing = this.#write()
   }
 
   async #write(): Promise<void> {
     const { leases, clock, nodeName, own } = this.#parts
     if (this.#isWithdrawn) return
+    this.#isWriting = true
     const state = own()
     const object = announcerObject(
       { ...state, name: nodeName, seconds: this.#seconds },
@@ -184,6 +186,7 @@ export class AnnouncerNodes {
     const patched = await leases.patch(announcerName(nodeName), object, REQUEST_MS)
     const isAbsent = !patched.ok && patched.failure.code === 404
     const { ok } = isAbsent ? await leases.create(object, REQUEST_MS) : patched
+    this.#isWriting = false
     if (ok) this.#published = state
     if (this.#isWithdrawn) return
     const renewMs = (this.#seconds / RENEWALS) * 1_000

@@ -81,7 +81,7 @@ export class BgpPeer {
     await Promise.all(this.#ends)
   }
 
-  /** Lets the session take an event, does what it asks for, and sees to its next time. */
+  /** Passes an event to the session, does the actions that it returns, and schedules its next step. */
   #follow(event: (now: number) => readonly SessionAction[]): void {
     const { clock, monotonic, onChange } = this.#parts
     const { state, failure } = this.session

@@ -4,7 +4,7 @@ import { acquiredAt, leaseName, leaseObject, readLease } from '../../announcemen
 import type { Clock } from '../../lib/clock.ts'
 import type { IpAddress } from '../../lib/ip.ts'
 import { isOvertaken, type LeaseClient } from './lease-client.ts'
-import { LeaseWatches, type WatchedLease } from './lease-watches.ts'
+import { type LeaseChanges, LeaseWatches } from './lease-watches.ts'
 import type { LinkResponders } from './link-responders.ts'
 
 /** The longest that a drain takes, in milliseconds. */
@@ -15,7 +15,7 @@ export type LeaseWriteOutcome = 'written' | 'overtaken' | 'failed'
 
 /** What `ElectionRunner` uses. */
 export interface ElectionRunnerParts {
-  readonly leases: LeaseClient
+  readonly leases: Pick<LeaseClient, 'create' | 'follow' | 'get' | 'patch' | 'remove'>
   readonly links: Pick<LinkResponders, 'announce'>
   readonly timing: ElectionTiming
   readonly clock: Clock
@@ -34,6 +34,8 @@ export class ElectionRunner {
   readonly #watches: LeaseWatches
   readonly #acquiredAt = new Map<IpAddress, number>()
   readonly #followed = new Set<IpAddress>()
+  /** Those that this node does not contend for any more, and perhaps still holds. */
+  #leaving = new Set<IpAddress>()
   #plans: ReadonlyMap<IpAddress, readonly string[]> = new Map()
   #answers: ReadonlyMap<IpAddress, number> = new Map()
   #cancelStep = (): void => undefined
@@ -44,7 +46,7 @@ export class ElectionRunner {
     this.#parts = parts
     this.#election = new Election(parts.nodeName, parts.timing)
     this.#watches = new LeaseWatches(parts.leases, {
-      onLease: (ip, watched) => this.#watched(ip, watched),
+      onLeases: (changes) => this.#watched(changes),
       onListed: (leases) => this.#listed(leases),
     })
   }
@@ -56,7 +58,7 @@ export class ElectionRunner {
 
   /**
    * Who holds the Lease of an address, and since when in milliseconds since the epoch, 0 if that is not known. Undefined:
-   * nobody, or this node does not contend for it and does not know.
+   * no node, or this node does not contend for it and does not know.
    */
   holder(ip: IpAddress): { readonly node: string; readonly since: number } | undefined {
     const node = this.#election.holder(ip)
@@ -67,7 +69,12 @@ export class ElectionRunner {
   plan(plans: ReadonlyMap<IpAddress, readonly string[]>): void {
     this.#plans = plans
     this.#election.plan(plans)
-    this.#step()
+    const { nodeName } = this.#parts
+    const contended = new Set(plans.keys().filter((ip) => plans.get(ip)?.includes(nodeName)))
+    this.#leaving = this.#followed.difference(contended)
+    const before = this.#followed.size
+    for (const ip of contended) this.#followed.add(ip)
+    this.#step(this.#followed.size > before)
   }
 
   /** Stops answering, releases all Leases, and takes none any more. Resolves when none is held, or after three seconds. */
@@ -88,22 +95,25 @@ export class ElectionRunner {
     await Promise.all([this.#parts.links.announce(new Map()), this.#watches.close()])
   }
 
-  #watched(ip: IpAddress, watched: WatchedLease | undefined): void {
-    if (watched) this.#acquiredAt.set(ip, watched.acquiredAt)
-    this.#election.watched(ip, watched?.lease, this.#parts.monotonic())
+  #watched(changes: LeaseChanges): void {
+    const now = this.#parts.monotonic()
+    for (const [ip, watched] of changes) {
+      if (watched) this.#acquiredAt.set(ip, watched.acquiredAt)
+      this.#election.watched(ip, watched?.lease, now)
+    }
     this.#step()
   }
 
-  #listed(leases: ReadonlyMap<IpAddress, WatchedLease | undefined>): void {
+  #listed(leases: LeaseChanges): void {
     const now = this.#parts.monotonic()
     for (const [ip, watched] of leases) this.#election.observe(ip, watched?.lease, now)
     this.#step()
   }
 
-  #step(): void {
+  #step(hasJoined = false): void {
     if (this.#isClosed) return
     const { clock, monotonic } = this.#parts
-    this.#follow()
+    this.#follow(hasJoined)
     const now = monotonic()
     const { writes, answers, nextAt } = this.#election.step(now)
     if (answers !== this.#answers) this.#apply(answers)
@@ -116,20 +126,16 @@ export class ElectionRunner {
   }
 
   /** Follows the Leases of the addresses that this node contends for or holds, and forgets the others. */
-  #follow(): void {
-    const before = this.#followed.size
-    for (const ip of this.#followed) {
-      if (this.#contends(ip) || !this.#election.forget(ip)) continue
+  #follow(hasJoined: boolean): void {
+    let isChanged = hasJoined
+    for (const ip of this.#leaving) {
+      if (!this.#election.forget(ip)) continue
+      this.#leaving.delete(ip)
       this.#followed.delete(ip)
       this.#acquiredAt.delete(ip)
+      isChanged = true
     }
-    const kept = this.#followed.size
-    for (const ip of this.#plans.keys()) if (this.#contends(ip)) this.#followed.add(ip)
-    if (kept !== before || this.#followed.size !== kept) this.#watches.follow(this.#followed)
-  }
-
-  #contends(ip: IpAddress): boolean {
-    return this.#plans.get(ip)?.includes(this.#parts.nodeName) ?? false
+    if (isChanged) this.#watches.follow(this.#followed)
   }
 
   #apply(answers: ReadonlyMap<IpAddress, number>): void {
@@ -148,7 +154,8 @@ export class ElectionRunner {
     const { ip, reason } = write
     const { leases, monotonic, clock, onWrite } = this.#parts
     const object = leaseObject(write, clock.now() * 1_000)
-    const result = await (write.version === undefined
+    const verb = write.version === undefined ? 'create' : 'patch'
+    const result = await (verb === 'create'
       ? leases.create(object, this.#requestMs)
       : leases.patch(leaseName(ip), object, this.#requestMs))
     const lease = result.ok ? readLease(result.value) : undefined
@@ -159,7 +166,7 @@ export class ElectionRunner {
       if (reason === 'release' && !this.#plans.has(ip)) {
         void leases.remove(leaseName(ip), lease.version, this.#requestMs)
       }
-    } else if (!result.ok && isOvertaken(result.failure) && (await this.#readAgain(ip))) {
+    } else if (!result.ok && isOvertaken(verb, result.failure) && (await this.#readAgain(ip))) {
       onWrite(reason, 'overtaken')
       this.#election.finish(ip, { kind: 'conflict' }, monotonic())
     } else {
@@ -178,7 +185,7 @@ export class ElectionRunner {
     return true
   }
 
-  /** A request gets the time in which a holder can try twice before its deadline. */
+  /** The timeout of a request: a holder can send two before its deadline. */
   get #requestMs(): number {
     return this.#parts.timing.retryInterval * 2
   }

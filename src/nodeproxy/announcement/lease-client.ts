@@ -14,7 +14,7 @@ const RESOURCE = 'leases'
 const PATH = `/apis/coordination.k8s.io/v1/namespaces/${LEASE_NAMESPACE}/${RESOURCE}`
 
 /**
- * An election cannot wait long after the API server was away: then each node would see nothing, and nobody would take
+ * An election cannot wait long after the API server was away: then each node would see nothing, and none would take
  * what is not announced.
  */
 const WATCH_TIMING: Partial<ReflectorTiming> = {
@@ -22,6 +22,8 @@ const WATCH_TIMING: Partial<ReflectorTiming> = {
   backoffMaxMs: 1_000,
   awayMaxMs: 500,
 }
+
+type Verb = 'get' | 'create' | 'patch' | 'delete'
 
 /** What `LeaseClient` uses. */
 export interface LeaseClientParts {
@@ -57,7 +59,7 @@ export class LeaseClient {
     return this.#send('create', withinMs, (client, options) => client.create(PATH, object, options))
   }
 
-  /** Changes a Lease by a merge patch; with a resourceVersion only that version (409), and never one that is absent (404). */
+  /** Changes a Lease by a merge patch; with a resourceVersion only that version (409), never one that is absent (404). */
   patch(name: string, patch: JsonObject, withinMs: number): Promise<ApiResult<unknown>> {
     const type = 'application/merge-patch+json'
     return this.#send('patch', withinMs, (client, options) =>
@@ -85,7 +87,7 @@ export class LeaseClient {
   }
 
   async #send(
-    verb: 'get' | 'create' | 'patch' | 'delete',
+    verb: Verb,
     withinMs: number,
     send: (client: ApiClient, options: RequestOptions) => Promise<ApiResult<unknown>>,
   ): Promise<ApiResult<unknown>> {
@@ -95,16 +97,16 @@ export class LeaseClient {
     const result = await send(client, { signal: late.signal })
     cancel()
     if (result.ok) reporter.succeeded(RESOURCE)
-    else if (!isOvertaken(result.failure) || (verb === 'create' && result.failure.code === 404)) {
+    else if (!isOvertaken(verb, result.failure)) {
       reporter.failed({ verb, resource: RESOURCE }, result.failure)
     }
     return result
   }
 }
 
-/** Whether the Lease is not as the writer had seen it: another node was first. */
-export function isOvertaken({ code }: ApiFailure): boolean {
-  return code === 409 || code === 404
+/** Whether the Lease is not as its writer had seen it. A creation is answered with 404 if the namespace is absent. */
+export function isOvertaken(verb: Verb, { code }: ApiFailure): boolean {
+  return code === 409 || (code === 404 && verb !== 'create')
 }
 
 function pathOf(name: string): string {

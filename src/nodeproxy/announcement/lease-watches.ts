@@ -18,12 +18,14 @@ export interface WatchedLease {
   readonly acquiredAt: number
 }
 
+/** Leases of addresses, in the order in which they were reported; undefined: there is none. */
+export type LeaseChanges = readonly (readonly [IpAddress, WatchedLease | undefined])[]
+
 /** What `LeaseWatches` calls. */
 export interface LeaseHandlers {
-  /** A change; undefined: the Lease was deleted. */
-  readonly onLease: (ip: IpAddress, lease: WatchedLease | undefined) => void
-  /** All Leases of these addresses were listed; undefined: there is none. */
-  readonly onListed: (leases: ReadonlyMap<IpAddress, WatchedLease | undefined>) => void
+  readonly onLeases: (changes: LeaseChanges) => void
+  /** All Leases of these addresses were listed. */
+  readonly onListed: (leases: LeaseChanges) => void
 }
 
 interface Group {
@@ -34,17 +36,17 @@ interface Group {
 
 /** Follows the Leases of a set of addresses that changes, by few watches. */
 export class LeaseWatches {
-  readonly #leases: LeaseClient
+  readonly #leases: Pick<LeaseClient, 'follow'>
   readonly #handlers: LeaseHandlers
   readonly #ending = new Set<Promise<unknown>>()
   #groups: Group[] = []
 
-  constructor(leases: LeaseClient, handlers: LeaseHandlers) {
+  constructor(leases: Pick<LeaseClient, 'follow'>, handlers: LeaseHandlers) {
     this.#leases = leases
     this.#handlers = handlers
   }
 
-  /** Replaces the addresses. What a watch has that goes on is not read again. */
+  /** Replaces the addresses. Leases of a watch that goes on are not read again. */
   follow(ips: ReadonlySet<IpAddress>): void {
     const fresh = new Set(ips)
     const kept: Group[] = []
@@ -77,7 +79,7 @@ export class LeaseWatches {
   }
 
   #begin(ips: Set<IpAddress>): void {
-    const { onLease, onListed } = this.#handlers
+    const { onLeases, onListed } = this.#handlers
     const stop = new AbortController()
     const known = new Map<IpAddress, WatchedLease>()
     const reflector = this.#leases.follow<WatchedLease>({
@@ -85,17 +87,19 @@ export class LeaseWatches {
       decode,
       onChanges(changes) {
         if (stop.signal.aborted) return
-        for (const { key, value } of changes) {
+        const leases = changes.flatMap(({ key, value }) => {
           const ip = addressOfLease(key.slice(key.indexOf('/') + 1))
-          if (ip === undefined || !ips.has(ip)) continue
-          if (value === undefined) known.delete(ip)
-          else known.set(ip, value)
-          onLease(ip, value)
+          return ip === undefined || !ips.has(ip) ? [] : [[ip, value] as const]
+        })
+        for (const [ip, lease] of leases) {
+          if (lease === undefined) known.delete(ip)
+          else known.set(ip, lease)
         }
+        onLeases(leases)
       },
       onListed() {
         if (stop.signal.aborted) return
-        onListed(new Map([...ips].map((ip) => [ip, known.get(ip)])))
+        onListed([...ips].map((ip) => [ip, known.get(ip)]))
       },
     })
     this.#groups.push({ ips, stop, ended: reflector.run(stop.signal) })

@@ -40,6 +40,8 @@ interface OpenLink {
 export class LinkResponders {
   readonly #parts: LinkRespondersParts
   readonly #links = new Map<string, OpenLink>()
+  /** The ends of responders that are being closed: until then they answer. */
+  readonly #closing = new Set<Promise<void>>()
   #addresses: ReadonlyMap<IpAddress, number> = new Map()
   /** What closed responders counted. */
   #counted = NOTHING
@@ -78,14 +80,18 @@ export class LinkResponders {
       this.#links.set(device, link)
       void this.#open(device, link)
     }
-    await Promise.all(gone.map(([, link]) => this.#close(link)))
+    for (const [, link] of gone) {
+      const ended = this.#close(link).finally(() => this.#closing.delete(ended))
+      this.#closing.add(ended)
+    }
+    await Promise.all(this.#closing)
   }
 
   /** Replaces the addresses, each with the time until which it is answered; resolves when this is in force everywhere. */
   async announce(addresses: ReadonlyMap<IpAddress, number>): Promise<void> {
     this.#addresses = addresses
     const open = [...this.#links.values()].flatMap(({ responder }) => responder ?? [])
-    await Promise.all(open.map((responder) => responder.announce(addresses)))
+    await Promise.all([...this.#closing, ...open.map((one) => one.announce(addresses))])
   }
 
   close(): Promise<void> {

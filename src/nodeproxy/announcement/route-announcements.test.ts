@@ -72,6 +72,7 @@ async function router(open: Partial<Open> = {}) {
     held: () => [...peer.routes].map(([ip, { nextHop }]) => `${ip} ${nextHop}`).toSorted(),
     communities: () => [...peer.routes.values()].map(({ communities }) => communities),
     received: () => peer.received,
+    ended: () => peer.ended,
     sessions: () => sessions,
     from: () => from,
     send(octets: Uint8Array) {
@@ -286,7 +287,9 @@ test('a changed configuration ends, opens and keeps sessions', async () => {
   const source = settingsOf(two, { sourceAddress: '127.0.0.7' })
   self.configure({ 'announcement.bgp.peers': [source] })
   await expect.poll(two.held, WAIT).toEqual([`${V4} 127.0.0.7`])
-  expect([one.held(), one.received().at(-1), two.from()]).toEqual([[], 'notification', '127.0.0.7'])
+  expect([one.held(), two.from()]).toEqual([[], '127.0.0.7'])
+  expect(one.ended()).toBe('cease: peer de-configured')
+  expect(two.ended()).toBe('cease: other configuration change')
   self.configure({ 'announcement.bgp.peers': [] })
   await expect.poll(two.held, WAIT).toEqual([])
   expect([self.routes.state(), self.routes.explain(V4)]).toEqual([undefined, undefined])
@@ -307,7 +310,7 @@ test('a peer that is away, of another AS, or sends anything else is a condition,
   await expect
     .poll(self.conditions, WAIT)
     .toEqual(bad('this node ended the session: message header'))
-  expect(one.received().at(-1)).toBe('notification')
+  await expect.poll(one.ended, WAIT).toMatch(/^message header error/)
   await one.close()
   await expect.poll(self.conditions, WAIT).toEqual(bad('it refuses connections'))
   one.behave()
@@ -333,6 +336,8 @@ test('a session that ends comes back', async () => {
   await expect.poll(one.held, WAIT).toEqual([ROUTE_V4])
   await one.close()
   await expect.poll(self.conditions, WAIT).toEqual([expect.stringContaining('bgp-peer-down')])
+  const foreign = { loadBalancerClass: 'example.com/other', externalTrafficPolicy: 'Local' }
+  self.take(service([V4], foreign, 'foreign'))
   expect(self.routes.explain(V4)).toMatch(
     /does not announce it by BGP: BGP peer .* not established/,
   )

@@ -1,4 +1,4 @@
-import { addressesOf, notAnnouncing } from '../../announcement/eligible-nodes.ts'
+import { addressesOf, notAnnouncing, servicesByAddress } from '../../announcement/eligible-nodes.ts'
 import type { ClusterView } from '../../forwarding/node-context.ts'
 import type { Addresses } from '../../kernel/addresses.ts'
 import type { Clock } from '../../lib/clock.ts'
@@ -8,7 +8,11 @@ import { Mutex } from '../../lib/mutex.ts'
 import type { Conditions } from '../../telemetry/health/conditions.ts'
 import type { Logger } from '../../telemetry/logger.ts'
 import type { Metrics } from '../../telemetry/metrics/metrics.ts'
-import type { BgpSettings, NodeProxyConfiguration } from '../config/fields/configuration.ts'
+import type {
+  BgpPeerSettings,
+  BgpSettings,
+  NodeProxyConfiguration,
+} from '../config/fields/configuration.ts'
 import { WHY_NOT } from './address-announcements.ts'
 import type { AnnouncedServices } from './announced-services.ts'
 import { BgpPeer, type PeerSettings } from './bgp-peer.ts'
@@ -57,8 +61,8 @@ export interface RoutesState {
 }
 
 /**
- * Announces load balancer addresses to routers by BGP, while `announcement.bgp.peers` names some: each node all addresses for
- * which it is fit, with itself as the next hop, so that routers choose between the nodes.
+ * Announces load balancer addresses to routers by BGP, while `announcement.bgp.peers` names some: each node announces all
+ * addresses for which it is fit, with itself as the next hop, so that routers choose between the nodes.
  */
 export class RouteAnnouncements {
   readonly #parts: RouteAnnouncementsParts
@@ -107,13 +111,8 @@ export class RouteAnnouncements {
 
   /** To which routers this node announces an address, or why it does not; undefined: it is announced to none. */
   explain(ip: IpAddress): string | undefined {
-    const services = this.#parts.services
-      .list()
-      .filter((one) => one.service.loadBalancerIPs.includes(ip))
-    const isOfClass = services.some(
-      (one) => one.loadBalancerClass === this.#choice.loadBalancerClass,
-    )
-    if (!this.isOn || !isOfClass) return undefined
+    const services = servicesByAddress(this.#parts.services.list(), this.#class).get(ip)
+    if (!this.isOn || services === undefined) return undefined
     const holding = [...this.#peers.values()].filter(({ session }) => session.advertised.has(ip))
     if (holding.length > 0)
       return `this node announces it by BGP to ${holding.map(nameOf).join(', ')}`
@@ -141,7 +140,7 @@ export class RouteAnnouncements {
   async stop(): Promise<void> {
     this.#isStopped = true
     this.#stopAddresses()
-    await this.#mutex.run(() => this.#end([...this.#peers.keys()], 'shutdown'))
+    await this.#mutex.run(() => this.#end([...this.#peers.keys()]))
   }
 
   readonly #failed = (error: unknown): void => {
@@ -152,9 +151,9 @@ export class RouteAnnouncements {
     return this.#parts.configuration.current.announcement.bgp
   }
 
-  get #choice() {
-    const { loadBalancerClass } = this.#parts.configuration.current.announcement
-    return { loadBalancerClass: loadBalancerClass || undefined }
+  /** `spec.loadBalancerClass` of the Services that are announced; undefined: of those without a class. */
+  get #class(): string | undefined {
+    return this.#parts.configuration.current.announcement.loadBalancerClass || undefined
   }
 
   get #nodeAddresses(): readonly IpAddress[] {
@@ -166,7 +165,7 @@ export class RouteAnnouncements {
     return this.#settings.routerID || this.#nodeAddresses.find((ip) => familyOf(ip) === 4) || ''
   }
 
-  /** This node, as eligible nodes are judged. */
+  /** This node as `notAnnouncing` judges it. */
   #self() {
     const { cluster, nodeName, services } = this.#parts
     const node = cluster.node(nodeName)
@@ -183,7 +182,7 @@ export class RouteAnnouncements {
     if (this.isOn) this.#local = await this.#parts.addresses.list()
     const wanted = this.#wanted()
     const gone = [...this.#peers.keys()].filter((key) => !wanted.has(key))
-    await this.#end(gone, wanted.size > 0 ? 'changed' : 'deconfigured')
+    await this.#end(gone)
     for (const [key, settings] of wanted) {
       if (this.#isStopped || this.#peers.has(key)) continue
       const onChange = (one: BgpPeer) => this.#changedPeer(one)
@@ -207,11 +206,13 @@ export class RouteAnnouncements {
     )
   }
 
-  async #end(keys: readonly string[], cause: Parameters<BgpPeer['stop']>[0]): Promise<void> {
+  async #end(keys: readonly string[]): Promise<void> {
     const ending = keys.map(async (key) => {
       const peer = this.#peers.get(key)
-      await peer?.stop(cause)
-      if (peer !== undefined) this.#count(peer)
+      if (peer === undefined) return
+      const reason = this.#configured(peer) === undefined ? 'deconfigured' : 'changed'
+      await peer.stop(this.#isStopped ? 'shutdown' : reason)
+      this.#count(peer)
       this.#peers.delete(key)
     })
     await Promise.all(ending)
@@ -220,9 +221,7 @@ export class RouteAnnouncements {
   /** Tells every peer what it should hold now. */
   #advertise(): void {
     const local = new Set(this.#local.map(({ ip }) => ip))
-    const fit = this.isOn
-      ? addressesOf(this.#self(), this.#parts.services.list(), this.#choice)
-      : []
+    const fit = this.isOn ? addressesOf(this.#self(), this.#parts.services.list(), this.#class) : []
     const before = this.#fit
     this.#fit = fit.filter((ip) => !local.has(ip)).toSorted()
     for (const peer of this.#peers.values()) this.#advertiseTo(peer)
@@ -232,19 +231,22 @@ export class RouteAnnouncements {
   }
 
   #advertiseTo(peer: BgpPeer): void {
-    const { address, port } = peer.settings
-    const configured = this.#settings.peers.find(
-      (one) => one.address === address && one.port === port,
-    )
-    const communities = [...this.#settings.communities, ...(configured?.communities ?? [])]
+    const { communities: ofPeer = [] } = this.#configured(peer) ?? {}
+    const communities = [...this.#settings.communities, ...ofPeer]
+    const nextHops = { 4: this.#nextHop(peer, 4), 6: this.#nextHop(peer, 6) }
     const routes = this.#fit.flatMap((ip) => {
-      const nextHop = this.#nextHop(peer, familyOf(ip))
+      const nextHop = nextHops[familyOf(ip)]
       return nextHop === undefined ? [] : [[ip, { nextHop, communities }] as const]
     })
     peer.advertise(new Map(routes))
   }
 
-  /** The address of this node in the session; of the other family the one of the Node object, at the same interface if it can be. */
+  /** The peer as the configuration has it now; undefined: it has none with this address. */
+  #configured({ settings: { address, port } }: BgpPeer): BgpPeerSettings | undefined {
+    return this.#settings.peers.find((one) => one.address === address && one.port === port)
+  }
+
+  /** The address of this node in the session; of the other family one of the Node object, if possible at that interface. */
   #nextHop({ settings, localAddress }: BgpPeer, family: Family): IpAddress | undefined {
     if (family === familyOf(settings.address)) return localAddress
     const device = this.#local.find(({ ip }) => ip === localAddress)?.device
@@ -266,7 +268,7 @@ export class RouteAnnouncements {
     }
     if (isUp) this.#established.add(peer)
     else this.#established.delete(peer)
-    // With the connection there is an address of this node in it.
+    // The next hop is the address of this node in the connection, which is known now.
     if (session.state === 'OpenSent') this.#advertiseTo(peer)
     this.#review()
   }

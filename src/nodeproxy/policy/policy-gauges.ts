@@ -44,7 +44,7 @@ export class PolicyGauges {
   readonly #metrics: PolicyGaugeMetrics
   readonly #rows: number
   /** What was read last, by family, direction and policies. */
-  readonly #read = new Map<string, bigint>()
+  #read: ReadonlyMap<string, bigint> = new Map()
   readonly #shown = new Set<string>()
 
   constructor(metrics: PolicyGaugeMetrics, rows = ROWS) {
@@ -77,8 +77,7 @@ export class PolicyGauges {
       const of = labels.get(key)
       if (added > 0n && of) this.#metrics.policyDropped.inc(this.#rowOf(of), Number(added))
     }
-    this.#read.clear()
-    for (const [key, packets] of now) this.#read.set(key, packets)
+    this.#read = now
   }
 
   #rowOf({ policy, direction }: { readonly policy: string; readonly direction: string }) {

@@ -11,7 +11,7 @@ import {
   memberOf,
   type PolicyChanges,
   type PolicyContent,
-  type SetName,
+  type PolicySet,
 } from '../policy-content.ts'
 import {
   DIRECTIONS,
@@ -168,7 +168,7 @@ export interface ChangedModel {
   readonly known: Known
 }
 
-/** The difference that follows from the changes of the model. Reads only sets of which it is not known what they hold. */
+/** The difference that follows from the changes of the model. Reads only sets whose elements are not known. */
 export async function changedDifference(
   nftables: Nftables,
   wanted: WantedTable,
@@ -185,7 +185,7 @@ export async function changedDifference(
     else newSets.set(name, set)
   }
   for (const [name, keys] of changes.members) {
-    const moved = memberChanges(content, { name, keys, family: wanted.family })
+    const moved = memberChanges(content.sets.get(name), keys, wanted.family)
     if (moved.add.length + moved.remove.length > 0) elements.set(name, moved)
   }
   addPodChanges({ wanted, known, elements }, changes)
@@ -226,28 +226,33 @@ function changedChains(wanted: WantedTable, { chains }: PolicyChanges, known: Kn
   return { newChains, changedChains: rewritten, goneChains }
 }
 
-/** Members of a set that stays. */
+/** The changes of a set that stays, by the keys of its members that came or went. */
 function memberChanges(
-  { sets }: PolicyContent,
-  of: { readonly name: SetName; readonly keys: ReadonlySet<string>; readonly family: Family },
+  set: PolicySet | undefined,
+  keys: ReadonlySet<string>,
+  family: Family,
 ): ElementChanges {
-  const set = sets.get(of.name)
   if (set === undefined || set.kind === 'blocks') return { add: [], remove: [] }
   const isNamed = set.kind === 'namedPorts'
-  const ours = [...of.keys].filter((key) => {
+  const ours = [...keys].filter((key) => {
     const ip = isNamed ? memberOf(key).ip : (key as IpAddress)
-    return familyOf(ip) === of.family
+    return familyOf(ip) === family
   })
   const elementOf = (key: string): Element =>
     isNamed ? namedPortElement(memberOf(key)) : podElement(key as IpAddress)
-  const [add, remove] = [true, false].map((isThere) =>
-    ours.filter((key) => set.members.has(key as IpAddress) === isThere).map(elementOf),
-  )
-  return { add: add ?? [], remove: remove ?? [] }
+  const isMember = (key: string) => set.members.has(key as IpAddress)
+  return {
+    add: ours.filter(isMember).map(elementOf),
+    remove: ours.filter((key) => !isMember(key)).map(elementOf),
+  }
 }
 
 function addPodChanges(
-  of: {
+  {
+    wanted,
+    known,
+    elements,
+  }: {
     readonly wanted: WantedTable
     readonly known: Known
     readonly elements: Map<string, ElementChanges>
@@ -257,13 +262,13 @@ function addPodChanges(
   const remove: PlacedElement[] = []
   const add: PlacedElement[] = []
   for (const ip of new Set(DIRECTIONS.flatMap((direction) => [...pods[direction]]))) {
-    const [before, after] = [of.known.pods.get(ip) ?? [], of.wanted.podElements(ip)]
+    const [before, after] = [known.pods.get(ip) ?? [], wanted.podElements(ip)]
     remove.push(...without(before, after))
     add.push(...without(after, before))
   }
   for (const set of [SET.egress, SET.ingress, SET.hairpin]) {
     const changes = { remove: elementsIn(set, remove), add: elementsIn(set, add) }
-    if (changes.remove.length + changes.add.length > 0) of.elements.set(set, changes)
+    if (changes.remove.length + changes.add.length > 0) elements.set(set, changes)
   }
 }
 

@@ -12,8 +12,7 @@ import { DIRECTIONS, type RenderSettings, tableOf } from './render.ts'
 /** Where the policies come from: `PolicyModel`. */
 export interface PolicySource<Event> {
   readonly content: PolicyContent
-  /** Returns whether something changed that the kernel holds. */
-  apply(events: readonly Event[]): boolean
+  apply(events: readonly Event[]): void
   /** What changed since the last call. */
   takeChanges(): PolicyChanges
   /** Whether the policies admit a connection that began, or ends, at a local Pod. */
@@ -156,8 +155,8 @@ export class PolicyEnforcer<Event> {
     const { families, nftables, model } = this.#parts
     for (const family of families) {
       for (const [chain, packets] of await nftables.counters(tableOf(family))) {
-        const of = isolationOf(chain, model.content)
-        if (of) dropped.push({ family, packets, ...of })
+        const isolation = isolationOf(chain, model.content)
+        if (isolation) dropped.push({ family, packets, ...isolation })
       }
     }
     return dropped
@@ -269,8 +268,10 @@ export class PolicyEnforcer<Event> {
 
   #takeEvents(): void {
     const events = this.#events
+    if (events.length === 0) return
     this.#events = []
-    if (events.length > 0 && this.#parts.model.apply(events)) this.#hasChanges = true
+    this.#parts.model.apply(events)
+    this.#hasChanges = true
   }
 
   #verified(tookMs: number): void {

@@ -86,9 +86,8 @@ export class FamilyWriter {
     const known = this.#known
     if (known === undefined) return this.writeAll(source)
     const wanted = this.#wanted(source, new Set())
-    const { content } = source
-    const of = { content, changes, known }
-    const difference = await changedDifference(this.#kernel.nftables, wanted, of)
+    const model = { content: source.content, changes, known }
+    const difference = await changedDifference(this.#kernel.nftables, wanted, model)
     const transactions = transactionsOf(difference, wanted)
     if (await this.#commitAll(transactions)) return this.writeAll(source)
     noteWritten(known, { wanted, changes, difference })
@@ -180,7 +179,6 @@ export class FamilyWriter {
     const isLarge = transactions.reduce((sum, one) => sum + weightOf(one), 0) > MAX_NOTIFIED
     const release = isLarge ? monitor.hold({ unsubscribed: true }) : undefined
     const before = nftables.commits
-    let commits: number | undefined
     try {
       for (const commands of transactions) {
         const error = await nftables.commit(commands)
@@ -188,8 +186,7 @@ export class FamilyWriter {
       }
       return undefined
     } finally {
-      commits = nftables.commits - before
-      release?.({ pids: [], commits })
+      release?.({ pids: [], commits: nftables.commits - before })
     }
   }
 }
@@ -200,25 +197,25 @@ interface RefusedTransaction {
 }
 
 /** The set or chain that a transaction was refused for; undefined if that is not known, or nothing works without it. */
-function faultOf({ commands, error }: RefusedTransaction): string | undefined {
-  const command = error.command === undefined ? undefined : commands[error.command]
-  const name = command && nameOf(command)
-  if (name === undefined || isBaseObject(name) || CONCERN_ALL.has(error.errno)) return undefined
-  return name
+function faultOf(failure: RefusedTransaction): string | undefined {
+  const { name } = objectOf(failure) ?? {}
+  if (name === undefined || isBaseObject(name)) return undefined
+  return CONCERN_ALL.has(failure.error.errno) ? undefined : name
 }
 
-function nameOf(command: Command): string | undefined {
-  if ('set' in command) return command.set
-  return 'chain' in command ? command.chain : undefined
+/** The set or chain of the command that was refused. */
+function objectOf({ commands, error }: RefusedTransaction) {
+  const command = error.command === undefined ? undefined : commands[error.command]
+  if (command === undefined) return undefined
+  if ('set' in command) return { kind: 'set', name: command.set }
+  return 'chain' in command ? { kind: 'chain', name: command.chain } : undefined
 }
 
-function refusalOf(family: Family, { commands, error }: RefusedTransaction): RefusedObject {
-  const command = error.command === undefined ? undefined : commands[error.command]
-  const name = command && nameOf(command)
-  const kind = command && 'set' in command ? 'set' : 'chain'
-  const object = name === undefined ? '' : `${kind} ${name} of `
+function refusalOf(family: Family, failure: RefusedTransaction): RefusedObject {
+  const object = objectOf(failure)
+  const where = object === undefined ? '' : `${object.kind} ${object.name} of `
   const table = `table ${family === 4 ? 'ip' : 'ip6'} ${TABLE}`
-  return { code: 'NP_POLICY_REFUSED', message: `${object}${table}: ${error.message}` }
+  return { code: 'NP_POLICY_REFUSED', message: `${where}${table}: ${failure.error.message}` }
 }
 
 function refusedAs(family: Family, failure: RefusedTransaction): NodeProxyError {

@@ -99,6 +99,7 @@ export class FakePeer {
   #held = new FakeRoutes()
   /** Messages that it received in this session, by their kind. */
   #received: string[] = []
+  #ended = ''
 
   constructor(open: Open) {
     this.#open = open
@@ -110,6 +111,11 @@ export class FakePeer {
 
   get received(): readonly string[] {
     return this.#received
+  }
+
+  /** The last NOTIFICATION, in words. */
+  get ended(): string {
+    return this.#ended
   }
 
   /** A new connection. */
@@ -137,6 +143,7 @@ export class FakePeer {
     const kind = message!.kind
     this.#received.push(kind)
     if (message?.kind === 'malformed') throw new Error(describeNotification(message.notification))
+    if (message?.kind === 'notification') this.#ended = describeNotification(message.notification)
     if (kind === 'open') return [openMessage(this.#open), keepaliveMessage()]
     if (kind === 'update') this.#held.take(octets.subarray(19))
     return kind === 'keepalive' ? [keepaliveMessage()] : []

@@ -9,6 +9,7 @@ import {
   valueAt,
 } from '../../../lib/json.ts'
 import { NODE_TAINTS, type NodeObject, type Taint } from '../../objects/node-object.ts'
+import { ownValue } from '../../objects/object-meta.ts'
 import { REQUIRED_AFFINITY } from '../../objects/pod-object.ts'
 
 const UNSCHEDULABLE = NODE_TAINTS.unschedulable
@@ -23,7 +24,7 @@ export function nodeSelection(podSpec: JsonObject): (node: NodeObject) => boolea
   const required = valueAt(podSpec, 'affinity', 'nodeAffinity', REQUIRED_AFFINITY)
   const terms = arrayAt(required, 'nodeSelectorTerms')
   return (node) =>
-    wanted.every(([key, value]) => labelOf(node, key) === value) &&
+    wanted.every(([key, value]) => ownValue(node.meta.labels, key) === value) &&
     (!isJsonObject(required) || terms.some((term) => matchesTerm(term, node)))
 }
 
@@ -46,13 +47,18 @@ export function untoleratedTaint(
   effects: readonly string[],
 ): Taint | undefined {
   return taintsOf(node).find(
-    (taint) => effects.includes(taint.effect) && !tolerations.some((one) => tolerates(one, taint)),
+    (taint) => effects.includes(taint.effect) && !isTolerated(taint, tolerations),
   )
 }
 
 function taintsOf({ taints, unschedulable }: NodeObject): readonly Taint[] {
   const isCovered = !unschedulable || taints.some(({ key }) => key === UNSCHEDULABLE)
   return isCovered ? taints : [...taints, { key: UNSCHEDULABLE, value: '', effect: 'NoSchedule' }]
+}
+
+/** Whether one of the tolerations covers a taint. */
+export function isTolerated(taint: Taint, tolerations: readonly Json[]): boolean {
+  return tolerations.some((one) => tolerates(one, taint))
 }
 
 /** Whether a toleration covers a taint. Without an effect or key it covers all of them. */
@@ -70,7 +76,7 @@ export function matchesTerm(term: Json, node: NodeObject): boolean {
   const fields = arrayAt(term, 'matchFields')
   return (
     expressions.length + fields.length > 0 &&
-    expressions.every((one) => holds(one, labelOf(node, stringAt(one, 'key')))) &&
+    expressions.every((one) => holds(one, ownValue(node.meta.labels, stringAt(one, 'key')))) &&
     fields.every((one) => fieldHolds(one, node.meta.name))
   )
 }
@@ -81,10 +87,6 @@ function fieldHolds(requirement: Json, name: string): boolean {
   const isKnown = ['In', 'NotIn'].includes(stringAt(requirement, 'operator'))
   const isSingle = arrayAt(requirement, 'values').length === 1
   return isName && isKnown && isSingle && holds(requirement, name)
-}
-
-function labelOf({ meta: { labels } }: NodeObject, key: string): string | undefined {
-  return Object.hasOwn(labels, key) ? labels[key] : undefined
 }
 
 function holds(requirement: Json, value: string | undefined): boolean {

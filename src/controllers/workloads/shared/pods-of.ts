@@ -37,7 +37,7 @@ export function typeOf(collection: CollectionName): { apiVersion: string; kind: 
 export interface ClaimedPods {
   /** Those that it controls and selects, also those that have ended or are being deleted. */
   readonly pods: readonly PodObject[]
-  /** Adopts the Pods that it selects and nobody controls, and releases those that it no longer selects. */
+  /** Adopts the Pods that it selects and that have no controller, and releases those that it no longer selects. */
   readonly writes: readonly Patch[]
 }
 
@@ -68,7 +68,7 @@ export function claimPods(
   const lost = controlled.filter((pod) => !isSelected(pod) && !pod.meta.terminating)
   const found = meta.terminating
     ? []
-    : candidates(owner, view).filter(
+    : selectablePods(owner, view).filter(
         (pod) => isOrphan(pod) && !pod.meta.terminating && isSelected(pod),
       )
   return {
@@ -168,8 +168,11 @@ function selectorOf({ selector }: WorkloadObject): (pod: PodObject) => boolean {
   return ({ meta }) => matches(meta.labels)
 }
 
-/** Pods among which are all that a workload selects: those with its first label, else those of its namespace. */
-function candidates({ meta, selector }: WorkloadObject, view: View): readonly PodObject[] {
+/** Pods among which are all that a selector selects: those with its first label, else those of the namespace. */
+export function selectablePods(
+  { meta, selector }: Pick<WorkloadObject, 'meta' | 'selector'>,
+  view: View,
+): readonly PodObject[] {
   const [first] = Object.entries(objectAt(selector, 'matchLabels'))
   const group =
     first !== undefined && typeof first[1] === 'string'

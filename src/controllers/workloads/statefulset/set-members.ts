@@ -54,7 +54,7 @@ function ordinalOf({ meta }: WorkloadObject, pod: PodObject): number | undefined
 export interface SetPolicy {
   /** One Pod after another, each when those before it are available. */
   readonly isOrdered: boolean
-  /** Pods of an old template are replaced; otherwise only who deletes one gets a new one. */
+  /** Pods of an old template are replaced; otherwise one gets the new template only after it was deleted by hand. */
   readonly isRolling: boolean
   /** Pods with a smaller index keep their template. */
   readonly partition: number

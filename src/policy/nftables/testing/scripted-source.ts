@@ -36,9 +36,8 @@ export class ScriptedSource implements PolicySource<PolicyContent> {
     this.#admits = admits
   }
 
-  apply(events: readonly PolicyContent[]): boolean {
+  apply(events: readonly PolicyContent[]): void {
     this.content = events.at(-1) ?? this.content
-    return true
   }
 
   takeChanges(): PolicyChanges {
