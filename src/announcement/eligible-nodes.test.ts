@@ -9,7 +9,6 @@ import {
   MAX_CONTENDERS,
   NodeOrder,
   notAnnouncing,
-  planAnnouncements,
 } from './eligible-nodes.ts'
 
 const IP = '192.0.2.50' as IpAddress
@@ -63,7 +62,7 @@ const plan = (
   services: readonly AnnouncedService[],
   nodes: readonly AnnouncerNode[],
   loadBalancerClass?: string,
-) => planAnnouncements(services, new NodeOrder().following(nodes), loadBalancerClass)
+) => new NodeOrder().following(nodes).plan(services, loadBalancerClass)
 const nodesOf = (services: readonly AnnouncedService[], nodes = numbered(3)) =>
   plan(services, nodes).get(IP)?.nodes.toSorted()
 
@@ -179,14 +178,12 @@ test('of many nodes the first 16 contend: those with the largest weights, as if 
 
 test('an order is kept while the same nodes are ready, and made again when they change', () => {
   const order = new NodeOrder().following(numbered(20))
-  const again = [...numbered(20), node('excluded', { isExcluded: true })]
-  expect(order.following(again)).toBe(order)
-  const ip = ips[0]!
-  expect(order.of(ip)).toEqual(planned(numbered(20)).get(ip)!.nodes)
-  expect(order.of(ip)).toBe(order.of(ip))
-  const fewer = numbered(20).filter(({ name }) => name !== order.of(ip)[0])
-  expect(order.following(fewer).of(ip)).toEqual(planned(fewer).get(ip)!.nodes)
-  expect(order.of(ip, ['node-3', 'node-99'])).toEqual(['node-3'])
+  const nodesFor = (one: NodeOrder) => one.plan(manyAddresses, undefined).get(ips[0]!)!.nodes
+  expect(order.following([...numbered(20), node('excluded', { isExcluded: true })])).toBe(order)
+  expect(nodesFor(order)).toEqual(planned(numbered(20)).get(ips[0]!)!.nodes)
+  expect(nodesFor(order)).toBe(nodesFor(order))
+  const fewer = numbered(20).filter(({ name }) => name !== nodesFor(order)[0])
+  expect(nodesFor(order.following(fewer))).toEqual(planned(fewer).get(ips[0]!)!.nodes)
 })
 
 test('addresses for routers: those for which the node is fit, whoever else is', () => {

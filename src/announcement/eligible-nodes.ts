@@ -46,29 +46,7 @@ export interface AddressPlan {
 export type NotAnnouncing = 'excluded' | 'notReady' | 'noEndpoint'
 
 /**
- * The addresses to announce and the nodes that may announce them, by address. Announced are the Services with this
- * class, and no others; undefined: those without a class.
- */
-export function planAnnouncements(
-  services: readonly AnnouncedService[],
-  order: NodeOrder,
-  loadBalancerClass: string | undefined,
-): ReadonlyMap<IpAddress, AddressPlan> {
-  const plans = new Map<IpAddress, AddressPlan>()
-  for (const [ip, sharing] of servicesByAddress(services, loadBalancerClass)) {
-    const [first, ...others] = sharing.flatMap((one) => localNodes(one) ?? [])
-    const fit = first && [...first].filter((name) => others.every((names) => names.has(name)))
-    plans.set(ip, {
-      ip,
-      services: sharing.map(({ service }) => service.key).toSorted(),
-      nodes: order.of(ip, fit),
-    })
-  }
-  return plans
-}
-
-/**
- * The order of nodes for each address, of those that are ready and not excluded. The order of all of them is computed once
+ * The nodes that are ready and not excluded, and their order for each address. The order of all of them is computed once
  * for each address: at 5,000 nodes that is most of the work of a plan.
  */
 export class NodeOrder {
@@ -86,11 +64,32 @@ export class NodeOrder {
     return isDeepEqual(names, [...this.#hashes.keys()]) ? this : new NodeOrder(names)
   }
 
-  /** The first nodes for an address, of those with these names; of all of them unless names are given. */
-  of(ip: IpAddress, names?: readonly string[]): readonly string[] {
-    if (names === undefined) {
-      return this.#ofAll.getOrInsertComputed(ip, () => firstByHash(ip, this.#hashes))
+  /**
+   * The addresses to announce and the nodes that may announce them, by address. Announced are the Services with this
+   * class, and no others; undefined: those without a class.
+   */
+  plan(
+    services: readonly AnnouncedService[],
+    loadBalancerClass: string | undefined,
+  ): ReadonlyMap<IpAddress, AddressPlan> {
+    const plans = new Map<IpAddress, AddressPlan>()
+    for (const [ip, sharing] of servicesByAddress(services, loadBalancerClass)) {
+      const [first, ...others] = sharing.flatMap((one) => localNodes(one) ?? [])
+      const fit = first && [...first].filter((name) => others.every((names) => names.has(name)))
+      plans.set(ip, {
+        ip,
+        services: sharing.map(({ service }) => service.key).toSorted(),
+        nodes: fit === undefined ? this.#firstOfAll(ip) : this.#firstOf(ip, fit),
+      })
     }
+    return plans
+  }
+
+  #firstOfAll(ip: IpAddress): readonly string[] {
+    return this.#ofAll.getOrInsertComputed(ip, () => firstByHash(ip, this.#hashes))
+  }
+
+  #firstOf(ip: IpAddress, names: readonly string[]): readonly string[] {
     const hashes = names.flatMap((name) => {
       const hash = this.#hashes.get(name)
       return hash === undefined ? [] : [[name, hash] as const]
@@ -122,7 +121,7 @@ export function addressesOf(
 }
 
 /** The Services that are announced, by each of their addresses. */
-export function servicesByAddress(
+function servicesByAddress(
   services: readonly AnnouncedService[],
   loadBalancerClass: string | undefined,
 ): ReadonlyMap<IpAddress, readonly AnnouncedService[]> {

@@ -5,7 +5,6 @@ import {
   NodeOrder,
   type NotAnnouncing,
   notAnnouncing,
-  planAnnouncements,
 } from '../../announcement/eligible-nodes.ts'
 import type { ApiFailures } from '../../client/http/api-failures.ts'
 import type { ClusterView } from '../../forwarding/node-context.ts'
@@ -284,7 +283,7 @@ export class AddressAnnouncements {
     const ofClass = known.filter((node) => node.loadBalancerClass === loadBalancerClass)
     this.#order = this.#order.following(ofClass)
     const taken = new Set([...this.#local, ...known.flatMap(({ addresses }) => addresses)])
-    const all = planAnnouncements(this.#parts.services.list(), this.#order, loadBalancerClass)
+    const all = this.#order.plan(this.#parts.services.list(), loadBalancerClass)
     this.#plans = new Map([...all].filter(([ip]) => !taken.has(ip)))
     running.runner.plan(new Map([...this.#plans].map(([ip, plan]) => [ip, plan.nodes])))
   }

@@ -2,7 +2,7 @@ import type { AnnouncedService } from '../../announcement/eligible-nodes.ts'
 import type { ClusterEvent } from '../../cluster/cluster-store.ts'
 import type { ClusterView } from '../../forwarding/node-context.ts'
 import type { Clock } from '../../lib/clock.ts'
-import type { EndpointSource, Service, ServiceKey } from '../../resources/types.ts'
+import type { Service, ServiceKey } from '../../resources/types.ts'
 import type { NodeProxyConfiguration } from '../config/fields/configuration.ts'
 
 /** A change counts after so many milliseconds, even if the kernel refuses what it causes. */
@@ -62,7 +62,7 @@ export class AnnouncedServices {
         if (event.value && isServed) this.#services.set(event.key, event.value)
         if (wasServed || isServed) this.#changed.add(event.key)
       } else if (event.kind === 'endpoints') {
-        for (const key of this.#servicesOf(event.value)) this.#changed.add(key)
+        for (const key of this.#servicesOf(event)) this.#changed.add(key)
       } else if (event.kind === 'node') this.#isNodeChanged = true
     }
     if (this.#isListed && this.#parts.isWanted()) this.#wait()
@@ -79,8 +79,8 @@ export class AnnouncedServices {
   }
 
   /** The Services that endpoints concern. Those that are gone concern a Service that has other ones than before. */
-  #servicesOf(source: EndpointSource | undefined): Iterable<ServiceKey> {
-    if (source !== undefined) return this.#services.has(source.service) ? [source.service] : []
+  #servicesOf({ value }: Extract<ClusterEvent, { kind: 'endpoints' }>): Iterable<ServiceKey> {
+    if (value !== undefined) return this.#services.has(value.service) ? [value.service] : []
     const { cluster } = this.#parts
     return [...this.#services.keys()].filter(
       (key) => this.#applied.get(key)?.endpoints !== cluster.endpointSourcesOf(key),

@@ -1,4 +1,4 @@
-import { addressesOf, notAnnouncing, servicesByAddress } from '../../announcement/eligible-nodes.ts'
+import { addressesOf, notAnnouncing } from '../../announcement/eligible-nodes.ts'
 import type { ClusterView } from '../../forwarding/node-context.ts'
 import type { Addresses } from '../../kernel/addresses.ts'
 import type { Clock } from '../../lib/clock.ts'
@@ -111,8 +111,12 @@ export class RouteAnnouncements {
 
   /** To which routers this node announces an address, or why it does not; undefined: it is announced to none. */
   explain(ip: IpAddress): string | undefined {
-    const services = servicesByAddress(this.#parts.services.list(), this.#class).get(ip)
-    if (!this.isOn || services === undefined) return undefined
+    const services = this.#parts.services
+      .list()
+      .filter(({ service: { loadBalancerIPs, loadBalancerClass } }) => {
+        return loadBalancerClass === this.#class && loadBalancerIPs.includes(ip)
+      })
+    if (!this.isOn || services.length === 0) return undefined
     const holding = [...this.#peers.values()].filter(({ session }) => session.advertised.has(ip))
     if (holding.length > 0)
       return `this node announces it by BGP to ${holding.map(nameOf).join(', ')}`

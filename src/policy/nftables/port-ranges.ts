@@ -5,7 +5,7 @@ import { isProtocol } from '../../kernel/nftables/rules/matches.ts'
 import { compare, type Statement } from '../../kernel/nftables/rules/statements.ts'
 import { hashName } from '../../lib/hash.ts'
 import { MAX_PORT } from '../../lib/port-range.ts'
-import { type ChainRule, HASH_LENGTH, type PortMatch } from '../policy-content.ts'
+import type { ChainRule, PortMatch } from '../policy-content.ts'
 
 /** Ranges of ports of protocols: sorted, none touches another of its protocol. */
 export type PortRanges = readonly {
@@ -56,6 +56,8 @@ export function aloneMatch(ranges: PortRanges): Statement | undefined {
   if (only.first !== only.last) return undefined
   return [...is, ...compare(DESTINATION_PORT, 'equal', port(only.first).subarray(0, 2))]
 }
+
+const HASH_LENGTH = 19
 
 /** The name of the set of these ports: it follows from them. */
 export function nameOfPorts(ranges: PortRanges): string {
