@@ -59,8 +59,7 @@ export async function runServer(
   log: Logger,
   version: string,
 ): Promise<void> {
-  const clock = systemClock
-  const stop = stopSignal()
+  const [clock, stop] = [systemClock, stopSignal()]
   log.info({ version, dataDir: config.dataDir }, 'orch-server starts')
   warnOfFewFiles(config, log)
   for (const warning of rangeWarnings(config, ownAddresses())) log.warn(warning)
@@ -76,7 +75,7 @@ export async function runServer(
   const nodeAccess = await openNodeAccess(config, { clock, log, held })
   const nodes = new Map<string, NodeStreams>()
   const texts = [() => metrics.text(), () => processMetrics.text()]
-  let startFault: string | undefined = 'orch-server is starting'
+  const start: Start = { fault: 'orch-server is starting' }
   const server = createApiServer({
     store,
     audit,
@@ -85,7 +84,7 @@ export async function runServer(
     nodeStreams: (node) => nodes.get(node),
     ...nodeAccess,
     moreMetrics: () => joined(texts),
-    startFault: () => startFault,
+    startFault: () => start.fault,
     ...serverOptions(config, log),
   })
   held.defer(() => server.close())
@@ -101,8 +100,7 @@ export async function runServer(
     admin: adminCertificate({ folder: join(config.dataDir, 'pki'), clock }),
   })
   held.defer(() => waitBriefly(clock, front.close()))
-  const { dataDir } = config
-  const socket = await openOwnSocket({ server, dataDir, tokens: own, clock })
+  const socket = await openOwnSocket({ server, dataDir: config.dataDir, tokens: own, clock })
   const parts = { config, socket, version, election, metrics, processMetrics, nodes }
   const shared = { ...parts, reservedNames: ownNames(config) }
   const contents = { sign: identity.sign, ...(front.authority && { ca: front.authority }) }
@@ -110,8 +108,7 @@ export async function runServer(
     await startBackgroundServices({ ...shared, clock, log, identity: contents }),
   )
   texts.push(() => background.metricsText())
-  startFault = undefined
-  reportReady({ url: front.url, kubeconfig }, log)
+  reportReady(start, { url: front.url, kubeconfig }, log)
   held.defer(releaseMemoryOf({ isOver: () => true }, clock))
   const end = await Promise.race([stop, broken])
   server.drain()
@@ -141,7 +138,17 @@ async function openNodeAccess(
   }
 }
 
-function reportReady(where: { readonly url: string; readonly kubeconfig: string }, log: Logger) {
+/** Why the server is not ready yet; undefined: it is. */
+interface Start {
+  fault: string | undefined
+}
+
+function reportReady(
+  start: Start,
+  where: { readonly url: string; readonly kubeconfig: string },
+  log: Logger,
+): void {
+  start.fault = undefined
   log.info(where, 'orch-server is ready')
   notifyServiceManager(['READY=1', `STATUS=serves ${where.url}`], { log })
 }

@@ -1,8 +1,8 @@
 import { stripVTControlCharacters } from 'node:util'
 import type { Reporter, SerializedError, TestModule } from 'vitest/node'
 
-const MOST = 60
-const MOST_CHARACTERS = 240
+const MAX_LINES = 60
+const MAX_CHARACTERS = 240
 
 /**
  * A vitest reporter that repeats, as the last thing that a run prints, which tests failed: each in one line with the
@@ -12,8 +12,8 @@ export class FailuresReporter implements Reporter {
   onTestRunEnd(modules: readonly TestModule[]): void {
     const lines = modules.flatMap(failuresOf)
     if (lines.length === 0) return
-    const more = lines.length > MOST ? [`… and ${lines.length - MOST} more`] : []
-    process.stdout.write(`Failed:\n${[...lines.slice(0, MOST), ...more].join('\n')}\n\n`)
+    const more = lines.length > MAX_LINES ? [`… and ${lines.length - MAX_LINES} more`] : []
+    process.stdout.write(`Failed:\n${[...lines.slice(0, MAX_LINES), ...more].join('\n')}\n\n`)
   }
 }
 
@@ -33,6 +33,6 @@ function failuresOf(module: TestModule): readonly string[] {
 function lineOf(name: string, errors: readonly SerializedError[]): string {
   const text = stripVTControlCharacters(errors[0]?.message ?? '').trim()
   const [first = ''] = text.split('\n')
-  const short = first.length > MOST_CHARACTERS ? `${first.slice(0, MOST_CHARACTERS)} …` : first
+  const short = first.length > MAX_CHARACTERS ? `${first.slice(0, MAX_CHARACTERS)} …` : first
   return `- ${name}: ${short}`
 }

@@ -1,7 +1,7 @@
 import { beforeEach, expect, test } from 'vitest'
 import { type SecuredApi, startSecuredApi } from '../../../apiserver/testing/secured-api.ts'
 import { PODS } from '../../../apiserver/testing/test-api.ts'
-import { arrayAt, isJsonObject, objectAt, stringAt } from '../../../lib/json.ts'
+import { arrayAt, isJsonObject, stringAt } from '../../../lib/json.ts'
 import { controlPlaneAccounts, startControlPlane } from '../../testing/control-plane.ts'
 import { expectGone, expectSoon } from '../../testing/expect-soon.ts'
 import { jobLife } from '../testing/served-jobs.ts'
@@ -22,8 +22,8 @@ test('Jobs end, lose Pods that they do not want, and are deleted with their Pods
     .filter(isJsonObject)
     .filter((one) => stringAt(one, 'involvedObject', 'kind') === 'Job')
     .map((one) => {
-      const { component } = objectAt(one, 'source')
-      return `${stringAt(one, 'involvedObject', 'name')} ${stringAt(one, 'reason')} ${String(component)}`
+      const words = [['involvedObject', 'name'], ['reason'], ['source', 'component']]
+      return words.map((path) => stringAt(one, ...path)).join(' ')
     })
   expect(seen.toSorted()).toEqual([
     'done Completed job-controller',

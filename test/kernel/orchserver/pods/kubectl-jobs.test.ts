@@ -122,6 +122,7 @@ describe.each(installedKubectls())('kubectl $version', ({ path, minor }) => {
     await run(['delete', (await podOf('robbed')).trim()])
     await wait('job/robbed', 'jsonpath={.status.failed}=1')
     await wait('job/robbed', 'jsonpath={.status.ready}=1')
+    expect(await statusOf('robbed')).toMatchObject({ active: 1, failed: 1 })
     await run(['delete', 'job', 'robbed'])
   })
 })
