@@ -381,20 +381,37 @@ export const LONG_TESTS: readonly LongTests[] = [
   {
     reason: 'a minute and more of conversations; kernel has them in every run',
     projects: ['userspace'],
-    files: [
-      'test/kernel/datagrams.test.ts',
-      'test/kernel/hairpin.test.ts',
-      'test/kernel/traffic.test.ts',
-    ],
+    files: ['test/kernel/datagrams.test.ts', 'test/kernel/traffic.test.ts'],
   },
   {
-    reason: 'dead backends; nftables has them in every run',
-    projects: ['kernel', 'userspace', 'ipvs'],
+    reason:
+      'half a minute with each setting of bridges; flows has a Pod that reaches itself in every run',
+    projects: ['kernel', 'userspace'],
+    files: ['test/kernel/hairpin.test.ts'],
+  },
+  {
+    reason: 'clients while settings change, half a minute; affinity has clients in every run',
+    projects: ['kernel'],
+    files: ['test/kernel/affinity-changes.test.ts'],
+  },
+  {
+    reason: 'thousands of connections, counted; kernel has them in every run',
+    projects: ['userspace', 'nftables'],
+    files: ['test/kernel/distribution.test.ts'],
+  },
+  {
+    reason: 'a Prometheus that scrapes for half a minute; unit tests read the same metrics',
+    projects: ['kernel'],
+    files: ['test/kernel/orchserver/prometheus.test.ts'],
+  },
+  {
+    reason: 'waits for backends that do not answer; unit tests of the sync loop have each decision',
+    projects: ['kernel', 'userspace', 'nftables', 'ipvs'],
     files: ['test/kernel/half-open.test.ts'],
   },
   {
     reason: 'further flows and clients, a minute; flows has packets of every kind in every run',
-    projects: ['nftables'],
+    projects: ['userspace', 'nftables'],
     files: ['test/kernel/affinity.test.ts', 'test/kernel/rule-flows.test.ts'],
   },
   {
@@ -424,6 +441,7 @@ export const LONG_TESTS: readonly LongTests[] = [
       'test/kernel/api-outage.test.ts',
       'test/kernel/metrics.test.ts',
       'test/kernel/modes/clean-up.test.ts',
+      'test/kernel/modes/round-trip.test.ts',
     ],
   },
   {
