@@ -97,6 +97,12 @@ export const LONG_TESTS: readonly LongTests[] = [
   },
   {
     reason:
+      'a minute of kubectl and Pods; unit tests have each rule, and node-agent has Pods that end',
+    projects: ['kernel'],
+    files: ['test/kernel/orchserver/pods/kubectl-jobs.test.ts'],
+  },
+  {
+    reason:
       'half a minute each of Pods that fail; unit tests have each cause, and pod-identity such Pods',
     projects: ['kernel'],
     files: [
