@@ -111,12 +111,6 @@ export const LONG_TESTS: readonly LongTests[] = [
     ],
   },
   {
-    reason:
-      'a minute of Jobs that fail, pause and end; unit tests have each decision, and node-agent Pods that end',
-    projects: ['kernel'],
-    files: ['test/kernel/orchserver/pods/kubectl-jobs.test.ts'],
-  },
-  {
     reason: 'half a minute of kubectl; client-node and unit tests send such requests in every run',
     projects: ['server'],
     files: ['test/server/kubectl.test.ts'],
