@@ -1,15 +1,13 @@
 import { constants } from 'node:os'
 import { beforeEach, expect, test } from 'vitest'
-import type { FlowEnds } from '../../kernel/conntrack/conntrack.ts'
-import type { Cidr, IpAddress } from '../../lib/ip.ts'
+import type { Cidr } from '../../lib/ip.ts'
 import type { SetName } from '../policy-content.ts'
 import { CHAIN as BASE_CHAIN, SET, tableOf } from './render.ts'
 import {
+  CHAIN,
   EnforcerRig,
   HOUR_MS,
   isolated,
-  NODE,
-  POD,
   POLICY,
   podSet,
   SETTINGS,
@@ -24,11 +22,6 @@ beforeEach(async () => {
   rig = new EnforcerRig()
   await rig.start(isolated('10.1.0.2'))
 })
-
-function flow(source: string, destination: string): FlowEnds {
-  const ends = { source: source as IpAddress, destination: destination as IpAddress }
-  return { ...ends, protocol: 'TCP', port: 80 }
-}
 
 test('what comes while a run writes is written by the next one', async () => {
   rig.onApplied = () => {
@@ -101,43 +94,6 @@ test('a verification that fails is repeated each second', async () => {
   rig.nftables.failNext({ kind: 'lost' }, 3)
   await rig.settle(HOUR_MS + 1_400)
   expect(rig.reported).toEqual(['failed', 'failed'])
-})
-
-test('only changes that withdraw something cut connections, and none of the node', async () => {
-  const ofPod = flow('10.1.0.7', POD)
-  rig.conntrack.ends = [ofPod, flow(NODE, POD), flow(POD, NODE)]
-  rig.model.isNarrower = false
-  rig.enforcer.enqueue([isolated('10.1.0.2', '10.1.0.3')])
-  await rig.settle()
-  expect(rig.conntrack.ends).toContain(ofPod)
-  rig.model.isNarrower = true
-  rig.enforcer.enqueue([isolated('10.1.0.3')])
-  await rig.settle()
-  expect(rig.conntrack.ends).toEqual([flow(NODE, POD), flow(POD, NODE)])
-  expect(rig.reported).toContain('cut 1')
-})
-
-test('with keep nothing is cut; changed to cut, what is not admitted ends', async () => {
-  rig.enforcer.configure({ ...SETTINGS, establishedConnections: 'keep' })
-  await rig.settle()
-  rig.conntrack.ends = [flow('10.1.0.7', POD)]
-  rig.enforcer.enqueue([isolated()])
-  await rig.settle()
-  expect(rig.conntrack.ends).toHaveLength(1)
-  rig.enforcer.configure(SETTINGS)
-  await rig.settle()
-  expect(rig.conntrack.ends).toEqual([])
-})
-
-test('connections that could not be cut are cut later', async () => {
-  rig.conntrack.ends = [flow('10.1.0.7', POD)]
-  rig.conntrack.failure = new Error('no answer')
-  rig.enforcer.enqueue([isolated('10.1.0.3')])
-  await rig.settle(500)
-  expect(rig.reported).toContain('not cut')
-  rig.conntrack.failure = undefined
-  await rig.settle()
-  expect(rig.conntrack.ends).toEqual([])
 })
 
 test('without an object that every table has, nothing counts as in force', async () => {
@@ -292,4 +248,77 @@ test('a repair that failed at first is named when it succeeds', async () => {
   rig.nftables.failNext({ kind: 'lost' })
   await rig.settle()
   expect(rig.reported).toEqual(['failed', 'drifted', 'applied'])
+})
+
+/** Another set that the kernel refuses, until the returned function is called. */
+function refuseAnotherSet(): () => void {
+  const accept = rig.nftables.refuse(EBUSY, (one) => 'set' in one && one.set === 'peers-2')
+  const content = isolated('10.1.0.2')
+  const sets = new Map([...content.sets, ['peers-2' as SetName, podSet('10.1.0.5')] as const])
+  rig.enforcer.enqueue([{ ...content, sets }])
+  return accept
+}
+
+test('what is refused is tried again every five minutes at the least', async () => {
+  const accept = refuseAnotherSet()
+  await rig.settle(1_100_000)
+  accept()
+  await rig.settle(300_000)
+  expect(rig.reported.at(-1)).toBe('applied')
+})
+
+test('after what was refused is in force, the next refusal is tried again at once', async () => {
+  refuseAnotherSet()()
+  await rig.settle(600_000)
+  const accept = refuseAnotherSet()
+  await rig.settle(600_000)
+  accept()
+  await rig.settle(600_000)
+  await rig.write(isolated('10.1.0.2'))
+  refuseAnotherSet()
+  await rig.settle(4_000)
+  expect(rig.reported).toEqual(['refused', 'refused', 'refused'])
+})
+
+test('the end waits for the run in progress', async () => {
+  const order: string[] = []
+  rig.onApplied = () => order.push('applied')
+  rig.nftables.meanwhile(() => void rig.enforcer.stop().then(() => order.push('stopped')))
+  rig.enforcer.enqueue([isolated('10.1.0.3')])
+  await rig.settle()
+  expect(order).toEqual(['applied', 'stopped'])
+})
+
+test('what others change before the first run is no drift', async () => {
+  rig = new EnforcerRig()
+  rig.enforcer.enqueue([isolated('10.1.0.2')])
+  rig.enforcer.setSynced()
+  rig.namespace.alter({ do: 'addTable', table: tableOf(4) })
+  await rig.settle()
+  expect(rig.reported).toEqual(['applied'])
+})
+
+test('the slower everything is read, the less often it is', async () => {
+  rig.nftables.meanwhile(() => rig.clock.elapse(20_000))
+  rig.namespace.alter({ do: 'flushSet', table: tableOf(4), set: 'peers' })
+  await rig.settle(60_000)
+  expect(await rig.members()).toEqual(['10.1.0.2'])
+  rig.isReporting = false
+  rig.namespace.alter({ do: 'flushSet', table: tableOf(4), set: 'peers' })
+  await rig.settle(2 * HOUR_MS)
+  expect(await rig.members()).toEqual([])
+  await rig.settle(HOUR_MS)
+  expect(await rig.members()).toEqual(['10.1.0.2'])
+})
+
+test('dropped packets are read of both families', async () => {
+  rig = new EnforcerRig([4, 6])
+  await rig.start(isolated('10.1.0.2'))
+  rig.namespace.count(tableOf(4), CHAIN, 3n)
+  rig.namespace.count(tableOf(6), CHAIN, 5n)
+  const of = { direction: 'ingress', policies: ['shop/x'] }
+  expect(await rig.enforcer.readDropped()).toEqual([
+    { family: 4, packets: 3n, ...of },
+    { family: 6, packets: 5n, ...of },
+  ])
 })
