@@ -9,6 +9,7 @@ import { FakeObjectMonitor } from '../../../kernel/nftables/testing/fake-object-
 import { FakePacketLog } from '../../../kernel/packet-log/testing/fake-packet-log.ts'
 import { FakeTraces } from '../../../kernel/testing/fake-traces.ts'
 import type { NodeProxyError } from '../../../lib/error.ts'
+import type { IpAddress } from '../../../lib/ip.ts'
 import { FakeClock } from '../../../lib/testing/fake-clock.ts'
 import { TABLE, tableOf } from '../../../policy/nftables/render.ts'
 import { Conditions } from '../../../telemetry/health/conditions.ts'
@@ -17,6 +18,9 @@ import { ModelCluster } from '../../../watch/testing/model-cluster.ts'
 import type { Kernel } from '../../kernel/kernel.ts'
 import { configuration, recordingLog } from '../../testing/wiring.ts'
 import { NetworkPolicies } from '../network-policies.ts'
+
+/** The address of the node. */
+export const NODE_IP = '192.168.0.2' as IpAddress
 
 /** What differs from a node of which everything is listed, and that decides by itself. */
 export interface RigOptions {
@@ -42,13 +46,14 @@ export async function startPolicies(options: RigOptions = {}) {
   const traces = new FakeTraces()
   const sockets: FakeNftables[] = []
   const packets = new FakePacketLog()
+  const conntrack = new FakeConntrack()
   const { log, lines } = recordingLog()
   const metrics = createMetrics()
   const conditions = new Conditions({ log, metrics })
   const holder = { current: configuration({ 'networkPolicy.enforce': enforce }) }
   const policies = new NetworkPolicies({
     configuration: holder,
-    kernel: { rights, traces, conntrack: new FakeConntrack() },
+    kernel: { rights, traces, conntrack },
     families: [4, 6],
     openSockets() {
       const nftables = new FakeNftables(namespace)
@@ -63,7 +68,7 @@ export async function startPolicies(options: RigOptions = {}) {
     random: { below: () => 0 },
     reporter: silentReporter,
     nodeName: 'n1',
-    nodeAddresses: () => [],
+    nodeAddresses: () => [NODE_IP],
     metrics,
     conditions,
     log,
@@ -82,6 +87,7 @@ export async function startPolicies(options: RigOptions = {}) {
     clock,
     sockets,
     packets,
+    conntrack,
     /** Ends it. */
     async end() {
       await policies.stop()
