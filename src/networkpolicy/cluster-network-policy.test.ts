@@ -153,6 +153,24 @@ describe('tiers', () => {
   })
 })
 
+const SCTP_80 = { sctp: { destinationPort: { number: 80 } } }
+
+test.each<[string, JsonObject]>([
+  ['the last priority', { priority: 1000 }],
+  ['the first priority', { priority: 0 }],
+  ['ports of SCTP', { ingress: [rule('Deny', { protocols: [SCTP_80] })] }],
+  [
+    'each operator of selectors',
+    {
+      ingress: ['In', 'NotIn', 'Exists', 'DoesNotExist'].map((operator) =>
+        rule('Deny', { from: [{ namespaces: { matchExpressions: [{ key: 'a', operator }] } }] }),
+      ),
+    },
+  ],
+])('%s can be read', (_, spec) => {
+  expect(readClusterPolicy(policy('a', spec)).problems).toEqual([])
+})
+
 describe('what cannot be read', () => {
   const unknown = [{ serviceAccounts: {} }]
   test.each<[string, JsonObject, string, boolean | undefined]>([
@@ -218,6 +236,17 @@ describe('what cannot be read', () => {
       'spec.ingress[0].from[0].namespaces',
       false,
     ],
+    ...[
+      { matchLabels: { a: 'b' }, matchFields: {} },
+      { matchLabels: { a: 7 } },
+      { matchLabels: [] },
+      { matchExpressions: {} },
+    ].map((selector): [string, JsonObject, string, boolean] => [
+      `a selector ${JSON.stringify(selector)}`,
+      { ingress: [rule('Deny', { from: [{ namespaces: selector }] })] },
+      'spec.ingress[0].from[0].namespaces',
+      false,
+    ]),
     [
       'networks of ingress',
       { ingress: [rule('Deny', { from: [{ networks: ['10.0.0.0/8'] }] })] },
@@ -257,6 +286,14 @@ describe('what cannot be read', () => {
     // With each result of the NetworkPolicies, so that `undefined` says that nothing was decided.
     const decided = [OPEN, CLOSED].map((other) => judge([object, other]).isAdmitted)
     expect(decided).toEqual(expected === undefined ? [true, false] : [expected, expected])
+  })
+
+  test('a policy whose priority or tier cannot be read is judged before others', () => {
+    for (const unreadable of [{ priority: 1001 }, { tier: 'Platform' }]) {
+      const closed = ingress('z', 'Deny', unreadable)
+      const accept = ingress('a', 'Accept', { priority: 1 })
+      expect(judge([accept, closed]).ingress?.decidedBy?.policy).toBe('z')
+    }
   })
 
   test.each([

@@ -75,15 +75,76 @@ test.each<[string, PolicyEvent, boolean]>([
   expect(model.takeChanges().isNarrower).toBe(expected)
 })
 
+test('one of two policies that goes withdraws what it admitted, and so does one of two rules', () => {
+  const other = { from: [{ podSelector: { matchLabels: { app: 'c' } } }] }
+  const model = fresh([
+    podOf('x/a', '10.0.0.1', {}, NODE),
+    policyOf('p', { ingress: [BY_LABEL, other] }),
+    policyOf('q', {}),
+  ])
+  const isNarrowerAfter = (event: PolicyEvent) => {
+    model.takeChanges()
+    model.apply([event])
+    return model.takeChanges().isNarrower
+  }
+  expect(isNarrowerAfter(policyOf('p', { ingress: [other] }))).toBe(true)
+  expect(isNarrowerAfter({ kind: 'policy', key: 'x/p', value: undefined })).toBe(true)
+  expect(isNarrowerAfter(policyOf('p', { ingress: [other] }))).toBe(false)
+})
+
+test('a policy of Baseline that comes, or comes first, withdraws', () => {
+  const model = fresh([
+    podOf('x/a', '10.0.0.1', {}, NODE),
+    { kind: 'namespace', name: 'x', labels: {} },
+    clusterOf('a', 'Admin', [DENY_LABEL]),
+  ])
+  model.takeChanges()
+  for (const name of ['d', 'c']) {
+    model.apply([clusterOf(name, 'Baseline', [DENY_LABEL])])
+    expect(model.takeChanges().isNarrower).toBe(true)
+  }
+})
+
+test.each([
+  ['Pass', true],
+  ['Deny', true],
+  ['Accept', false],
+])('a Pod, or a named port, that a rule of %s begins to select', (action, expected) => {
+  const [from, any] = [DENY_LABEL['from']!, [{ namespaces: {} }]]
+  const protocols = [{ destinationNamedPort: 'web' }]
+  for (const rule of [{ from }, { from: any, protocols }]) {
+    const model = fresh([
+      podOf('x/a', '10.0.0.1', {}, NODE),
+      podOf('y/a', '10.0.1.1', {}, 'node-2'),
+      ...['x', 'y'].map((name) => ({ kind: 'namespace', name, labels: {} }) as const),
+      clusterOf('c', 'Admin', [
+        { action, ...rule },
+        { action: 'Accept', from: any },
+      ]),
+      policyOf('p', {}),
+    ])
+    model.takeChanges()
+    const changed = podOf('y/a', '10.0.1.1', { app: 'bad' }, 'node-2', 'web')
+    model.apply([changed])
+    expect(model.takeChanges().isNarrower).toBe(expected)
+  }
+})
+
 function clusterOf(name: string, tier: string, ingress: readonly JsonObject[]): PolicyEvent {
   const spec = { tier, priority: 1, subject: { namespaces: {} }, ingress: [...ingress] }
   const value = readClusterPolicy({ metadata: { name }, spec }).policy
   return { kind: 'clusterPolicy', key: name, value }
 }
 
-function podOf(key: string, ip: string, written: Json, nodeName: string): PolicyEvent {
+function podOf(
+  key: string,
+  ip: string,
+  written: Json,
+  ...[nodeName, portName]: [nodeName: string, portName?: string]
+): PolicyEvent {
   const [namespace = ''] = key.split('/')
-  const rest = { isBeingDeleted: false, createdAt: 0, namedPorts: [] }
+  const namedPorts = portName ? [{ name: portName, protocol: 'TCP', port: 80 }] : []
+  const rest = { isBeingDeleted: false, createdAt: 0, namedPorts }
   return {
     kind: 'pod',
     key,

@@ -168,6 +168,13 @@ const event = fc.oneof(
 )
 /** What happens in a small cluster, in which each part is met often. */
 const history = fc.array(event, { minLength: 5, maxLength: 40 })
+/** Whole histories, and few events after another. */
+const batches = fc
+  .tuple(
+    fc.array(history, { minLength: 1, maxLength: 4 }),
+    fc.array(fc.array(event, { minLength: 1, maxLength: 2 }), { maxLength: 12 }),
+  )
+  .map(([first, then]) => [...first, ...then])
 
 const PORTS = [79, 80, 81, 82] as const
 const OUTSIDE = ['203.0.113.9', '10.0.9.9', '2001:db8::9'].map((ip) => parseIp(ip)!)
@@ -327,15 +334,15 @@ test('content and model admit what policies say of the Pods of the node, and not
 
 test('content follows from the present objects alone, and changes say all that is different', () => {
   fc.assert(
-    fc.property(fc.array(history, { minLength: 1, maxLength: 6 }), (batches) => {
+    fc.property(batches, (all) => {
       const model = new PolicyModel({ nodeName: NODE })
       const copy = new Copy()
-      for (const batch of batches) {
+      for (const batch of all) {
         model.apply(batch)
         const changes = model.takeChanges()
         copy.follow(model.content, changes)
       }
-      const expected = fresh(lastOf(batches.flat()).toReversed())
+      const expected = fresh(lastOf(all.flat()).toReversed())
       expected.takeChanges()
       const ranges = expected.content.localRanges.length === 0
       const found = copy.state as { rest: [string, unknown][] }

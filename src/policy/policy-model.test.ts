@@ -326,6 +326,8 @@ describe('what nothing needs', () => {
     expect(sizes()).toEqual([0, 0, 0])
     model.apply([pod('x/web', { ips: [WEB] })])
     expect(sizes()).toEqual([1, 1, 1])
+    model.apply([pod('x/web', { ips: [] })])
+    expect(sizes()).toEqual([0, 0, 0])
   })
 
   test('a policy that is gone and back at once is as new', () => {

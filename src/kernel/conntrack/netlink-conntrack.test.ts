@@ -194,3 +194,31 @@ test('a refused flow is deleted, but not one that a socket of this node has acce
   expect(await kept.conntrack.cutRefused(isolated, () => true)).toEqual({ deleted: 0 })
   expect(kept.deleted).toEqual([])
 })
+
+test('a flow is judged by its ends after the translation, whichever of them is isolated', async () => {
+  const judge = async (own: string) => {
+    const { conntrack, deleted } = setUp()
+    const judged: unknown[] = []
+    const found = await conntrack.cutRefused(new Set([ip(own)]), (flow) => judged.push(flow) > 0)
+    expect(found.deleted).toBe(deleted.length)
+    return judged
+  }
+  const ends = { source: '10.0.0.1', destination: '10.1.0.4', protocol: 'UDP', port: 5353 }
+  expect(await judge('10.0.0.1')).toEqual([ends])
+  expect(await judge('10.1.0.4')).toEqual([ends])
+  expect(await judge('10.96.0.10')).toEqual([])
+})
+
+test('refused flows are listed for the families of the addresses, and for each protocol', async () => {
+  const listed = async (...own: readonly string[]) => {
+    const { conntrack, transport } = setUp()
+    await conntrack.cutRefused(new Set(own.map(ip)), () => false)
+    return transport.sent.map((bytes) => [bytes[16], bytes[32]])
+  }
+  const [tcp, udp, sctp] = [6, 17, 132]
+  const ofIpv4 = [tcp, udp, sctp].map((protocol) => [2, protocol])
+  const ofIpv6 = [tcp, udp, sctp].map((protocol) => [10, protocol])
+  expect(await listed('10.0.0.1')).toEqual(ofIpv4)
+  expect(await listed('fd00::1')).toEqual(ofIpv6)
+  expect(await listed('fd00::1', '10.0.0.1')).toEqual([...ofIpv4, ...ofIpv6])
+})

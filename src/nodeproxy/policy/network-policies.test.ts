@@ -1,140 +1,30 @@
 import { constants } from 'node:os'
 import { afterEach, expect, test } from 'vitest'
-import { connectionTo } from '../../client/connection/load-connection.ts'
-import { createApiClient } from '../../client/http/api-client.ts'
-import { startScriptedServer } from '../../client/testing/scripted-server.ts'
-import { silentReporter } from '../../client/testing/silent-reporter.ts'
-import { FakeConntrack } from '../../kernel/conntrack/testing/fake-conntrack.ts'
-import { FakeNamespace } from '../../kernel/nftables/testing/fake-namespace.ts'
-import { FakeNftables } from '../../kernel/nftables/testing/fake-nftables.ts'
-import { FakeObjectMonitor } from '../../kernel/nftables/testing/fake-object-monitor.ts'
-import { FakePacketLog } from '../../kernel/packet-log/testing/fake-packet-log.ts'
-import { FakeTraces } from '../../kernel/testing/fake-traces.ts'
 import { NodeProxyError } from '../../lib/error.ts'
 import type { Cidr } from '../../lib/ip.ts'
-import { FakeClock } from '../../lib/testing/fake-clock.ts'
-import { SET, TABLE, tableOf } from '../../policy/nftables/render.ts'
-import { Conditions } from '../../telemetry/health/conditions.ts'
-import { createMetrics } from '../../telemetry/metrics/metrics.ts'
-import { CLUSTER_POLICIES, ModelCluster, POLICY_PATHS } from '../../watch/testing/model-cluster.ts'
-import type { Kernel } from '../kernel/kernel.ts'
-import { configuration, recordingLog } from '../testing/wiring.ts'
-import { NetworkPolicies } from './network-policies.ts'
+import { SET, tableOf } from '../../policy/nftables/render.ts'
+import { CLUSTER_POLICIES, POLICY_PATHS } from '../../watch/testing/model-cluster.ts'
+import {
+  ENFORCED,
+  enforced,
+  notEnforced,
+  type RigOptions,
+  said,
+  startPolicies,
+} from './testing/policies-rig.ts'
 
 const cleanups: (() => Promise<unknown>)[] = []
 afterEach(async () => {
   for (const cleanup of cleanups.splice(0)) await cleanup()
 })
 
-interface RigOptions {
-  readonly enforce?: boolean | 'auto'
-  readonly rights?: Kernel['rights']
-  readonly silence?: NodeProxyError
-  readonly isNodeListed?: boolean
-  readonly namespace?: FakeNamespace
-}
-
 async function rig(options: RigOptions = {}) {
-  const { enforce = 'auto', rights = { ok: true }, silence, isNodeListed = true } = options
-  const clock = new FakeClock()
-  const cluster = new ModelCluster()
-  cluster.policies.namespaces.put('shop', {})
-  const status = { podIPs: [{ ip: '10.0.0.4' }, { ip: 'fd00::4' }] }
-  cluster.policies.pods.put('shop/web', { nodeName: 'n1' }, { status })
-  cluster.policies.networkpolicies.put('shop/deny', { podSelector: {} })
-  const server = await startScriptedServer((arrival) => cluster.answer(arrival))
-  const client = createApiClient({ connection: connectionTo(server.url), clock, userAgent: 't' })
-  const { namespace = new FakeNamespace(clock) } = options
-  const traces = new FakeTraces()
-  const sockets: FakeNftables[] = []
-  const packets = new FakePacketLog()
-  const { log, lines } = recordingLog()
-  const metrics = createMetrics()
-  const conditions = new Conditions({ log, metrics })
-  const holder = { current: configuration({ 'networkPolicy.enforce': enforce }) }
-  const policies = new NetworkPolicies({
-    configuration: holder,
-    kernel: { rights, traces, conntrack: new FakeConntrack() },
-    families: [4, 6],
-    openSockets() {
-      const nftables = new FakeNftables(namespace)
-      nftables.silence = silence
-      sockets.push(nftables)
-      const of = { table: TABLE, exceptPort: nftables.port }
-      const monitor = new FakeObjectMonitor(namespace, of)
-      return { nftables, monitor, openPacketLog: packets.open }
-    },
-    client,
-    clock,
-    random: { below: () => 0 },
-    reporter: silentReporter,
-    nodeName: 'n1',
-    nodeAddresses: () => [],
-    metrics,
-    conditions,
-    log,
-    onProblem: () => undefined,
-  })
-  policies.start()
-  if (isNodeListed) policies.clusterListed()
-  cleanups.push(async () => {
-    await policies.stop()
-    await client.close()
-    await server.close()
-  })
-  const reader = new FakeNftables(namespace)
-  const tables = () => Promise.all(([4, 6] as const).map((family) => reader.read(tableOf(family))))
-  return {
-    cluster,
-    namespace,
-    traces,
-    policies,
-    lines,
-    clock,
-    sockets,
-    packets,
-    conditions: () =>
-      conditions.current().map((one) => `${one.reason} ${one.blocksReadiness} ${one.message}`),
-    hasTables: async () => (await tables()).map((content) => content !== undefined),
-    configure(value: boolean | 'auto', more: Readonly<Record<string, unknown>> = {}) {
-      holder.current = configuration({ 'networkPolicy.enforce': value, ...more })
-      policies.reconfigure()
-    },
-    /** Whether the rules of both families log. */
-    logs: async () =>
-      (await tables()).map((content) =>
-        [...(content?.chains.values() ?? [])].some(({ rules }) =>
-          rules.some(({ expressions }) => expressions.some(({ type }) => type === 'log')),
-        ),
-      ),
-    /** The name of the chain that drops what is sent to the Pod. */
-    chainOfPod: async () => {
-      const content = await reader.read(tableOf(4))
-      return [...(content?.chains.keys() ?? [])].find((name) => name.startsWith('ingress-pods-'))
-    },
-    async until(condition: () => boolean) {
-      const end = clock.now() + 3_600_000
-      while (!condition()) {
-        expect(clock.now()).toBeLessThan(end)
-        await clock.advance(500)
-        await new Promise((resolve) => setImmediate(resolve))
-      }
-    },
-    text: async () => {
-      await policies.refreshMetrics()
-      return metrics.text()
-    },
-  }
+  const started = await startPolicies(options)
+  cleanups.push(started.end)
+  return started
 }
-
-type Rig = Awaited<ReturnType<typeof rig>>
 
 const NONE = [false, false]
-const ENFORCED = '1 policies isolate 2 addresses of pods'
-const enforced = ({ until, policies }: Rig) => until(() => policies.describe() === ENFORCED)
-const notEnforced = ({ until, policies }: Rig) =>
-  until(() => /^not enforced: (?!not decided yet)/.test(policies.describe()))
-const said = ({ lines }: Rig, text: string) => lines.filter((line) => line.includes(text)).length
 
 test('auto enforces where the API permits it and no other program does, and says so once', async () => {
   const one = await rig()

@@ -1,11 +1,14 @@
 import { expect, test } from 'vitest'
+import type { IpAddress } from '../../lib/ip.ts'
 import { FakeClock } from '../../lib/testing/fake-clock.ts'
 import type { DroppedPackets } from '../../policy/nftables/enforcer.ts'
+import { EMPTY } from '../../policy/nftables/testing/scripted-source.ts'
+import type { ChainName, PodVerdict } from '../../policy/policy-content.ts'
 import { Conditions } from '../../telemetry/health/conditions.ts'
 import { createMetrics } from '../../telemetry/metrics/metrics.ts'
 import { recordingLog } from '../testing/wiring.ts'
 import { observePolicies } from './observe-policies.ts'
-import { PolicyGauges } from './policy-gauges.ts'
+import { countPolicies, PolicyGauges } from './policy-gauges.ts'
 
 function dropped(policy: string, packets: bigint): DroppedPackets {
   return { family: 4, direction: 'ingress', policies: policy === '' ? [] : [policy], packets }
@@ -33,6 +36,47 @@ test('further policies than the rows share one', async () => {
   gauges.addDropped(all.map((policy) => dropped(policy, 1n)))
   gauges.addDropped(all.map((policy) => dropped(policy, 2n)))
   expect(await rows(metrics)).toEqual({ 'a/1': 2, 'a/2': 2, '': 4 })
+})
+
+test('a counter that vanished is a new one when it is back', async () => {
+  const metrics = createMetrics()
+  const gauges = new PolicyGauges(metrics)
+  gauges.addDropped([dropped('a/b', 5n)])
+  gauges.addDropped([])
+  gauges.addDropped([dropped('a/b', 6n)])
+  expect(await rows(metrics)).toEqual({ 'a/b': 11 })
+})
+
+test('families, and chains of the same policies, are added; one that begins anew takes nothing away', async () => {
+  const metrics = createMetrics()
+  const gauges = new PolicyGauges(metrics)
+  const ofIpv6 = (packets: bigint) => ({ ...dropped('a/b', packets), family: 6 }) as const
+  gauges.addDropped([dropped('a/b', 4n), dropped('a/b', 3n), ofIpv6(20n)])
+  expect(await rows(metrics)).toEqual({ 'a/b': 27 })
+  gauges.addDropped([dropped('a/b', 1n), dropped('a/b', 1n), ofIpv6(21n)])
+  expect(await rows(metrics)).toEqual({ 'a/b': 30 })
+})
+
+test('every isolated address counts once, in whichever direction', () => {
+  const [a, b, c, d] = ['10.0.0.1', '10.0.0.2', '10.0.0.3', '10.0.0.4'].map(
+    (ip) => ip as IpAddress,
+  ) as [IpAddress, IpAddress, IpAddress, IpAddress]
+  const chain = 'pods' as ChainName
+  const pods = {
+    ingress: new Map<IpAddress, PodVerdict>([
+      [a, chain],
+      [b, 'accept'],
+      [c, 'drop'],
+      [d, 'accept'],
+    ]),
+    egress: new Map<IpAddress, PodVerdict>([
+      [a, chain],
+      [b, chain],
+      [c, 'accept'],
+      [d, 'accept'],
+    ]),
+  }
+  expect(countPolicies({ ...EMPTY, pods }).isolated_address).toBe(3)
 })
 
 test('refusals and failures are counted, and a condition until everything is in force', async () => {
@@ -71,4 +115,37 @@ test('refusals and failures are counted, and a condition until everything is in 
   expect(text).toContain('nodeproxy_policy_drift_repairs_total 2')
   expect(text).toContain('nodeproxy_policy_connections_cut_total 3')
   expect(lines.join('\n')).toContain('writing the rules of NetworkPolicies failed')
+})
+
+test('failures have a time and a condition; what is refused is named up to three, and counted', async () => {
+  const metrics = createMetrics()
+  const { log } = recordingLog()
+  const conditions = new Conditions({ log, metrics })
+  const clock = new FakeClock()
+  const parts = { clock, log, conditions, metrics }
+  const observer = observePolicies({ ...parts, onApplied: () => undefined })
+  await clock.advance(7_000)
+  const at = clock.now() / 1_000
+  observer.failed(new Error('no answer'))
+  expect(conditions.current()).toMatchObject([
+    {
+      message: expect.stringMatching(
+        /^the rules of NetworkPolicies cannot be written: no answer; /,
+      ),
+    },
+  ])
+  const refusedOf = (...names: readonly string[]) =>
+    new Map(names.map((name) => [name, { code: 'NP_POLICY_REFUSED', message: name } as const]))
+  const run = { at: 0, durationMs: 250, transactions: 1 }
+  observer.applied({ ...run, refused: refusedOf('a', 'b', 'c') })
+  const names = () => conditions.current()[0]?.message
+  expect(names()).toMatch(/^the kernel refuses a; b; c; what is not in force /)
+  observer.applied({ ...run, refused: refusedOf('a', 'b', 'c', 'd', 'e') })
+  expect(names()).toMatch(/^the kernel refuses a; b; c; and 2 more; what is not in force /)
+  observer.flowsFailed(new Error('no answer'))
+  const text = await metrics.text()
+  expect(text).toContain('nodeproxy_policy_failures_total{code="NP_POLICY_REFUSED"} 8\n')
+  expect(text).toContain('nodeproxy_policy_failures_total{code="unexpected"} 2\n')
+  expect(text).toContain('nodeproxy_policy_sync_duration_seconds_sum 0.5\n')
+  expect(text).toContain(`nodeproxy_policy_last_failure_timestamp_seconds ${at}\n`)
 })

@@ -79,6 +79,15 @@ test('what isolates the Pod in the direction is named, up to five policies', () 
   })
 })
 
+test('of exactly as many policies as are named, no more are', () => {
+  const policies = POLICIES.slice(0, 5).map(policyChain)
+  const chain = { ...CONTENT.podChains.get(CHAIN_OF_POD)!, policies }
+  const content = { ...CONTENT, podChains: new Map([[CHAIN_OF_POD, chain]]) }
+  const packet = { family: 4, prefix: CHAIN_OF_POD, payload: tcp('peer') } as const
+  const found = describeDenied(packet, { ...known, content })
+  expect([found?.policies.length, found?.morePolicies]).toEqual([5, undefined])
+})
+
 test('of egress the source is the Pod, and the other end the peer', () => {
   expect(denied(OUT_OF_POD, tcp('pod'))).toMatchObject({
     direction: 'egress',
@@ -92,6 +101,17 @@ test('of egress the source is the Pod, and the other end the peer', () => {
 
 test('a rule of Deny and an unknown Pod', () => {
   expect(denied(DENY)).toMatchObject({ direction: 'ingress', policies: ['fence'] })
+  const direction = 'egress'
+  const content = {
+    ...CONTENT,
+    denyChains: new Map([[DENY, { direction, policy: 'fence' }]]),
+  } as const
+  const packet = { family: 4, prefix: DENY, payload: tcp('pod') } as const
+  expect(describeDenied(packet, { ...known, content })).toMatchObject({
+    direction,
+    pod: 'shop/web',
+    policies: ['fence'],
+  })
   for (const [chain, direction] of [
     [CHAIN.ingress, 'ingress'],
     [CHAIN.ingressOutput, 'ingress'],
@@ -155,4 +175,18 @@ test('with a log all chains share one limit, and each logs under its name', () =
       [{ type: 'log', group: LOG_GROUP, prefix }, DROP],
     ])
   }
+})
+
+test.each([0, 1])('a rule of Deny leads to the chain that counts, with a log of %d', (rate) => {
+  const tier = 'ingress-admin-x' as ChainName
+  const rules = [{ peers: 'any', ports: 'any', action: { deny: DENY }, comment: 'fence' }] as const
+  const chain = { direction: 'ingress', tier: 'Admin', policies: ['fence'], rules } as const
+  const content = { ...CONTENT, tierChains: new Map([[tier, chain]]) }
+  const settings = { unknownPods: 'deny', logDeniedPerSecond: rate } as const
+  const wanted = new WantedTable({ family: 4, content, settings, excluded: new Set() })
+  const lead = { type: 'verdict', verdict: { kind: 'goto', chain: DENY } }
+  expect(wanted.chain(tier)?.rules.map(({ expressions }) => expressions)).toEqual([[lead]])
+  const types = wanted.chain(DENY)?.rules.flatMap(({ expressions }) => expressions)
+  expect(types?.map(({ type }) => type)).toContain('counter')
+  expect(types?.some(({ type }) => type === 'log')).toBe(rate > 0)
 })

@@ -26,7 +26,13 @@ test('without sets and chains that the kernel refuses, nothing passes that polic
         const { sets, policyChains, tierChains, denyChains, podChains } = content
         const all = [sets, policyChains, tierChains, denyChains, podChains]
         const named = all.flatMap((objects): readonly string[] => [...objects.keys()])
-        const names = [...named, LOG_LIMIT]
+        const ports = new WantedTable({
+          family: 4,
+          content,
+          settings,
+          excluded: new Set(),
+        }).portSets()
+        const names = [...named, ...ports, LOG_LIMIT]
         const excluded = new Set(picked.flatMap((at) => names[at % names.length] ?? []))
         const namespace = new FakeNamespace(new FakeClock())
         for (const family of [4, 6] as const) {

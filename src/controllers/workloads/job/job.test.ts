@@ -309,6 +309,19 @@ test('a Pod that is deleted has failed, is replaced at once, and goes', async ()
   expect(deleted?.meta.finalizers).toEqual([])
 })
 
+test('a Pod that is deleted when it has ended counts once, and as it ended', async () => {
+  const { settled, act, pods, status, shown, happens } = scene(job({ completions: 2 }))
+  await settled()
+  for (const event of ['bind', 'succeed', 'delete', 'delete'] as const) act(pods()[0]!, event, NOW)
+  expect(shown()).toBe('Succeeded-')
+  await settled()
+  expect(shown()).toBe('Pending')
+  await happens(['bind', 'succeed'])
+  act(pods()[0]!, 'delete', NOW)
+  await settled()
+  expect([shown(), status()['succeeded'], status()['failed']]).toEqual(['', 2, undefined])
+})
+
 test('with podReplacementPolicy Failed it is replaced when it has ended', async () => {
   const { settled, happens, shown, status } = scene(job({ podReplacementPolicy: 'Failed' }))
   await settled()

@@ -20,8 +20,8 @@ export interface Packet {
   readonly port: number
   /** Of TCP: no first packet of a connection. */
   readonly isMiddle?: true
-  /** Of a connection that is established. */
-  readonly isTracked?: true
+  /** Of a connection that is established, or related to one that is. */
+  readonly isTracked?: 'established' | 'related'
 }
 
 /** Whether a packet passes, as the content says: without chains and sets of a kernel. */

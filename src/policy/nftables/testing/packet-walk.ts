@@ -8,7 +8,7 @@ import type { Packet } from './judge-packet.ts'
 
 const NUMBERS = { TCP: 6, UDP: 17, SCTP: 132, ICMP: 1 } as const
 const [SYN, ACK] = [0x02, 0x10]
-const [ESTABLISHED, NEW] = [2, 8]
+const STATES = { established: 2, related: 4, new: 8 } as const
 /** Types of addresses. */
 const [UNICAST, LOCAL] = [1, 2]
 
@@ -55,7 +55,7 @@ class Walk {
           this.#load(one.to, Buffer.from([NUMBERS[this.#packet.protocol]]))
           break
         case 'ct':
-          this.#load(one.to, Buffer.from([this.#packet.isTracked ? ESTABLISHED : NEW, 0, 0, 0]))
+          this.#load(one.to, Buffer.from([STATES[this.#packet.isTracked ?? 'new'], 0, 0, 0]))
           break
         case 'fib':
           this.#load(one.to, Buffer.from([this.#packet.way === 'node' ? LOCAL : UNICAST, 0, 0, 0]))

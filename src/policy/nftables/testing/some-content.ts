@@ -25,7 +25,7 @@ export const LOCAL = ['10.1.0.1', '10.1.0.2', '10.1.0.3', 'fd01::1', 'fd01::2'].
 const REMOTE = ['10.2.0.1', '10.2.0.2', '192.168.0.9', 'fd02::1'].map(ip)
 const ALL = [...LOCAL, ...REMOTE]
 const RANGES = ['10.1.0.0/24', 'fd01::/64'] as Cidr[]
-const PORTS = [80, 81, 443] as const
+const PORTS = [80, 81, 83, 443] as const
 const protocol = fc.constantFrom('TCP', 'UDP', 'SCTP')
 
 const pods = (members: readonly IpAddress[]): PolicySet => ({
@@ -212,9 +212,12 @@ export const somePacket: fc.Arbitrary<Packet> = fc
     fc.nat(),
     fc.constantFrom('TCP', 'TCP', 'UDP', 'SCTP', 'ICMP'),
     fc.record({
-      port: fc.constantFrom(0, ...PORTS, 65_535),
+      port: fc.constantFrom(0, ...PORTS, 82, 65_535),
       isMiddle: fc.boolean(),
-      isTracked: fc.constantFrom(true, ...Array<false>(9).fill(false)),
+      isTracked: fc.constantFrom(
+        ...(['established', 'related'] as const),
+        ...Array<false>(18).fill(false),
+      ),
       way: fc.constantFrom(...(['forward', 'forward', 'forward', 'output', 'node'] as const)),
     }),
   )
