@@ -102,10 +102,8 @@ test('of egress the source is the Pod, and the other end the peer', () => {
 test('a rule of Deny and an unknown Pod', () => {
   expect(denied(DENY)).toMatchObject({ direction: 'ingress', policies: ['fence'] })
   const direction = 'egress'
-  const content = {
-    ...CONTENT,
-    denyChains: new Map([[DENY, { direction, policy: 'fence' }]]),
-  } as const
+  const denyChains = new Map([[DENY, { direction, policy: 'fence' } as const]])
+  const content = { ...CONTENT, denyChains }
   const packet = { family: 4, prefix: DENY, payload: tcp('pod') } as const
   expect(describeDenied(packet, { ...known, content })).toMatchObject({
     direction,
