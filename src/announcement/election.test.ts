@@ -251,6 +251,23 @@ describe('another node', () => {
     expect(nextWrite(of, 1_010)[1].reason).toBe('acquire')
   })
 
+  test.each([
+    ['it held the Lease itself', (of: Election) => of.watched(IP, seen({ version: '80', holder: 'node-2' }), 2_000)],
+    ['it could not announce', (of: Election) => of.plan(new Map([[IP, ['node-1', 'node-3']]]))],
+  ])('waits as long again after %s', (_, interrupt) => {
+    const lease = (version: string) => seen({ version, holder: 'node-3', duration: 1e6 })
+    const of = election('node-2', lease('10'))
+    expect(nextWrite(of)[0]).toBe(1_000)
+    of.finish(IP, { kind: 'failed' }, 1_010)
+    interrupt(of)
+    of.step(2_000)
+    of.finish(IP, { kind: 'failed' }, 2_010)
+    of.plan(new Map([[IP, ORDER]]))
+    of.watched(IP, lease('90'), 5_000)
+    const [at, { reason }] = nextWrite(of, 5_000)
+    expect([at, reason]).toEqual([6_000, 'request'])
+  })
+
   test('leaves the Lease to a preferred node that has requested it', () => {
     const of = election(
       'node-2',

@@ -64,7 +64,7 @@ interface AddressState {
   lease: SeenLease | 'absent' | undefined
   /** When this holder and renewal, or the absence, was first seen. */
   seenAt: number
-  /** Since when this node is preferred to the holder. */
+  /** Since when this node, which may announce the address, is preferred to the holder. */
   preferredSince: number
   /** The write under way. */
   writing: { readonly reason: WriteReason; readonly startedAt: number } | undefined
@@ -239,7 +239,9 @@ export class Election {
     const { lease } = state
     if (lease === undefined) return {}
     const rank = this.#isDraining ? -1 : state.nodes.indexOf(this.#node)
-    if (holderOf(lease) === this.#node) return this.#asHolder(state, rank, now)
+    const isHolder = holderOf(lease) === this.#node
+    if (isHolder || rank < 0) state.preferredSince = NEVER
+    if (isHolder) return this.#asHolder(state, rank, now)
     return rank < 0 || state.writing !== undefined ? {} : this.#asOther(state, rank, now)
   }
 
