@@ -252,7 +252,10 @@ describe('another node', () => {
   })
 
   test.each([
-    ['it held the Lease itself', (of: Election) => of.watched(IP, seen({ version: '80', holder: 'node-2' }), 2_000)],
+    [
+      'it held the Lease itself',
+      (of: Election) => of.watched(IP, seen({ version: '80', holder: 'node-2' }), 2_000),
+    ],
     ['it could not announce', (of: Election) => of.plan(new Map([[IP, ['node-1', 'node-3']]]))],
   ])('waits as long again after %s', (_, interrupt) => {
     const lease = (version: string) => seen({ version, holder: 'node-3', duration: 1e6 })
