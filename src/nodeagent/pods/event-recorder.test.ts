@@ -3,7 +3,7 @@ import { type ApiResult, statusFailure } from '../../client/http/failure.ts'
 import type { JsonObject } from '../../lib/json.ts'
 import { FakeClock } from '../../lib/testing/fake-clock.ts'
 import { podPlan } from '../testing/pod-story.ts'
-import { EventRecorder, type EventText } from './event-recorder.ts'
+import { EventRecorder, type EventText, textOfEvent } from './event-recorder.ts'
 
 function stage(patched: ApiResult<unknown> = { ok: true, value: {} }) {
   const sent: (readonly [string, JsonObject])[] = []
@@ -89,4 +89,22 @@ test('an Event that is refused is reported, but not by a namespace that is being
     await recorder.settled()
     expect(failed).toHaveLength(reports)
   }
+})
+
+test.each([
+  ['is started again', 'Always', undefined, 0, 15, 'BackOff: container main ended with signal 15'],
+  [
+    'is not started again',
+    'Never',
+    undefined,
+    3,
+    0,
+    'Failed: container main ended with exit code 3',
+  ],
+  ['did what it should', 'Always', undefined, 0, 0, undefined],
+  ['was stopped with its Pod', 'Always', { deadline: 0 }, 0, 15, undefined],
+] as const)('a container that %s', (_, restartPolicy, stop, exitCode, signal, expected) => {
+  const event = { is: 'ended', container: 'main', run: 0, exitCode, signal } as const
+  const text = textOfEvent(event, { restartPolicy }, { stop })
+  expect(text && `${text.reason}: ${text.message}`).toBe(expected)
 })

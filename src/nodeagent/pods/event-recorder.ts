@@ -8,6 +8,7 @@ import { printable } from '../../lib/quote.ts'
 import { coreEvent, type EventReport } from '../../resources/core-event.ts'
 import type { PodPlan } from '../plan/pod-plan.ts'
 import type { PodAction, PodEvent } from '../state/pod-event.ts'
+import type { PodState } from '../state/pod-state.ts'
 
 interface EventRecorderOptions {
   readonly client: Pick<ApiClient, 'create' | 'patch'>
@@ -108,8 +109,12 @@ export interface EventText {
   readonly message: string
 }
 
-/** The Event of something that happened to the Pod; undefined: none. */
-export function textOfEvent(event: PodEvent): EventText | undefined {
+/** The Event of something that happened to a Pod in this state; undefined: none. */
+export function textOfEvent(
+  event: PodEvent,
+  { restartPolicy }: Pick<PodPlan, 'restartPolicy'>,
+  { stop }: Pick<PodState, 'stop'>,
+): EventText | undefined {
   switch (event.is) {
     case 'unconnected':
       return warning('FailedCreatePodSandBox', event.message)
@@ -121,10 +126,11 @@ export function textOfEvent(event: PodEvent): EventText | undefined {
       return event.outcome === 'pass'
         ? undefined
         : warning('Unhealthy', `${named(event.kind)} probe of ${event.container}: ${event.message}`)
-    case 'ended':
-      return event.exitCode === 0 && event.signal === 0
-        ? undefined
-        : warning('BackOff', `container ${event.container} ended with ${howOf(event)}`)
+    case 'ended': {
+      if ((event.exitCode === 0 && event.signal === 0) || stop !== undefined) return undefined
+      const reason = restartPolicy === 'Never' ? 'Failed' : 'BackOff'
+      return warning(reason, `container ${event.container} ended with ${howOf(event)}`)
+    }
     case 'unmounted':
       return warning(FAILED_MOUNT, event.message)
     case 'noticed':

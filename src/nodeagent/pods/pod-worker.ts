@@ -125,7 +125,7 @@ export class PodWorker {
 
   /** Takes an event into the state, and records it as a Kubernetes Event if it has a text. */
   #happened(event: PodEvent): void {
-    const text = textOfEvent(event)
+    const text = textOfEvent(event, this.#plan, this.#state)
     if (text !== undefined && !this.#gone.signal.aborted) this.#recorder.record(text)
     this.#state = receive(this.#plan, this.#state, event, this.#now())
     this.#advance()
