@@ -14,8 +14,16 @@ export interface ModuleImport {
   readonly names: readonly string[]
 }
 
-/** Static and dynamic imports, re-exports and `import('…')` types of one file. */
+const found = new WeakMap<SourceFile, readonly ModuleImport[]>()
+
+/** Static and dynamic imports, re-exports and `import('…')` types of one file; each file is read for them once. */
 export function importsOf(file: SourceFile): readonly ModuleImport[] {
+  const imports = found.get(file) ?? findImports(file)
+  found.set(file, imports)
+  return imports
+}
+
+function findImports(file: SourceFile): readonly ModuleImport[] {
   return [...walk(parse(file))].flatMap(([node]) => {
     const specifier = nameOf(node['source'])
     if (!node.type.includes('Import') && !node.type.startsWith('Export')) return []

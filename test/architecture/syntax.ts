@@ -7,22 +7,32 @@ export interface SyntaxNode {
   readonly [field: string]: unknown
 }
 
+/** What was parsed last: several rules read one file after the other, and the trees of all files are too large to keep. */
+const last: { file?: SourceFile; program?: SyntaxNode } = {}
+
 /** Parses one file; a syntax error is a broken test run, not a finding. */
 export function parse(file: SourceFile): SyntaxNode {
+  if (last.file === file && last.program !== undefined) return last.program
   const { program, errors } = parseSync(file.path, file.text)
   if (errors.length > 0) throw new SyntaxError(`${file.path}: ${errors[0]?.message}`)
-  return program as unknown as SyntaxNode
+  last.file = file
+  last.program = program as unknown as SyntaxNode
+  return last.program
 }
 
-/** Every node below (and including) `node`, each with its parent. */
+/**
+ * Every node below (and including) `node`, each with its parent, in the order of the source. With a list of what is
+ * left, because a node of nested generators costs as many calls as it lies deep.
+ */
 export function* walk(
   node: SyntaxNode,
   parent?: SyntaxNode,
 ): Generator<readonly [SyntaxNode, SyntaxNode | undefined]> {
-  yield [node, parent]
-  for (const value of Object.values(node)) {
-    for (const child of Array.isArray(value) ? value : [value]) {
-      if (isNode(child)) yield* walk(child, node)
+  const left: (readonly [SyntaxNode, SyntaxNode | undefined])[] = [[node, parent]]
+  for (let next = left.pop(); next !== undefined; next = left.pop()) {
+    yield next
+    for (const child of Object.values(next[0]).flat().reverse()) {
+      if (isNode(child)) left.push([child, next[0]])
     }
   }
 }
