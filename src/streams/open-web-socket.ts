@@ -1,10 +1,11 @@
 import { randomBytes } from 'node:crypto'
-import { request as httpRequest, type IncomingMessage, type OutgoingHttpHeaders } from 'node:http'
+import type { IncomingMessage, OutgoingHttpHeaders } from 'node:http'
 import { request as httpsRequest, type RequestOptions } from 'node:https'
 import { Socket } from 'node:net'
 import type { Duplex } from 'node:stream'
 import { NodeProxyError } from '../lib/error.ts'
 import { parseJson, valueAt } from '../lib/json.ts'
+import { request as httpRequest } from '../lib/node-http.ts'
 import { createMessageStream } from './message-stream.ts'
 import { acceptKey } from './websocket-handshake.ts'
 

@@ -66,3 +66,27 @@ test('orch-server starts with these packages alone', async () => {
     'yaml',
   ])
 })
+
+/** Prints whether Node's own HTTP client (`fetch`) is loaded with a module. */
+const CLIENT = `
+  await import(process.argv[1])
+  console.log(process.moduleLoadList.some((name) => name.includes('deps/undici')))
+`
+
+async function loadsClient(module: string): Promise<boolean> {
+  const args = ['--input-type=module', '--eval', CLIENT, module]
+  const { stdout } = await execa(process.execPath, args, { cwd: root })
+  return JSON.parse(stdout)
+}
+
+/** 16 MB and a tenth of a second of processor time, for a client that none of them uses (`src/lib/node-http.ts`). */
+test.each(['src/nodeproxy/daemon.ts', 'src/orchserver/server.ts', 'src/orchdns/run-dns.ts'])(
+  '%s starts without the HTTP client of Node',
+  async (module) => {
+    expect(await loadsClient(`${root}/${module}`)).toBe(false)
+  },
+)
+
+test('an import of node:http is found', async () => {
+  expect(await loadsClient('node:http')).toBe(true)
+})

@@ -1,16 +1,14 @@
-import {
-  createServer as createHttpServer,
-  type IncomingMessage,
-  type Server,
-  type ServerOptions,
-  ServerResponse,
-} from 'node:http'
+import type { IncomingMessage, Server, ServerOptions, ServerResponse } from 'node:http'
 import { createServer as createHttpsServer, Server as HttpsServer } from 'node:https'
 import { type AddressInfo, Server as NetServer, type Socket } from 'node:net'
 import type { SecureContextOptions } from 'node:tls'
 import { NodeProxyError } from '../../lib/error.ts'
 import { httpArrival } from '../../lib/http-arrival.ts'
 import { hostPort } from '../../lib/ip.ts'
+import {
+  createServer as createHttpServer,
+  ServerResponse as HttpResponse,
+} from '../../lib/node-http.ts'
 import { CertifiedConnections } from '../../lib/tls/certified-connections.ts'
 import { StatusError } from '../status/status.ts'
 import type { HttpContext } from './create-http-context.ts'
@@ -214,7 +212,7 @@ function isUpgrade({ route }: Pick<HandlerOptions, 'route'>, request: IncomingMe
 function withUpgrades<S extends Server>(server: S, handler: HandlerOptions): S {
   server.on('upgrade', (request: IncomingMessage, socket: Socket, head: Buffer) => {
     socket.on('error', () => socket.destroy())
-    const response = new ServerResponse(request)
+    const response = new HttpResponse(request)
     response.shouldKeepAlive = false
     response.assignSocket(socket)
     response.once('finish', () => socket.destroySoon())

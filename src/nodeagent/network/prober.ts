@@ -1,10 +1,11 @@
 import { type ChildProcessByStdio, spawn } from 'node:child_process'
-import { request as httpRequest, type RequestOptions } from 'node:http'
+import type { RequestOptions } from 'node:http'
 import { request as httpsRequest } from 'node:https'
 import { connect } from 'node:net'
 import { createInterface } from 'node:readline'
 import type { Readable, Writable } from 'node:stream'
 import { systemClock } from '../../lib/clock.ts'
+import { request as httpRequest } from '../../lib/node-http.ts'
 import type { ProbeResult } from '../state/pod-event.ts'
 import type { Namespace } from '../system/namespace.ts'
 

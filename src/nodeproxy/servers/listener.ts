@@ -1,16 +1,16 @@
-import {
-  createServer,
-  type IncomingMessage,
-  type RequestListener,
-  type Server,
-  type ServerOptions,
-  type ServerResponse,
+import type {
+  IncomingMessage,
+  RequestListener,
+  Server,
+  ServerOptions,
+  ServerResponse,
 } from 'node:http'
 import type { Server as TlsServer } from 'node:https'
 import type { Clock } from '../../lib/clock.ts'
 import { NodeProxyError } from '../../lib/error.ts'
 import { httpArrival } from '../../lib/http-arrival.ts'
 import { familyOf, hostPort } from '../../lib/ip.ts'
+import { createServer } from '../../lib/node-http.ts'
 import type { SocketAddress } from '../../settings/network-types.ts'
 
 export interface ListenerOptions {

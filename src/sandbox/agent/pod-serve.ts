@@ -1,6 +1,6 @@
 import { once } from 'node:events'
-import { createServer } from 'node:http'
 import { promisify } from 'node:util'
+import { createServer } from '../../lib/node-http.ts'
 
 /** The response of a pod's server to every request, as one line of JSON. */
 export interface PodReply {

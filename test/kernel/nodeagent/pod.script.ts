@@ -1,4 +1,4 @@
-import { createServer } from 'node:http'
+import { createServer } from '../../../src/lib/node-http.ts'
 
 /**
  * A Pod's HTTP server. `GET /ready` says whether it is ready; `POST /ready?no` and SIGTERM make it unready. After SIGTERM

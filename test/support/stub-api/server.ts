@@ -1,4 +1,5 @@
-import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
+import type { IncomingMessage, Server, ServerResponse } from 'node:http'
+import { createServer } from '../../../src/lib/node-http.ts'
 import { routeOf, type Serves } from './route.ts'
 import { isSelected } from './selector.ts'
 import type { SentObject, StoredEvent, StoredObject, StubStore } from './store.ts'

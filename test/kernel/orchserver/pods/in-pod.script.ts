@@ -1,8 +1,8 @@
 import { execFile } from 'node:child_process'
 import { existsSync, readFileSync } from 'node:fs'
-import { createServer } from 'node:http'
 import { request } from 'node:https'
 import { connect } from 'node:net'
+import { createServer } from '../../../../src/lib/node-http.ts'
 
 const FOLDERS = ['kubernetes.io', 'orch.io'].map(
   (brand) => `/var/run/secrets/${brand}/serviceaccount`,
