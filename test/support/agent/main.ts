@@ -4,7 +4,6 @@ import { connectEach, connectMany, connectTimed, KeptConnections, Load } from '.
 import { enterNamespace } from './enter.ts'
 import type { Explainer } from './explain.ts'
 import { HeldConnections } from './held.ts'
-import { exchange } from './http.ts'
 import { Listeners } from './listeners.ts'
 import type { AgentCalls, AgentReply, AgentRequest } from './protocol.ts'
 
@@ -53,7 +52,7 @@ async function serve(request: AgentRequest): Promise<unknown> {
     case 'holdEnd':
       return held[request.params.id]?.end(request.params.how, request.params.name)
     case 'http':
-      return exchange(request.params)
+      return (await import('./http.ts')).exchange(request.params)
     case 'read':
       return readFileSync(request.params.path, 'utf8')
     case 'write':
