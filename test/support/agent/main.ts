@@ -51,6 +51,8 @@ async function serve(request: AgentRequest): Promise<unknown> {
       return held[request.params.id]?.report()
     case 'holdEnd':
       return held[request.params.id]?.end(request.params.how, request.params.name)
+    case 'addresses':
+      return (await import('./addresses.ts')).listAddresses()
     case 'http':
       return (await import('./http.ts')).exchange(request.params)
     case 'read':

@@ -155,6 +155,8 @@ export interface AgentCalls {
   /** Ends all of them, or those of one listener, by RST or FIN; reports how they were. */
   holdEnd: { params: { id: number; how: 'reset' | 'close'; name?: string }; result: HeldReport }
   http: { params: HttpRequest; result: HttpReply }
+  /** Of all interfaces of the namespace. */
+  addresses: { params: null; result: string[] }
   read: { params: { path: string }; result: string }
   write: { params: { path: string; text: string }; result: null }
 }

@@ -206,9 +206,8 @@ async function sink(
   }
 }
 
-async function addressesOf(node: Site): Promise<string[]> {
-  const listed = await node.namespace.exec(['ip', '-o', 'addr'])
-  return [...listed.matchAll(/ inet6? ([^/ ]+)/g)].map((found) => found[1] ?? '')
+function addressesOf(node: Site): Promise<string[]> {
+  return node.agent.call('addresses', null)
 }
 
 function nodeObject(labels: Readonly<Record<string, string>>) {
