@@ -1,4 +1,4 @@
-import { parseSync } from 'vite'
+import { parseSync } from 'rolldown/utils'
 import type { SourceFile } from './source-file.ts'
 
 /** A node of the syntax tree, as loosely as a walk needs it. */
