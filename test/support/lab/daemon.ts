@@ -63,6 +63,7 @@ export interface Daemon {
 
 const METRICS_PORT = 10249
 const POLL_MS = 15
+const MAX_POLL_MS = 500
 const TIMEOUT_MS = 200_000
 
 /** The parts of a lab that the daemon uses. */
@@ -93,9 +94,10 @@ export function createDaemon({ node, api, folder, kubeconfigText }: DaemonParts)
     const deadline = performance.now() + TIMEOUT_MS
     let last: Samples = new Map()
     while (performance.now() < deadline) {
+      const asked = performance.now()
       last = await metrics().catch((): Samples => new Map())
       if (condition(last)) return
-      await Promise.race([delay(POLL_MS), failIfEnded(running)])
+      await Promise.race([delay(pauseAfter(performance.now() - asked)), failIfEnded(running)])
     }
     throw new Error(`daemon: not ${what} within ${TIMEOUT_MS} ms\n${tail(logs())}`)
   }
@@ -179,6 +181,11 @@ function isApplied(api: Api, samples: Samples): boolean {
       ([resource, revision]) =>
         sumOf(samples, 'nodeproxy_applied_resource_version', { resource }) >= revision,
     )
+}
+
+/** Twice as long as the answer took, so that a slow machine has time for what is waited for. */
+function pauseAfter(answerMs: number): number {
+  return Math.min(Math.max(POLL_MS, 2 * answerMs), MAX_POLL_MS)
 }
 
 async function failIfEnded(running: LabProcess | undefined): Promise<never> {
