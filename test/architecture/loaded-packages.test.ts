@@ -79,7 +79,7 @@ async function loadsClient(module: string): Promise<boolean> {
   return JSON.parse(stdout)
 }
 
-/** 16 MB and a tenth of a second of processor time, for a client that none of them uses (`src/lib/node-http.ts`). */
+/** Megabytes, and a tenth of a second of processor time, for a client that none of them uses (`src/lib/http/node-http.ts`). */
 test.each(['src/nodeproxy/daemon.ts', 'src/orchserver/server.ts', 'src/orchdns/run-dns.ts'])(
   '%s starts without the HTTP client of Node',
   async (module) => {

@@ -3,12 +3,12 @@ import { createServer as createHttpsServer, Server as HttpsServer } from 'node:h
 import { type AddressInfo, Server as NetServer, type Socket } from 'node:net'
 import type { SecureContextOptions } from 'node:tls'
 import { NodeProxyError } from '../../lib/error.ts'
-import { httpArrival } from '../../lib/http-arrival.ts'
-import { hostPort } from '../../lib/ip.ts'
+import { httpArrival } from '../../lib/http/arrival.ts'
 import {
   createServer as createHttpServer,
   ServerResponse as HttpResponse,
-} from '../../lib/node-http.ts'
+} from '../../lib/http/node-http.ts'
+import { hostPort } from '../../lib/ip.ts'
 import { CertifiedConnections } from '../../lib/tls/certified-connections.ts'
 import { StatusError } from '../status/status.ts'
 import type { HttpContext } from './create-http-context.ts'

@@ -5,7 +5,7 @@ import { connect } from 'node:net'
 import { createInterface } from 'node:readline'
 import type { Readable, Writable } from 'node:stream'
 import { systemClock } from '../../lib/clock.ts'
-import { request as httpRequest } from '../../lib/node-http.ts'
+import { request as httpRequest } from '../../lib/http/node-http.ts'
 import type { ProbeResult } from '../state/pod-event.ts'
 import type { Namespace } from '../system/namespace.ts'
 

@@ -8,9 +8,9 @@ import type {
 import type { Server as TlsServer } from 'node:https'
 import type { Clock } from '../../lib/clock.ts'
 import { NodeProxyError } from '../../lib/error.ts'
-import { httpArrival } from '../../lib/http-arrival.ts'
+import { httpArrival } from '../../lib/http/arrival.ts'
+import { createServer } from '../../lib/http/node-http.ts'
 import { familyOf, hostPort } from '../../lib/ip.ts'
-import { createServer } from '../../lib/node-http.ts'
 import type { SocketAddress } from '../../settings/network-types.ts'
 
 export interface ListenerOptions {

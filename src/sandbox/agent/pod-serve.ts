@@ -1,6 +1,6 @@
 import { once } from 'node:events'
 import { promisify } from 'node:util'
-import { createServer } from '../../lib/node-http.ts'
+import { createServer } from '../../lib/http/node-http.ts'
 
 /** The response of a pod's server to every request, as one line of JSON. */
 export interface PodReply {

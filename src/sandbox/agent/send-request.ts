@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { request as httpsRequest, type RequestOptions } from 'node:https'
-import { request as httpRequest } from '../../lib/node-http.ts'
+import { request as httpRequest } from '../../lib/http/node-http.ts'
 import type { Answer, Repeats, RequestSpec } from './agent.ts'
 
 /** Sends one HTTP request. Every outcome is an answer; the promise never rejects. */

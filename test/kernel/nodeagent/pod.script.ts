@@ -1,4 +1,4 @@
-import { createServer } from '../../../src/lib/node-http.ts'
+import { createServer } from '../../../src/lib/http/node-http.ts'
 
 /**
  * A Pod's HTTP server. `GET /ready` says whether it is ready; `POST /ready?no` and SIGTERM make it unready. After SIGTERM

@@ -1,5 +1,5 @@
 import { readFileSync, statSync } from 'node:fs'
-import { createServer } from '../../../src/lib/node-http.ts'
+import { createServer } from '../../../src/lib/http/node-http.ts'
 
 /** Answers `GET /path` with the content and the mode of a file as this process sees it, and with its environment. */
 function main(): void {

@@ -1,5 +1,5 @@
 import { request as secured } from 'node:https'
-import { request as plain } from '../../../src/lib/node-http.ts'
+import { request as plain } from '../../../src/lib/http/node-http.ts'
 import type { HttpReply, HttpRequest } from './protocol.ts'
 
 /** One HTTP request from inside the namespace, on a connection of its own. */

@@ -1,5 +1,5 @@
 import type { IncomingMessage, Server, ServerResponse } from 'node:http'
-import { createServer } from '../../../src/lib/node-http.ts'
+import { createServer } from '../../../src/lib/http/node-http.ts'
 import { routeOf, type Serves } from './route.ts'
 import { isSelected } from './selector.ts'
 import type { SentObject, StoredEvent, StoredObject, StubStore } from './store.ts'

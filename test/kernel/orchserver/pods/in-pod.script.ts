@@ -2,7 +2,7 @@ import { execFile } from 'node:child_process'
 import { existsSync, readFileSync } from 'node:fs'
 import { request } from 'node:https'
 import { connect } from 'node:net'
-import { createServer } from '../../../../src/lib/node-http.ts'
+import { createServer } from '../../../../src/lib/http/node-http.ts'
 
 const FOLDERS = ['kubernetes.io', 'orch.io'].map(
   (brand) => `/var/run/secrets/${brand}/serviceaccount`,
