@@ -51,6 +51,8 @@ export interface Deletion extends Reported {
   readonly present?: ObjectIdentity
   /** The object is deleted only if the server has no objects of this collection in its namespace. */
   readonly emptied?: CollectionName
+  /** The object is deleted after its dependents; absent: at once. */
+  readonly propagation?: 'Foreground'
   /** Delete the object at any version: only its uid is compared. */
   readonly anyVersion?: true
   /** Seconds that a Pod has to end; absent: those of its spec. */
