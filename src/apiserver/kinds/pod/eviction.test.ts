@@ -61,7 +61,8 @@ test('an eviction spends the budget, and deletes the Pod with its grace and the 
 
 test('an eviction of one version of a Pod', async () => {
   const { evict, pod, budget } = await scene(READY, ALLOWS)
-  const at = (resourceVersion: string) => evict({ deleteOptions: { preconditions: { resourceVersion } } })
+  const at = (resourceVersion: string) =>
+    evict({ deleteOptions: { preconditions: { resourceVersion } } })
   expect((await at('1')).status).toBe(409)
   expect(await budget()).toMatchObject({ status: { disruptionsAllowed: 1 } })
   const { resourceVersion } = (await pod())['metadata'] as JsonObject
