@@ -21,8 +21,9 @@ type ChangeAffects = Affects<{ readonly meta: ObjectMeta }>
 
 /**
  * Deletes an object when each of its owners is gone (in the caches, and then confirmed by the server) or is
- * being deleted in the foreground. An owner with the finalizer `foregroundDeletion` stays until its dependents
- * with `blockOwnerDeletion` are gone; an owner with the finalizer `orphan` stays until its dependents no longer
+ * being deleted in the foreground; in the latter case in the foreground itself, so that its own dependents go first. An
+ * owner with the finalizer `foregroundDeletion` stays until its dependents with `blockOwnerDeletion` are gone, or no longer
+ * refer to it because they have another owner; an owner with the finalizer `orphan` stays until its dependents no longer
  * refer to it.
  */
 export const garbageCollector: Controller = {
@@ -68,11 +69,29 @@ function reconcile(key: string, view: View, now: number): Reconciliation {
   if (object.meta.terminating) return finalize(object, view)
   if (object.meta.owners.length === 0) return SETTLED
   const states = object.meta.owners.map((reference) => ownerState(reference, object, view))
-  if (states.some(({ state }) => state === 'present' || state === 'unknown')) return SETTLED
+  const waiting = object.meta.owners.filter((_, i) => states[i]?.state === 'awaitsDependents')
+  if (states.some(({ state }) => state === 'present' || state === 'unknown')) {
+    return waiting.length === 0 ? SETTLED : { writes: [withoutOwners(object, waiting)] }
+  }
   const absent = states.flatMap((one) => (one.state === 'gone' ? [one.identity] : []))
   const { collection, meta } = object
+  const isForeground = waiting.length > 0 && mayAwaitDependents(object, view)
   const deletion = { verb: 'delete', collection, meta, absent } as const
-  return { writes: [deletion, ...misplacedOwnerEvent(object, { absent, view, now })] }
+  return {
+    writes: [
+      isForeground ? { ...deletion, propagation: 'Foreground' } : deletion,
+      ...misplacedOwnerEvent(object, { absent, view, now }),
+    ],
+  }
+}
+
+/**
+ * Whether an object on which its owner waits has dependents, and can wait for these in its turn: not where one of them waits
+ * itself, perhaps for this object.
+ */
+function mayAwaitDependents({ meta }: FoundObject, view: View): boolean {
+  const dependents = dependentsOf(meta.uid, view)
+  return dependents.length > 0 && !dependents.some((one) => awaitsDependents(one.meta))
 }
 
 /** The writes for an object that is being deleted: to its dependents, and its own finalizer. */
@@ -80,7 +99,7 @@ function finalize(object: FoundObject, view: View): Reconciliation {
   const { meta } = object
   const dependents = dependentsOf(meta.uid, view)
   if (meta.finalizers.includes(ORPHAN)) {
-    const released = dependents.map((dependent) => withoutOwner(dependent, meta.uid))
+    const released = dependents.map((dependent) => withoutOwners(dependent, [meta]))
     return { writes: [...released, withoutFinalizer(object, ORPHAN)] }
   }
   if (!meta.finalizers.includes(FOREGROUND)) return SETTLED
@@ -90,9 +109,12 @@ function finalize(object: FoundObject, view: View): Reconciliation {
   return { writes: [withoutFinalizer(object, FOREGROUND)] }
 }
 
-function withoutOwner({ collection, meta }: FoundObject, uid: string): Patch {
+function withoutOwners(
+  { collection, meta }: FoundObject,
+  owners: readonly Pick<OwnerReference, 'uid'>[],
+): Patch {
   const ownerReferences = meta.owners
-    .filter((owner) => owner.uid !== uid)
+    .filter(({ uid }) => !owners.some((one) => one.uid === uid))
     .map(({ reference }) => reference)
   return patchOf({ collection, meta }, { ownerReferences })
 }
@@ -153,8 +175,11 @@ function ownerState(reference: OwnerReference, dependent: FoundObject, view: Vie
   const key = keyOf(identity)
   const meta = view[identity.collection].get(key)?.meta
   if (meta?.uid !== reference.uid) return { state: 'gone', identity }
-  const isForeground = meta.terminating && meta.finalizers.includes(FOREGROUND)
-  return { state: isForeground ? 'awaitsDependents' : 'present' }
+  return { state: awaitsDependents(meta) ? 'awaitsDependents' : 'present' }
+}
+
+function awaitsDependents({ terminating, finalizers }: ObjectMeta): boolean {
+  return terminating && finalizers.includes(FOREGROUND)
 }
 
 /** Collection and key of each owner of an object, without those of unknown kinds. */

@@ -93,6 +93,15 @@ const cases: readonly (readonly [string, readonly Stored[], readonly string[]])[
     [CHILD_DELETED, 'patch deployments/shop/here'],
   ],
   [
+    'stays that has another owner, and its owner does not wait for it any longer',
+    [
+      foregroundOwner,
+      ['deployments', named('other')],
+      ['configmaps', child(owner('here', { blockOwnerDeletion: true }), owner('other'))],
+    ],
+    ['patch configmaps/shop/child', 'patch deployments/shop/here'],
+  ],
+  [
     'without dependents loses the finalizer of its foreground deletion',
     [foregroundOwner],
     ['patch deployments/shop/here'],
@@ -156,6 +165,41 @@ test('an owner keeps its finalizer foregroundDeletion while a dependent with blo
   cluster.remove('configmaps', 'shop/child')
   await clock.advance(0)
   expect(readMeta(cluster.get('deployments', 'shop/here')!).finalizers).toEqual(['x'])
+})
+
+const blockedBy = (name: string): JsonObject => owner(name, { blockOwnerDeletion: true })
+
+test('an owner that is deleted in the foreground waits for the dependents of its dependents', async () => {
+  const [cluster, clock] = await collectGarbage(
+    foregroundOwner,
+    ['deployments', named('child', { ownerReferences: [blockedBy('here')] })],
+    [
+      'configmaps',
+      named('grandchild', { ownerReferences: [blockedBy('child')], finalizers: ['x'] }),
+    ],
+  )
+  const left = (): readonly string[] =>
+    cluster.all('deployments').map((one) => `${readMeta(one).name} ${readMeta(one).finalizers}`)
+  expect(readMeta(cluster.get('configmaps', 'shop/grandchild')!).terminating).toBe(true)
+  expect(left()).toEqual(['here foregroundDeletion,x', 'child foregroundDeletion'])
+  cluster.remove('configmaps', 'shop/grandchild')
+  await clock.advance(0)
+  expect(left()).toEqual(['here x'])
+})
+
+test('owners of each other do not wait for each other for ever', async () => {
+  const [cluster] = await collectGarbage(
+    [
+      'deployments',
+      named('here', {
+        deletionTimestamp: DELETED,
+        finalizers: ['foregroundDeletion'],
+        ownerReferences: [blockedBy('child')],
+      }),
+    ],
+    ['deployments', named('child', { ownerReferences: [blockedBy('here')] })],
+  )
+  expect(cluster.all('deployments')).toEqual([])
 })
 
 test('references to an owner with the finalizer orphan are removed before it is deleted, and others stay', async () => {

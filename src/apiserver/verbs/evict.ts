@@ -37,11 +37,12 @@ export async function evict(
   const whole = { ...options, dryRun: options.dryRun || dryRun }
   const unmet = checkPreconditions(request, whole, object)
   if (unmet !== undefined) return unmet
-  const refused = await spend(context, request, { rules, object, options: whole })
-  if (refused !== undefined) return refused
+  const announced = await spend(context, request, { rules, object, options: whole })
+  if (announced instanceof StatusError) return announced
   const uid = options.uid || stringAt(object, 'metadata', 'uid')
   const target = { ...request, method: 'DELETE', subresource: '' }
-  const deleted = await deleteObject(context, target, { ...whole, uid })
+  const resourceVersion = options.resourceVersion && announced
+  const deleted = await deleteObject(context, target, { ...whole, uid, resourceVersion })
   if (deleted instanceof StatusError) return deleted
   if (deleted === undefined) return notFound(subjectOf(request))
   return jsonReply(201, Buffer.from(JSON.stringify(successDocument({}))))
@@ -53,12 +54,16 @@ interface Eviction {
   readonly options: DeleteOptions
 }
 
-/** Spends the budget and announces the deletion, or returns why there is none. */
+/**
+ * Spends the budget and announces the deletion, or returns why there is none. Returns the version of the object that this
+ * makes, which is the one to delete if the client named one.
+ */
 async function spend(
   context: ServerContext,
   request: ApiRequest,
-  { rules, object, options: { dryRun } }: Eviction,
-): Promise<StatusError | undefined> {
+  { rules, object, options: deletion }: Eviction,
+): Promise<string | StatusError> {
+  const { dryRun } = deletion
   const budgets = objectReader(context).list(rules.budgets, request.namespace)
   const decision = rules.decide(object, budgets)
   if (decision instanceof StatusError) return decision
@@ -70,8 +75,12 @@ async function spend(
     if (spent instanceof StatusError) return spent
   }
   const own = ownRequest(request, request.served.resource, request.name)
-  const announced = await updateObject(context, own, (old) => rules.announced(old, now()), options)
-  return announced instanceof StatusError ? announced : undefined
+  const announce = (old: JsonObject): JsonObject | StatusError =>
+    checkPreconditions(request, deletion, old) ?? rules.announced(old, now())
+  const announced = await updateObject(context, own, announce, options)
+  if (announced === undefined) return notFound(subjectOf(request))
+  if (announced instanceof StatusError) return announced
+  return stringAt(decodeStored(announced), 'metadata', 'resourceVersion')
 }
 
 /** A request of the server itself for the status of an object. */

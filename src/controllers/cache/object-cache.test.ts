@@ -23,9 +23,40 @@ test('an event from before an own write does not undo it', () => {
   cache.written('a', thing('3'))
   expect(cache.watched('a', thing('2'))).toBeUndefined()
   expect(version()).toBe('3')
-  expect(cache.watched('a', thing('3'))).toMatchObject({ before: thing('2'), after: thing('3') })
+  expect(cache.watched('a', thing('3'))).toMatchObject({ before: thing('1'), after: thing('3') })
   expect(cache.watched('a', thing('4'))).toMatchObject({ before: thing('3') })
   expect(version()).toBe('4')
+})
+
+test('a change that an own write hides from the watch is reported with that write', () => {
+  cache.watched('a', thing('1'))
+  cache.written('a', thing('2', 'u', { red: '' }))
+  cache.written('a', thing('3', 'u', { red: '' }))
+  expect(cache.watched('a', thing('2', 'u', { red: '' }))).toBeUndefined()
+  expect(cache.watched('a', thing('3', 'u', { red: '' }))).toEqual({
+    key: 'a',
+    before: thing('1'),
+    after: thing('3', 'u', { red: '' }),
+  })
+})
+
+test('the result of a write does not bring back an object whose deletion the watch has delivered', () => {
+  cache.watched('a', thing('1'))
+  cache.watched('a', undefined)
+  expect([cache.written('a', thing('2')), version()]).toEqual([undefined, undefined])
+  cache.written('a', thing('5', 'v'))
+  expect(version()).toBe('5')
+})
+
+test('only the objects that were deleted last are known as deleted', () => {
+  for (let serial = 0; serial <= 1_000; serial++) {
+    cache.watched('a', thing('1', `u${serial}`))
+    cache.watched('a', undefined)
+  }
+  cache.written('a', thing('2', 'u1'))
+  expect(version()).toBeUndefined()
+  cache.written('a', thing('2', 'u0'))
+  expect(version()).toBe('2')
 })
 
 test('versions are numbers, not texts', () => {

@@ -20,6 +20,9 @@ export interface CacheExtras<T> {
   readonly tally?: Tally<T> | undefined
 }
 
+/** More objects than a watch removes while an answer is on its way. */
+const MAX_GONE = 1_000
+
 /**
  * One collection, from the events of the watch and the results of this replica's own writes. The result of a
  * write is visible at once, and an older event of the watch does not undo it, so no decision is based on a
@@ -34,6 +37,8 @@ export class ObjectCache<T extends Identified> implements Collection<T> {
   readonly #heartbeats: Heartbeats<T> | undefined
   readonly #tally: Tally<T> | undefined
   readonly #unseen = new Map<string, UnseenWrite<T>>()
+  /** The uids of the last `MAX_GONE` objects that the watch removed. */
+  readonly #gone = new Set<string>()
   /** The latest version of the watch or a list. */
   #seenVersion = ''
 
@@ -76,6 +81,7 @@ export class ObjectCache<T extends Identified> implements Collection<T> {
       this.#seenVersion = value.meta.version
     }
     const unseen = this.#unseen.get(key)
+    if (value === undefined) this.#noteGone(this.#base(key))
     if (unseen === undefined) {
       return value !== undefined && isSame(value, this.#objects.get(key))
         ? undefined
@@ -86,14 +92,19 @@ export class ObjectCache<T extends Identified> implements Collection<T> {
       return undefined
     }
     this.#unseen.delete(key)
-    return { ...this.#set(key, value), before: unseen.base }
+    return { ...this.#set(key, value), before: unseen.reported }
   }
 
-  /** Takes an object from the result of a write, or of a read of a single object. */
+  /**
+   * Takes an object from the result of a write, or of a read of a single object. The result may arrive after the watch has
+   * delivered that the object was deleted: then it is gone.
+   */
   written(key: string, value: T): ObjectChange<T> | undefined {
     const base = this.#base(key)
+    if (base === undefined && this.#gone.has(value.meta.uid)) return undefined
     if (base !== undefined && order(value.meta.version, base) <= 0) return undefined
-    this.#unseen.set(key, { written: value, base, isListed: false })
+    const reported = this.#reported(key)
+    this.#unseen.set(key, { written: value, base, reported, isListed: false })
     return this.#set(key, value)
   }
 
@@ -101,8 +112,9 @@ export class ObjectCache<T extends Identified> implements Collection<T> {
   removed(key: string, uid: string): ObjectChange<T> | undefined {
     if (this.#objects.get(key)?.meta.uid !== uid) return undefined
     const base = this.#base(key)
+    const reported = this.#reported(key)
     if (base === undefined) this.#unseen.delete(key)
-    else this.#unseen.set(key, { written: undefined, base, isListed: false })
+    else this.#unseen.set(key, { written: undefined, base, reported, isListed: false })
     return this.#set(key, undefined)
   }
 
@@ -126,6 +138,17 @@ export class ObjectCache<T extends Identified> implements Collection<T> {
 
   #base(key: string): T | undefined {
     return this.#unseen.has(key) ? this.#unseen.get(key)?.base : this.#objects.get(key)
+  }
+
+  #reported(key: string): T | undefined {
+    return this.#unseen.has(key) ? this.#unseen.get(key)?.reported : this.#objects.get(key)
+  }
+
+  #noteGone(object: T | undefined): void {
+    if (object === undefined) return
+    const [oldest = ''] = this.#gone
+    if (this.#gone.size >= MAX_GONE) this.#gone.delete(oldest)
+    this.#gone.add(object.meta.uid)
   }
 
   #set(key: string, after: T | undefined): ObjectChange<T> {
@@ -167,6 +190,8 @@ interface UnseenWrite<T> {
   readonly written: T | undefined
   /** The last state that the watch delivered. */
   readonly base: T | undefined
+  /** The last state in a change that was returned: states before the write are delivered and not returned. */
+  readonly reported: T | undefined
   /** Whether a list has ended since the write. */
   readonly isListed: boolean
 }

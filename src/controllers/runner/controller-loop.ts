@@ -3,7 +3,7 @@ import type { Clock } from '../../lib/clock.ts'
 import type { View } from '../cache/object-cache.ts'
 import type { Controller } from './controller.ts'
 import type { RunnerObserver, WriteResult } from './observer.ts'
-import { reportsOn, type Write } from './write.ts'
+import { isOutdated, reportsOn, type Write } from './write.ts'
 
 /** Times and limits of a controller loop. */
 export interface LoopTiming {
@@ -139,6 +139,10 @@ export class ControllerLoop {
     const { writes, againMs, dirty = [] } = controller.reconcile(key, view, clock.now(), since())
     for (const write of writes) {
       if (!isOpen()) return false
+      if (isOutdated(write, view)) {
+        this.#queue.add(key)
+        return true
+      }
       const answer = await this.#write(write)
       if (!answer.ok && isTerminating(answer.failure)) continue
       for (const report of reportsOn(write, answer)) await this.#write(report)

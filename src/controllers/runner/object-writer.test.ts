@@ -60,6 +60,18 @@ test('a deletion holds only for the object and the version that was seen', async
   ])
 })
 
+test('a deletion says for how long and in what order', async () => {
+  const how = { graceSeconds: 0, propagation: 'Foreground' } as const
+  expect(await request({ verb: 'delete', collection: 'endpoints', meta, ...how })).toEqual([
+    `${ENDPOINTS}/web`,
+    {
+      preconditions: { uid: 'u', resourceVersion: '7' },
+      gracePeriodSeconds: 0,
+      propagationPolicy: 'Foreground',
+    },
+  ])
+})
+
 test('a patch of a status is sent to the subresource, as a strategic merge patch', async () => {
   const body = { status: { conditions: [] } }
   const write = { verb: 'patch', collection: 'endpoints', meta, subresource: 'status' } as const

@@ -74,12 +74,15 @@ async function bind(
 }
 
 async function remove(client: WritingClient, write: Deletion): Promise<ApiResult<unknown>> {
-  const { collection, meta, graceSeconds } = write
+  const { collection, meta, graceSeconds, propagation } = write
   const failure = await hindrance(client, write)
   if (failure !== undefined) return { ok: false, failure }
   const path = pathOf(collection, meta.namespace, meta.name)
-  const grace = graceSeconds === undefined ? {} : { gracePeriodSeconds: graceSeconds }
-  return client.remove(path, { preconditions: preconditionsOf(write), ...grace })
+  return client.remove(path, {
+    preconditions: preconditionsOf(write),
+    ...(graceSeconds !== undefined && { gracePeriodSeconds: graceSeconds }),
+    ...(propagation !== undefined && { propagationPolicy: propagation }),
+  })
 }
 
 /**

@@ -1,11 +1,22 @@
 import type { ApiFailure, ApiResult } from '../../client/http/failure.ts'
+import { isDeepEqual } from '../../lib/equal.ts'
 import { isJsonObject, type JsonObject, stringAt } from '../../lib/json.ts'
 import { coreEvent, eventNamespace } from '../../resources/core-event.ts'
 import type { CollectionName } from '../cache/collection-route.ts'
+import type { View } from '../cache/object-cache.ts'
 import type { ObjectMeta } from '../objects/object-meta.ts'
+import type { WorkloadObject } from '../objects/workload-object.ts'
+
+/** A workload as it was when a write was decided. */
+interface DecidedFor {
+  readonly collection: 'replicasets' | 'daemonsets' | 'statefulsets' | 'jobs'
+  readonly owner: WorkloadObject
+}
 
 /** What is written in addition when the server has answered, such as Events. It is not repeated if it fails. */
 interface Reported {
+  /** The write is made only while the caches show this workload with the same spec; else the key is reconciled again. */
+  readonly decidedFor?: DecidedFor
   /** After a success; `name`: of the object, which the server may have generated. */
   readonly done?: (name: string) => readonly Write[]
   /** After a refusal that is no conflict. The key is reconciled again afterwards, as after any failure. */
@@ -51,6 +62,8 @@ export interface Deletion extends Reported {
   readonly present?: ObjectIdentity
   /** The object is deleted only if the server has no objects of this collection in its namespace. */
   readonly emptied?: CollectionName
+  /** The object is deleted after its dependents; absent: at once. */
+  readonly propagation?: 'Foreground'
   /** Delete the object at any version: only its uid is compared. */
   readonly anyVersion?: true
   /** Seconds that a Pod has to end; absent: those of its spec. */
@@ -93,6 +106,16 @@ export function objectNamed(collection: CollectionName, key: string): ObjectIden
 
 /** One change that a reconcile requires. */
 export type Write = Create | Patch | Deletion | Bind | EventWrite
+
+/** Whether the workload for which a write was decided has another spec now, is being deleted or is gone. */
+export function isOutdated(write: Write, view: View): boolean {
+  if (!('decidedFor' in write) || write.decidedFor === undefined) return false
+  const { collection, owner } = write.decidedFor
+  const now = view[collection].get(owner.meta.key)
+  if (now?.meta.uid !== owner.meta.uid || now.meta.terminating !== owner.meta.terminating)
+    return true
+  return now.spec !== owner.spec && !isDeepEqual(now.spec, owner.spec)
+}
 
 /** What the answer to a write requires to be written in addition; nothing where the server could not be reached. */
 export function reportsOn(write: Write, result: ApiResult<unknown>): readonly Write[] {

@@ -221,14 +221,17 @@ function isUnheld({ finalizers, terminating }: ObjectMeta, next: JsonObject): bo
 }
 
 /** The object as a deletion leaves it if it is only marked: one with finalizers, or a Pod on a node that has not ended. */
-function keptAfter({ collection, graceSeconds }: Deletion, object: JsonObject) {
-  const { finalizers } = readMeta(object)
+function keptAfter({ collection, graceSeconds, propagation }: Deletion, object: JsonObject) {
+  const finalizers = [
+    ...readMeta(object).finalizers,
+    ...(propagation === undefined ? [] : ['foregroundDeletion']),
+  ]
   const hasEnded = ['Succeeded', 'Failed'].includes(stringAt(object, 'status', 'phase'))
   const isAtWork = collection === 'pods' && stringAt(object, 'spec', 'nodeName') !== '' && !hasEnded
   const grace = isAtWork ? (graceSeconds ?? 30) : 0
   if (finalizers.length === 0 && grace === 0) return undefined
   const deletionTimestamp = '2026-01-03T00:00:00Z'
-  const mark = { deletionTimestamp, deletionGracePeriodSeconds: grace }
+  const mark = { deletionTimestamp, deletionGracePeriodSeconds: grace, finalizers }
   return { ...object, metadata: { ...objectAt(object, 'metadata'), ...mark } }
 }
 

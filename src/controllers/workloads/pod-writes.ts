@@ -40,6 +40,7 @@ export function podCreation(reports: PodReports, difference: PodDifference): Cre
   const pod = podOf(reports.collection, reports.owner, difference)
   return {
     ...pod,
+    decidedFor: reports,
     done: (name) => [
       podEvent(reports, 'Normal', 'SuccessfulCreate', reports.message('create', name)),
     ],
@@ -64,6 +65,7 @@ export function podDeletion(
     verb: 'delete',
     collection: 'pods',
     meta,
+    decidedFor: reports,
     done: () => [
       ...why,
       podEvent(reports, 'Normal', 'SuccessfulDelete', message('delete', meta.name)),

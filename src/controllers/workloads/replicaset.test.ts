@@ -197,6 +197,27 @@ test('Pods that it selects are adopted, those that it no longer selects are rele
   expect(await run()).toEqual(['patch replicasets/shop/web'])
 })
 
+test('a ReplicaSet that is scaled while Pods are made or deleted goes on as it is now', async () => {
+  const pods = ['a', 'b', 'c', 'd'].map((name) => pod(name))
+  for (const [from, to] of [
+    [0, 3],
+    [9, 5],
+  ] as const) {
+    const { cluster, names } = scene(replicaSet({ replicas: from }), ...pods)
+    cluster.intercept = async (write) => {
+      if (write.verb === 'create' || write.verb === 'delete') {
+        cluster.put('replicasets', replicaSet({ replicas: to }))
+      }
+      return undefined
+    }
+    await runControllers(cluster, [replicaSetController])
+    const isLeft = (name: string): boolean =>
+      !cluster.view.pods.get(`shop/${name}`)?.meta.terminating
+    expect(names().filter(isLeft)).toHaveLength(to)
+    expect(names()).toHaveLength(Math.max(4, to))
+  }
+})
+
 test('a ReplicaSet that is being deleted makes and deletes no Pods', async () => {
   const deletionTimestamp = '2030-01-01T00:00:00Z'
   for (const replicas of [0, 5]) {

@@ -59,6 +59,17 @@ test('an eviction spends the budget, and deletes the Pod with its grace and the 
   expect((await evict()).status).toBe(201)
 })
 
+test('an eviction of one version of a Pod', async () => {
+  const { evict, pod, budget } = await scene(READY, ALLOWS)
+  const at = (resourceVersion: string) =>
+    evict({ deleteOptions: { preconditions: { resourceVersion } } })
+  expect((await at('1')).status).toBe(409)
+  expect(await budget()).toMatchObject({ status: { disruptionsAllowed: 1 } })
+  const { resourceVersion } = (await pod())['metadata'] as JsonObject
+  expect((await at(String(resourceVersion))).status).toBe(201)
+  expect(await pod()).toMatchObject({ metadata: { deletionGracePeriodSeconds: 30 } })
+})
+
 test.each<[string, JsonObject]>([
   ['needs 1 healthy pods and has 1 currently', FORBIDS],
   ['is still being processed by the server', { ...ALLOWS, observedGeneration: 0 }],

@@ -368,6 +368,18 @@ test('a Pod that no Job controls any more loses the finalizer', async () => {
   expect(readPod(pods()[0]!).meta.finalizers).toEqual(['other'])
 })
 
+test('a Pod that is not selected any more loses the finalizer also while it is being deleted', async () => {
+  const { cluster, settled, pods } = scene(job())
+  await settled()
+  const { key } = readPod(pods()[0]!).meta
+  const metadata = { labels: null, deletionTimestamp: START }
+  cluster.put('pods', mergePatch(pods()[0]!, { metadata }) as JsonObject)
+  await settled()
+  await reconcile(cluster, { controller: jobController, key: `pod ${key}` })
+  expect(cluster.get('pods', key)).toBeUndefined()
+  expect(pods()).toHaveLength(1)
+})
+
 test('Pods that it selects are adopted with the finalizer, and count', async () => {
   const { cluster, settled, status } = scene(job({ completions: 2 }))
   const labels = { 'batch.kubernetes.io/controller-uid': 'job' }

@@ -65,7 +65,7 @@ export function claimPods(
   const controlled = [...view.pods.group(ownerGroup(meta.uid))].filter(
     (pod) => controllerOf(pod.meta)?.uid === meta.uid,
   )
-  const lost = controlled.filter((pod) => !isSelected(pod) && !pod.meta.terminating)
+  const lost = controlled.filter((pod) => !isSelected(pod))
   const found = meta.terminating
     ? []
     : selectablePods(owner, view).filter(
