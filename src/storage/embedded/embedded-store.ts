@@ -11,11 +11,11 @@ import type {
   TxnResult,
   WatchQuery,
 } from '../store.ts'
+import { CommittedLog } from './committed-log.ts'
 import { openForReading, openForWriting } from './database/database.ts'
+import { type Bounds, LogReader } from './database/log-reader.ts'
 import { storageError } from './database/sqlite-error.ts'
 import { lockDirectory } from './directory-lock.ts'
-import { CommittedLog } from './log/committed-log.ts'
-import { type Bounds, LogReader } from './log/log-reader.ts'
 import { prepareFile } from './store-file.ts'
 import { refuseTruncatedWal } from './truncated-wal.ts'
 import { GroupCommit } from './writer/group-commit.ts'

@@ -3,11 +3,11 @@ import { messageOf, NodeProxyError } from '../../../lib/error.ts'
 import { quote } from '../../../lib/quote.ts'
 import type { StoredEntry } from '../../store.ts'
 import { openForReading } from '../database/database.ts'
+import { LogReader } from '../database/log-reader.ts'
 import { isIntact, logRow } from '../database/row-checksum.ts'
 import { structuralFaults } from '../database/schema.ts'
 import { checkSeal } from '../database/seal.ts'
 import { withStorageErrors } from '../database/sqlite-error.ts'
-import { LogReader } from '../log/log-reader.ts'
 import { refuseTruncatedWalAtRest } from '../truncated-wal.ts'
 
 /** Checks the value of an entry. @returns why the server cannot serve it; undefined: it can */

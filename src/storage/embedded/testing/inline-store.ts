@@ -1,6 +1,6 @@
 import { openForReading, openForWriting } from '../database/database.ts'
+import { LogReader } from '../database/log-reader.ts'
 import { type EmbeddedStore, SqliteStore } from '../embedded-store.ts'
-import { LogReader } from '../log/log-reader.ts'
 import { LogWriter } from '../writer/log-writer.ts'
 import type { WriterThread } from '../writer/writer-thread.ts'
 

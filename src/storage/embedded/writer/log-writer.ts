@@ -1,7 +1,7 @@
 import type { DatabaseSync, StatementSync } from 'node:sqlite'
+import { LogReader } from '../database/log-reader.ts'
 import { changeMeta } from '../database/meta.ts'
 import { type LogRow, rowChecksum } from '../database/row-checksum.ts'
-import { LogReader } from '../log/log-reader.ts'
 import type { PlainOperation, PlainTransaction, TransactionOutcome } from './writer-messages.ts'
 
 /**

@@ -1,5 +1,5 @@
 import { setImmediate } from 'node:timers/promises'
-import type { Changes, WatchedLog } from '../../log-cursor.ts'
+import type { Changes, WatchedLog } from '../log-cursor.ts'
 import type {
   ListPage,
   ListQuery,
@@ -7,8 +7,8 @@ import type {
   RevisionRefusal,
   StoredEntry,
   StoreEvent,
-} from '../../store.ts'
-import type { Bounds, LogReader } from './log-reader.ts'
+} from '../store.ts'
+import type { Bounds, LogReader } from './database/log-reader.ts'
 
 /** Entries that are read before the event loop runs other work: a few milliseconds. */
 const CHUNK = 500

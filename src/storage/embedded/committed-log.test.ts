@@ -1,11 +1,11 @@
 import { join } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
-import { put } from '../../testing/conformance-steps.ts'
-import { openForWriting } from '../database/database.ts'
-import { newDirectory } from '../testing/fixtures.ts'
-import { LogWriter } from '../writer/log-writer.ts'
+import { put } from '../testing/conformance-steps.ts'
 import { CommittedLog } from './committed-log.ts'
-import { LogReader } from './log-reader.ts'
+import { openForWriting } from './database/database.ts'
+import { LogReader } from './database/log-reader.ts'
+import { newDirectory } from './testing/fixtures.ts'
+import { LogWriter } from './writer/log-writer.ts'
 
 const NAMES = Array.from({ length: 1200 }, (_, index) => `/${String(index).padStart(4, '0')}`)
 

@@ -1,7 +1,7 @@
 import type { DatabaseSync, StatementSync } from 'node:sqlite'
 import { bufferOver } from '../../../lib/own-buffer.ts'
 import type { StoredEntry, StoreEvent } from '../../store.ts'
-import { isIntact, logRow } from '../database/row-checksum.ts'
+import { isIntact, logRow } from './row-checksum.ts'
 
 /** Sorts after every key, because keys are ASCII. */
 const AFTER_ALL_KEYS = '\u{10ffff}'

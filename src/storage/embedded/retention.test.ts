@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { RetentionRule } from '../embedded-store.ts'
+import { RetentionRule } from './embedded-store.ts'
 
 test('history is shortened only when it is longer by a sixteenth', () => {
   const rule = new RetentionRule({ revisions: 160, bytes: 1000 }, () => undefined)
