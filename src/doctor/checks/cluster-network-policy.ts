@@ -4,12 +4,10 @@ import {
   readClusterPolicy,
 } from '../../networkpolicy/read-cluster-policy.ts'
 import type { ClusterEvidence } from '../evidence/cluster-evidence.ts'
-import type { Check, Finding } from '../evidence/finding.ts'
+import { type Check, type Finding, SHOWN, sameOfServices, shortList } from '../evidence/finding.ts'
 import { type InspectedObject, isInspected } from '../evidence/inspected-object.ts'
 import { type Attempt, ClientJudge, type Decision } from '../evidence/judge-clients.ts'
 import { keyOf, nameOf } from '../evidence/objects.ts'
-
-const SHOWN = 3
 
 /**
  * ClusterNetworkPolicies that deny every Pod a port of a Service; of the inspected Service also those that deny some
@@ -140,9 +138,8 @@ function subjectText({ decision, denied: [{ backend, port, clients }] }: Denial)
 
 function clientsText(denied: readonly Attempt[], attempts: readonly Attempt[]): string {
   const names = [...new Set(denied.flatMap(({ clients }) => clients))]
-  const shown = names.slice(0, SHOWN).map((one) => `pod/${one}`)
-  const rest = names.length > SHOWN ? ` and ${names.length - SHOWN} more` : ''
-  return `of ${countOf(attempts)} Pods that were judged, the rule denies ${names.length}: ${shown.join(', ')}${rest}`
+  const shown = shortList(names.map((one) => `pod/${one}`))
+  return `of ${countOf(attempts)} Pods that were judged, the rule denies ${names.length}: ${shown}`
 }
 
 /** What would decide if the rule did not match; a remedy if a rule that comes later accepts. */
@@ -231,9 +228,7 @@ function affected(denials: readonly Denial[]): readonly string[] {
 
 function sameOf(denials: readonly Denial[]): readonly string[] {
   if (denials.length < 2) return []
-  const names = denials.slice(0, SHOWN).map(({ service }) => `service/${keyOf(service)}`)
-  const rest = denials.length > SHOWN ? ` and ${denials.length - SHOWN} more` : ''
-  return [`the same of ${denials.length} Services: ${names.join(', ')}${rest}`]
+  return [sameOfServices(denials.map(({ service }) => `service/${keyOf(service)}`))]
 }
 
 function countOf(attempts: readonly Attempt[]): number {

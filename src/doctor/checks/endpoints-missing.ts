@@ -9,8 +9,7 @@ import {
 import { nearest } from '../../lib/nearest.ts'
 import { quote } from '../../lib/quote.ts'
 import type { ClusterEvidence } from '../evidence/cluster-evidence.ts'
-import type { Check, Finding } from '../evidence/finding.ts'
-import { checkOfEach } from '../evidence/finding.ts'
+import { type Check, checkOfEach, type Finding, SHOWN } from '../evidence/finding.ts'
 import {
   declaredPorts,
   isPresent,
@@ -101,8 +100,6 @@ function missingEndpoints(service: JsonObject, evidence: ClusterEvidence): reado
 function isOfServer(service: JsonObject): boolean {
   return namespaceOf(service) === 'default' && ['kubernetes', 'orch'].includes(nameOf(service))
 }
-
-const SHOWN = 3
 
 /** A Service whose targetPort is not a port of its Pods, so that nothing listens there. */
 export const targetPort = checkOfEach('services', 'target-port', (service, evidence) => {

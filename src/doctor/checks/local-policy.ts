@@ -1,7 +1,7 @@
 import { arrayAt, type JsonObject, scalarText, stringAt } from '../../lib/json.ts'
 import { NAMES } from '../../resources/names.ts'
 import type { ClusterEvidence } from '../evidence/cluster-evidence.ts'
-import { checkOfEach, type ObjectFinding } from '../evidence/finding.ts'
+import { checkOfEach, type ObjectFinding, SHOWN, shortList } from '../evidence/finding.ts'
 import { type InspectedObject, isInspected } from '../evidence/inspected-object.ts'
 import {
   conditionOf,
@@ -44,7 +44,7 @@ function external(
       symptom: 'External access fails',
       cause: isNowhere
         ? 'externalTrafficPolicy is Local, and no node has a ready endpoint of it'
-        : `externalTrafficPolicy is Local: ${shown(without)} drop its external traffic`,
+        : `externalTrafficPolicy is Local: ${shortList(without, ' nodes')} drop its external traffic`,
       evidence: endpointTexts(service, evidence),
       remedy: 'set externalTrafficPolicy to Cluster, or run a Pod of it on each node that is used',
       commands: commands(service),
@@ -73,7 +73,7 @@ function internal(
   return [
     {
       symptom: 'Service not reachable',
-      cause: `internalTrafficPolicy is Local: on ${shown(without)} it has no ready endpoint, and refuses the Pods there`,
+      cause: `internalTrafficPolicy is Local: on ${shortList(without, ' nodes')} it has no ready endpoint, and refuses the Pods there`,
       evidence: [
         ...endpointTexts(service, evidence),
         `pod/${keyOf(first ?? {})} runs on ${without[0]}`,
@@ -104,13 +104,6 @@ function endpointTexts(service: JsonObject, evidence: ClusterEvidence): readonly
       const [address] = arrayAt(one, 'addresses').map(scalarText)
       return `endpoint ${address ?? ''} ${node === '' ? 'names no node' : `is on ${node}`}`
     })
-}
-
-const SHOWN = 3
-
-function shown(nodes: readonly string[]): string {
-  const more = nodes.length > SHOWN ? ` and ${nodes.length - SHOWN} more nodes` : ''
-  return `${nodes.slice(0, SHOWN).join(', ')}${more}`
 }
 
 function commands(service: JsonObject): readonly string[] {

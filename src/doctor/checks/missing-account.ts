@@ -2,7 +2,7 @@ import { arrayAt, type JsonObject, stringAt, valueAt } from '../../lib/json.ts'
 import { NAMES, TOKEN_KEY, TOKEN_SECRET_TYPES } from '../../resources/names.ts'
 import type { ClusterEvidence } from '../evidence/cluster-evidence.ts'
 import { templatePod, workloadName, workloads } from '../evidence/cluster-evidence.ts'
-import type { Check, Finding } from '../evidence/finding.ts'
+import { type Check, type Finding, SHOWN } from '../evidence/finding.ts'
 import { accountOf } from '../evidence/inspected-object.ts'
 import { keyOf, nameOf, namespaceOf } from '../evidence/objects.ts'
 
@@ -61,8 +61,6 @@ function usersText(all: readonly User[]): readonly string[] {
     ...makers.map(({ object }) => `${shown(object)} cannot create Pods: they would run as it`),
   ]
 }
-
-const SHOWN = 3
 
 function tokenSecrets(evidence: ClusterEvidence): readonly Finding[] {
   return evidence.all('secrets').flatMap((secret): Finding[] => {

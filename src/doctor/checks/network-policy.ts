@@ -16,7 +16,7 @@ import {
 import { readPolicy } from '../../networkpolicy/read-policy.ts'
 import type { Protocol } from '../../resources/types.ts'
 import type { ClusterEvidence } from '../evidence/cluster-evidence.ts'
-import type { Check, Finding } from '../evidence/finding.ts'
+import { type Check, type Finding, sameOfServices } from '../evidence/finding.ts'
 import { type InspectedObject, isInspected } from '../evidence/inspected-object.ts'
 import { ClientJudge } from '../evidence/judge-clients.ts'
 import { keyOf, nameOf, namespaceOf, targetNumber } from '../evidence/objects.ts'
@@ -45,16 +45,12 @@ function asOne(findings: readonly Finding[]): Finding {
   const [first, ...more] = findings as readonly [Finding, ...Finding[]]
   if (more.length === 0) return first
   const services = findings.map(({ affects: [service = ''] }) => service.replace(/\/.*\//, '/'))
-  const shown = services.slice(0, SHOWN).join(', ')
-  const rest = services.length > SHOWN ? ` and ${services.length - SHOWN} more` : ''
   return {
     ...first,
     affects: [...new Set(findings.flatMap(({ affects }) => affects))],
-    evidence: [...first.evidence, `the same of ${services.length} Services: ${shown}${rest}`],
+    evidence: [...first.evidence, sameOfServices(services)],
   }
 }
-
-const SHOWN = 3
 
 interface Examined {
   readonly evidence: ClusterEvidence

@@ -8,7 +8,7 @@ import {
   valueAt,
 } from '../../lib/json.ts'
 import type { ClusterEvidence } from '../evidence/cluster-evidence.ts'
-import type { Check, Finding } from '../evidence/finding.ts'
+import { type Check, type Finding, SHOWN } from '../evidence/finding.ts'
 import { conditionOf, isReady, keyOf, nameOf, namespaceOf } from '../evidence/objects.ts'
 
 /** A Service with no ready Pod: it has no ready endpoint, so connections are refused or time out. */
@@ -45,8 +45,6 @@ function findingOf(service: JsonObject, evidence: ClusterEvidence): readonly Fin
     },
   ]
 }
-
-const SHOWN = 3
 
 /** Reasons of a container that waits for its image. */
 export const PULL_REASONS: ReadonlySet<string> = new Set([

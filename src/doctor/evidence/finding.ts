@@ -41,7 +41,21 @@ export interface Finding {
   readonly commands: readonly string[]
 }
 
-/** What a check finds about one object; `checkOfEach` adds the other fields of the finding. */
+/** The number of items of a list that a finding shows. */
+export const SHOWN = 3
+
+/** The first items of a list and the number of the others: `a, b, c and 2 more`. */
+export function shortList(texts: readonly string[], noun = ''): string {
+  const shown = texts.slice(0, SHOWN).join(', ')
+  return texts.length > SHOWN ? `${shown} and ${texts.length - SHOWN} more${noun}` : shown
+}
+
+/** A piece of evidence: the finding holds for each of these Services. */
+export function sameOfServices(services: readonly string[]): string {
+  return `the same of ${services.length} Services: ${shortList(services)}`
+}
+
+/** What a check finds about one object; `checkOfEach adds the other fields of the finding. */
 export type ObjectFinding = Omit<Finding, 'check' | 'object' | 'affects'>
 
 /**
