@@ -9,8 +9,7 @@ import {
   type TableInfo,
   TableReader,
 } from './iptables/table-reader.ts'
-import { encodeAttribute } from './netlink/attribute.ts'
-import type { OutgoingMessage } from './netlink/message.ts'
+import { AttributeWriter } from './netlink/attribute-writer.ts'
 import { NFT_MSG, NFTA, nfHeader, nfMessageType } from './netlink/nfnetlink.ts'
 import { NetlinkSession } from './netlink/session.ts'
 import type { OpenTransport } from './netlink/transport.ts'
@@ -77,14 +76,16 @@ export class KernelTraces implements Traces {
   }
 
   async variantsWith(id: ChainId): Promise<readonly IptablesVariant[]> {
-    const nft = await this.#exists(encodeGetChain(id))
+    // iptables-nft keeps its chains in nftables tables that have the names of the iptables tables.
+    const attributes = attributesOf(id.family, id.table).text(NFTA.chainName, id.chain)
+    const nft = await this.#exists('getChain', attributes)
     this.#legacy ??= openLegacyChains()
     const legacy = (await (await this.#legacy)?.has(id)) ?? false
     return [...(nft ? ['nft' as const] : []), ...(legacy ? ['legacy' as const] : [])]
   }
 
   hasNftTable(family: TableFamily, name: string): Promise<boolean> {
-    return this.#exists(encodeGetTable(family, name))
+    return this.#exists('getTable', attributesOf(family, name))
   }
 
   async devices(): Promise<ReadonlySet<string>> {
@@ -104,11 +105,14 @@ export class KernelTraces implements Traces {
   }
 
   /**
-   * Whether an object exists. A kernel that has no nf_tables or refuses the request counts as having no such object.
+   * Whether the object with these attributes exists. A kernel that has no nf_tables or refuses the request counts as
+   * having no such object.
    */
-  async #exists(message: OutgoingMessage): Promise<boolean> {
+  async #exists(message: 'getTable' | 'getChain', attributes: AttributeWriter): Promise<boolean> {
     this.#session ??= new NetlinkSession(this.#open, this.#clock)
-    return (await this.#session.request(message, () => undefined)) === undefined
+    const type = nfMessageType('nftables', NFT_MSG[message])
+    const request = { type, flags: 0, payload: attributes.written() }
+    return (await this.#session.request(request, () => undefined)) === undefined
   }
 }
 
@@ -220,33 +224,7 @@ async function tablesOf(family: Family): Promise<readonly string[]> {
   )
 }
 
-/** Encodes NFT_MSG_GETTABLE of one table by name, which fails with ENOENT if it does not exist. */
-function encodeGetTable(family: TableFamily, name: string): OutgoingMessage {
-  return request(NFT_MSG.getTable, family, [text(NFTA.table, name)])
-}
-
-/**
- * Encodes NFT_MSG_GETCHAIN of one chain by name, which fails with ENOENT if it does not exist. iptables-nft keeps its
- * chains in nftables tables that have the names of the iptables tables.
- */
-function encodeGetChain({ family, table, chain }: ChainId): OutgoingMessage {
-  const names = [text(NFTA.table, table), text(NFTA.chainName, chain)]
-  return request(NFT_MSG.getChain, family, names)
-}
-
-function request(
-  message: number,
-  family: TableFamily,
-  attributes: readonly Buffer[],
-): OutgoingMessage {
-  const header = Buffer.from(nfHeader(family))
-  return {
-    type: nfMessageType('nftables', message),
-    flags: 0,
-    payload: Buffer.concat([header, ...attributes]),
-  }
-}
-
-function text(type: number, value: string): Buffer {
-  return encodeAttribute(type, Buffer.from(`${value}\0`, 'latin1'))
+/** The attributes that name a table, after `struct nfgenmsg`. */
+function attributesOf(family: TableFamily, table: string): AttributeWriter {
+  return new AttributeWriter().header(...nfHeader(family)).text(NFTA.table, table)
 }

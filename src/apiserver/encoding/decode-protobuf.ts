@@ -7,6 +7,7 @@ import { BYTES, VARINT, WireFault, WireReader } from './wire-reader.ts'
 /** The limit of nesting of JSON inside a message. */
 const DEPTH = 100
 
+/** Read a message that is not an object in JSON; undefined when it stands for null. */
 const readers: Readonly<Record<JsonForm, (reader: WireReader) => Json | undefined>> = {
   time: (reader) => decodeTime(reader, (seconds) => `${seconds}Z`),
   'micro-time': (reader) => decodeTime(reader, (seconds, micros) => `${seconds}.${micros}Z`),
@@ -107,7 +108,9 @@ function decodeMessage(reader: WireReader, message: string, object: JsonObject =
 function decodeField(reader: WireReader, field: Field, wireType: number, object: JsonObject): void {
   const { type, name } = field
   if (field.shape === 'repeated' && wireType === BYTES && wireTypeOf(type) !== BYTES) {
-    return decodePacked(reader.message(), field, object)
+    const packed = reader.message()
+    while (!packed.isAtEnd) append(object, name, decodeScalar(packed, type))
+    return
   }
   const expected = field.shape === 'map' ? BYTES : wireTypeOf(type)
   if (wireType !== expected) {
@@ -121,7 +124,8 @@ function decodeField(reader: WireReader, field: Field, wireType: number, object:
 
 /** The value of a type; undefined for null. A message is merged into the existing one. */
 function decodeValue(reader: WireReader, type: string, before?: Json): Json | undefined {
-  if (jsonFormOf(type) !== undefined) return decodeForm(reader.message(), type)
+  const form = jsonFormOf(type)
+  if (form !== undefined) return readers[form](reader.message())
   if (wireFieldsOf(type) === undefined) return decodeScalar(reader, type)
   return decodeMessage(reader.message(), type, isJsonObject(before) ? before : {})
 }
@@ -138,10 +142,6 @@ function append(object: JsonObject, name: string, value: Json | undefined): void
   const element = value ?? null
   if (Array.isArray(list)) list.push(element)
   else object[name] = [element]
-}
-
-function decodePacked(reader: WireReader, { name, type }: Field, object: JsonObject): void {
-  while (!reader.isAtEnd) append(object, name, decodeScalar(reader, type))
 }
 
 /** Reads an entry of a map: a message of key and value. If one of them is absent, it is zero. */
@@ -184,11 +184,6 @@ function zeroOf(type: string): Json {
   if (form === 'strings') return []
   if (form === 'quantity') return '0'
   return ''
-}
-
-/** Reads a message that is not an object in JSON; undefined when it stands for null. */
-function decodeForm(reader: WireReader, type: string): Json | undefined {
-  return readers[jsonFormOf(type)!](reader)
 }
 
 function decodeTime(

@@ -182,31 +182,17 @@ function objectRoutes(served: ServedVersion): Paths {
   const paths = new Map([[everywhere, routeOf(served, { GET: listOrWatch })]])
   if (isReadOnly) return paths.set(one, routeOf(served, { GET: get }))
   paths.set(collection, routeOf(served, whole)).set(one, routeOf(served, objectVerbs))
-  if (status !== undefined) paths.set(`${one}/status`, routeOf(served, statusVerbs, 'status'))
-  if (scale !== undefined) paths.set(`${one}/scale`, routeOf(served, scaleVerbs(scale), 'scale'))
-  if (reserved !== undefined) {
-    const { subresource } = reserved
-    paths.set(`${one}/${subresource}`, routeOf(served, { PUT: update, PATCH: patch }, subresource))
-  }
-  for (const each of derived) {
-    const verbs = { GET: getDerived.bind(undefined, each) }
-    paths.set(`${one}/${each.name}`, routeOf(served, verbs, each.name))
-  }
-  for (const each of answered) {
-    const verbs = { POST: postAnswered.bind(undefined, each) }
-    paths.set(`${one}/${each.name}`, routeOf(served, verbs, each.name))
-  }
-  for (const each of actions) {
-    const verbs = { POST: postAction.bind(undefined, each) }
-    paths.set(`${one}/${each.name}`, routeOf(served, verbs, each.name))
-  }
-  if (evicted !== undefined) {
-    const verbs = { POST: evict.bind(undefined, evicted) }
-    paths.set(`${one}/${evicted.name}`, routeOf(served, verbs, evicted.name))
-  }
-  for (const { name, methods } of streamed) {
-    const verbs = Object.fromEntries(methods.map((method) => [method, podStreamVerbs[name]]))
+  const below = (name: string, verbs: Verbs) =>
     paths.set(`${one}/${name}`, routeOf(served, verbs, name))
+  if (status !== undefined) below('status', statusVerbs)
+  if (scale !== undefined) below('scale', scaleVerbs(scale))
+  if (reserved !== undefined) below(reserved.subresource, { PUT: update, PATCH: patch })
+  for (const each of derived) below(each.name, { GET: getDerived.bind(undefined, each) })
+  for (const each of answered) below(each.name, { POST: postAnswered.bind(undefined, each) })
+  for (const each of actions) below(each.name, { POST: postAction.bind(undefined, each) })
+  if (evicted !== undefined) below(evicted.name, { POST: evict.bind(undefined, evicted) })
+  for (const { name, methods } of streamed) {
+    below(name, Object.fromEntries(methods.map((method) => [method, podStreamVerbs[name]])))
   }
   if (proxied !== undefined) {
     const route = { ...routeOf(served, proxyVerbs, proxied.name), isProxied: true }

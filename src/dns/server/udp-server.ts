@@ -42,7 +42,7 @@ export class UdpServer {
       native && new BatchedDatagrams(new DatagramBatch(native.sys), native.descriptor, service)
     // Node reads one datagram at a time. Reading those that wait after it in batches costs a tenth as much.
     socket.on('message', (message, from) => {
-      service.receive(message, new RemoteClient(socket, from))
+      service.receive(message, remoteClient(socket, from))
       batched?.serve()
     })
     return new UdpServer(socket)
@@ -59,26 +59,15 @@ export class UdpServer {
   }
 }
 
-class RemoteClient implements DatagramClient {
-  readonly #socket: Socket
-  readonly #from: RemoteInfo
+function remoteClient(socket: Socket, { address, port }: RemoteInfo): DatagramClient {
+  return lastingClient(address, (response) =>
+    socket.send(response, 0, response.length, port, address),
+  )
+}
 
-  constructor(socket: Socket, from: RemoteInfo) {
-    this.#socket = socket
-    this.#from = from
-  }
-
-  get address(): string {
-    return this.#from.address
-  }
-
-  send(response: Buffer): void {
-    this.#socket.send(response, 0, response.length, this.#from.port, this.#from.address)
-  }
-
-  kept(): DatagramClient {
-    return this
-  }
+function lastingClient(address: string, send: DatagramClient['send']): DatagramClient {
+  const client: DatagramClient = { address, send, kept: () => client }
+  return client
 }
 
 /** A Node socket, which reports when datagrams are waiting. */
@@ -167,13 +156,10 @@ class BatchClient implements DatagramClient {
 
   kept(): DatagramClient {
     const to: SocketAddress = Uint8Array.from(this.#batch.sender(this.index))
-    const { address } = this
-    const client: DatagramClient = {
-      address,
-      send: (response) => void this.#batch.sendTo(this.#socket, response, to),
-      kept: () => client,
-    }
-    return client
+    return lastingClient(
+      this.address,
+      (response) => void this.#batch.sendTo(this.#socket, response, to),
+    )
   }
 }
 

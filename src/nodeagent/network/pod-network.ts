@@ -40,7 +40,7 @@ export class PodNetwork {
   /** Recreates the bridge, and removes what an earlier node agent with this prefix left. */
   async open(): Promise<void> {
     const { node, podCIDRs } = this.#options
-    await this.#removeAll()
+    await this.close()
     const hasV6 = podCIDRs.some((cidr) => familyOf(cidr) === 6)
     await node.set({
       'net.ipv4.ip_forward': 1,
@@ -76,10 +76,6 @@ export class PodNetwork {
 
   /** Removes every Pod's namespace, and the bridge. */
   async close(): Promise<void> {
-    await this.#removeAll()
-  }
-
-  async #removeAll(): Promise<void> {
     const { clock, node, bridge } = this.#options
     await Promise.all((await this.#list()).map((name) => removeNamespace(name, clock)))
     const links = await runCommand(node.inside(['ip', '-o', 'link', 'show', 'type', 'bridge']))
@@ -180,11 +176,7 @@ export function bridgeLines({
   bridge,
   nodeName,
   podCIDRs,
-}: {
-  readonly bridge: string
-  readonly nodeName: string
-  readonly podCIDRs: readonly Cidr[]
-}): readonly string[] {
+}: Pick<PodNetworkOptions, 'bridge' | 'nodeName' | 'podCIDRs'>): readonly string[] {
   return [
     `link add ${bridge} address ${macOf(nodeName)} type bridge`,
     `link set ${bridge} up`,

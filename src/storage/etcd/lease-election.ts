@@ -91,8 +91,7 @@ export class LeaseElection implements Election {
     const query = { prefix: this.#key, after }
     for await (const batch of watchEtcd(this.#context, query, signal)) {
       if (batch.refused !== undefined) return batch
-      const deleted = batch.events.some(({ key, entry }) => key === this.#key && !entry)
-      if (deleted) return undefined
+      if (batch.events.some(({ key, entry }) => key === this.#key && !entry)) return undefined
     }
     return undefined
   }
@@ -100,15 +99,13 @@ export class LeaseElection implements Election {
   /** Tries to become the leader. Undefined when another candidate was faster. */
   async #claim(candidate: string): Promise<LeaderTerm | undefined> {
     const lease = await Lease.grant(this.#context.caller, this.#ttlSeconds)
+    let term: number | undefined
     try {
-      const term = await this.#write(candidate, lease)
-      if (term !== undefined) return this.#leading(term, lease)
-    } catch (error) {
-      await lease.revoke()
-      throw error
+      term = await this.#write(candidate, lease)
+    } finally {
+      if (term === undefined) await lease.revoke()
     }
-    await lease.revoke()
-    return undefined
+    return term === undefined ? undefined : this.#leading(term, lease)
   }
 
   /** Creates the key, with the lease. @returns its createRevision; undefined if the key exists already */

@@ -186,7 +186,7 @@ class TcpLink implements Handler, Session {
     if (this.#isOver) return
     const { loop, io } = this.#parts
     for (const socket of [this.#socket, this.#server]) {
-      if (socket >= 0) resetWhenSent(socket, { loop, sockets: io.sockets })
+      if (socket >= 0) resetWhenSent(socket, loop, io.sockets)
     }
     this.#socket = -1
     this.#server = -1
@@ -226,18 +226,11 @@ class TcpLink implements Handler, Session {
 
 function nothing(): void {}
 
-/** The thread's loop and sockets. */
-interface ResetParts {
-  readonly loop: EventLoop
-  readonly sockets: Sockets
-}
-
 /**
  * Resets a connection after its pending bytes have been sent: a reset would discard bytes that still wait for their
  * first transmission, and a server may answer and then reset.
  */
-function resetWhenSent(socket: number, parts: ResetParts): void {
-  const { loop, sockets } = parts
+function resetWhenSent(socket: number, loop: EventLoop, sockets: Sockets): void {
   const deadline = loop.now + TIMEOUT_MS
   loop.silence(socket)
   const look = () => {
