@@ -40,9 +40,17 @@ function concernedKeys({ key, before, after }: ObjectChange<NodeObject>): readon
 }
 
 function factsOf(node: NodeObject): unknown {
-  const { meta, zone, readiness, taints, troubles, unschedulable } = node
+  const { meta, zone, readiness, taints, conditionTaints, unschedulable } = node
   const outage = [readiness.status, readiness.lastTransitionTime]
-  return { uid: meta.uid, zone, outage, taints, troubles, unschedulable, counts: counts(node) }
+  return {
+    uid: meta.uid,
+    zone,
+    outage,
+    taints,
+    conditionTaints,
+    unschedulable,
+    counts: counts(node),
+  }
 }
 
 function reconcileNode(node: NodeObject | undefined, now: number): Reconciliation {
@@ -56,7 +64,7 @@ function taintsFor(node: NodeObject, now: number): readonly NodeTaint[] {
   const outage = OUTAGES.get(node.readiness.status)
   const states = [
     ...(outage === undefined ? [] : [outage]),
-    ...node.troubles,
+    ...node.conditionTaints,
     ...(node.unschedulable ? [NODE_TAINTS.unschedulable] : []),
   ]
   const isKept = (one: NodeTaint): boolean => {

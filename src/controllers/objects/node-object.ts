@@ -36,8 +36,8 @@ export const NODE_TAINTS = {
   networkUnavailable: 'node.kubernetes.io/network-unavailable',
 } as const
 
-/** The taints of conditions that are True while the node is in trouble. */
-const TROUBLES: ReadonlyMap<string, string> = new Map([
+/** The taint of each condition that is True while the node lacks something. */
+const CONDITION_TAINTS: ReadonlyMap<string, string> = new Map([
   ['DiskPressure', NODE_TAINTS.diskPressure],
   ['MemoryPressure', NODE_TAINTS.memoryPressure],
   ['NetworkUnavailable', NODE_TAINTS.networkUnavailable],
@@ -56,8 +56,8 @@ export interface NodeObject {
   /** Whether a label marks it as a node of the control plane. */
   readonly controlPlane: boolean
   readonly taints: readonly NodeTaint[]
-  /** Keys of the taints for what it has too little of, by its conditions, in the order of `TROUBLES`. */
-  readonly troubles: readonly string[]
+  /** Keys of the taints that follow from its conditions, in the order of `CONDITION_TAINTS`. */
+  readonly conditionTaints: readonly string[]
   /** `spec.unschedulable`: it is to get no more Pods. */
   readonly unschedulable: boolean
   /** Its internal and external IP addresses, as the node reports them. */
@@ -85,7 +85,7 @@ export function readNode(object: JsonObject): NodeObject {
       effect: stringAt(one, 'effect'),
       addedAt: stringAt(one, 'timeAdded'),
     })),
-    troubles: [...TROUBLES]
+    conditionTaints: [...CONDITION_TAINTS]
       .filter(([type]) => readCondition(status, type).status === 'True')
       .map(([, key]) => key),
     unschedulable: valueAt(object, 'spec', 'unschedulable') === true,
