@@ -117,6 +117,14 @@ export class ForwardingTable {
     return id === undefined ? undefined : this.#published.get(id)
   }
 
+  /** These flows, with the backends that serve their frontends now. */
+  withPresentBackends(flows: readonly Omit<StaleFlows, 'keep'>[]): readonly StaleFlows[] {
+    return flows.map((flow) => {
+      const holder = this.holder(claimKey(flow, flow))
+      return { ...flow, keep: new Set(activeBackends(holder).keys()) }
+    })
+  }
+
   /** The Services whose ClusterIP this is; empty if it belongs to no Service. */
   ownersOf(ip: IpAddress): readonly ServiceKey[] {
     return this.#claims.ownersOf(ip)
@@ -161,7 +169,8 @@ export class ForwardingTable {
         if (after !== before) upserts.push(after)
       } else if (this.#published.delete(id)) removals.push(id)
     }
-    return { upserts, removals, staleFlows: staleFlowsOf(transitions) }
+    const staleFlows = this.withPresentBackends(staleFlowsOf(transitions))
+    return { upserts, removals, staleFlows }
   }
 
   /**
@@ -279,16 +288,15 @@ interface Holders {
  * caller passes all transitions of one change together. So if a frontend moves from one entry to another, its flows to
  * backends of the new holder are kept.
  */
-function staleFlowsOf(transitions: readonly Transition[]): readonly StaleFlows[] {
+function staleFlowsOf(transitions: readonly Transition[]): readonly Omit<StaleFlows, 'keep'>[] {
   const changed = transitions.filter(({ before, after }) => before !== after)
   if (changed.length === 0) return []
-  const stale: StaleFlows[] = []
+  const stale: Omit<StaleFlows, 'keep'>[] = []
   for (const { frontend, before, after } of holdersOf(changed).values()) {
     const entry = after ?? before
     if (entry === undefined || !isStale(before, after)) continue
     const { family, protocol } = entry
-    const keep = new Set(activeBackends(after).keys())
-    stale.push({ family, protocol, ip: frontend.ip, port: frontend.port, keep })
+    stale.push({ family, protocol, ip: frontend.ip, port: frontend.port })
   }
   return stale
 }
@@ -323,7 +331,7 @@ function isStale(before: ForwardingEntry | undefined, after: ForwardingEntry | u
 }
 
 /** The backends of both pools of an entry, each once, by `ip:port` (IPv6 in brackets); empty if there is no entry. */
-export function activeBackends(entry: ForwardingEntry | undefined): ReadonlyMap<string, Backend> {
+function activeBackends(entry: ForwardingEntry | undefined): ReadonlyMap<string, Backend> {
   const active = new Map<string, Backend>()
   if (entry === undefined) return active
   for (const backend of entry.pools.cluster) active.set(hostPort(backend.ip, backend.port), backend)

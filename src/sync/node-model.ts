@@ -1,9 +1,8 @@
 import type { ClusterEvent, ClusterStore } from '../cluster/cluster-store.ts'
-import { claimKey } from '../forwarding/claims.ts'
 import { recompile } from '../forwarding/compile.ts'
 import type { ServiceKey, StaleFlows, TableDelta } from '../forwarding/entry.ts'
 import type { NodeContext } from '../forwarding/node-context.ts'
-import { activeBackends, type ForwardingTable } from '../forwarding/table.ts'
+import type { ForwardingTable } from '../forwarding/table.ts'
 import type { Change, Program } from '../modes/mode.ts'
 import type { DeltaTracker } from './delta-tracker.ts'
 import { FlowQueue } from './flow-queue.ts'
@@ -78,10 +77,7 @@ export class NodeModel {
 
   /** These flows, with the backends that serve their frontends by now. */
   withPresentBackends(flows: readonly StaleFlows[]): readonly StaleFlows[] {
-    return flows.map((flow) => {
-      const holder = this.#parts.table.holder(claimKey(flow, flow))
-      return { ...flow, keep: new Set(activeBackends(holder).keys()) }
-    })
+    return this.#parts.table.withPresentBackends(flows)
   }
 
   /** When the next draining backend is removed, in milliseconds since the epoch; undefined if none drains. */
