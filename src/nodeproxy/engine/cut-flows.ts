@@ -1,5 +1,5 @@
 import type { StaleFlows } from '../../forwarding/entry.ts'
-import type { Conntrack } from '../../kernel/conntrack/conntrack.ts'
+import type { Conntrack, FlowFilter } from '../../kernel/conntrack/conntrack.ts'
 import type { Clock } from '../../lib/clock.ts'
 import type { Metrics } from '../../telemetry/metrics/metrics.ts'
 
@@ -8,11 +8,7 @@ export interface CutFlowsParts {
   readonly conntrack: Conntrack
   readonly metrics: Pick<Metrics, 'conntrackDuration' | 'conntrackDeleted'>
   readonly clock: Pick<Clock, 'now'>
-  /**
-   * The ports on which this process forwards in userspace mode; undefined in other modes. Conntrack entries that
-   * translate to these ports are kept while the frontend has backends, because this process itself moves its clients to
-   * other backends.
-   */
+  /** The ports on which this process forwards in userspace mode; undefined in other modes. */
   readonly ownPorts?: ReadonlySet<number> | undefined
 }
 
@@ -28,9 +24,10 @@ export async function cutFlows(
 ): Promise<number> {
   let total = 0
   for (const family of [4, 6] as const) {
-    const ofFamily = flows
-      .filter((flow) => flow.family === family)
-      .map((flow) => (ownPorts && flow.keep.size > 0 ? { ...flow, ownPorts } : flow))
+    const ofFamily = flowFilters(
+      flows.filter((flow) => flow.family === family),
+      ownPorts,
+    )
     if (ofFamily.length === 0) continue
     const ip_family = `IPv${family}`
     const startedAt = clock.now()
@@ -40,4 +37,15 @@ export async function cutFlows(
     total += deleted
   }
   return total
+}
+
+/**
+ * The conntrack entries to delete. Those that translate to one of `ownPorts` are kept while the frontend has backends,
+ * because the process that listens there itself moves its clients to other backends.
+ */
+export function flowFilters(
+  flows: readonly StaleFlows[],
+  ownPorts: ReadonlySet<number> | undefined,
+): readonly FlowFilter[] {
+  return flows.map((flow) => (ownPorts && flow.keep.size > 0 ? { ...flow, ownPorts } : flow))
 }

@@ -11,6 +11,7 @@ import type { ModeInputs } from '../../../modes/netfilter/settings/settings.ts'
 import { type DryRun, dryRun } from '../../../sync/dry-run.ts'
 import type { NodeProxyConfiguration } from '../../config/fields/configuration.ts'
 import { chooseModes } from '../../config/fields/mode-registry.ts'
+import { flowFilters } from '../../engine/cut-flows.ts'
 import type { ThisNode } from '../../engine/this-node.ts'
 import type {
   NodePlan,
@@ -71,7 +72,7 @@ async function staleFlows(
   { view: { ownPorts } }: OpenView,
   conntrack: PlanNodeParts['conntrack'],
 ): Promise<Pick<NodePlan, 'flows' | 'flowCount'>> {
-  const filters = flows.map((flow) => (flow.keep.size > 0 ? { ...flow, ownPorts } : flow))
+  const filters = flowFilters(flows, ownPorts)
   const flowCount = filters.length === 0 ? 0 : await conntrack.count(filters)
   if (flowCount === 0 || filters.length > MAX_COUNTED) return { flowCount, flows: [] }
   const counted: PlannedFlows[] = []
