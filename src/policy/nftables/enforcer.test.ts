@@ -298,6 +298,28 @@ test('what others change before the first run is no drift', async () => {
   expect(rig.reported).toEqual(['applied'])
 })
 
+test.each(['before', 'after'])(
+  'what a new configuration writes is no drift: others change something %s it',
+  async (when) => {
+    const change = () => rig.namespace.alter({ do: 'flushSet', table: tableOf(4), set: 'peers' })
+    const configure = () => rig.enforcer.configure({ ...SETTINGS, unknownPods: 'deny' })
+    for (const step of when === 'before' ? [change, configure] : [configure, change]) step()
+    await rig.settle()
+    expect(rig.reported).toEqual(['applied'])
+    expect(await rig.members()).toEqual(['10.1.0.2'])
+  },
+)
+
+test('what a new configuration writes at the second attempt is no drift, though others change something in between', async () => {
+  rig.enforcer.configure({ ...SETTINGS, unknownPods: 'deny' })
+  rig.nftables.failNext({ kind: 'lost' })
+  rig.nftables.meanwhile(() =>
+    rig.namespace.alter({ do: 'flushSet', table: tableOf(4), set: 'peers' }),
+  )
+  await rig.settle()
+  expect(rig.reported).toEqual(['failed', 'applied'])
+})
+
 test('the slower everything is read, the less often it is', async () => {
   rig.nftables.meanwhile(() => rig.clock.elapse(20_000))
   rig.namespace.alter({ do: 'flushSet', table: tableOf(4), set: 'peers' })

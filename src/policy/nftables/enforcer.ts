@@ -131,14 +131,13 @@ export class PolicyEnforcer<Event> {
   setSynced(): void {
     if (this.#isSynced || this.#isStopped) return
     this.#isSynced = true
-    this.#stopWatching = this.#parts.monitor.start((change) => this.#suspect(authorOf(change)))
+    this.#stopWatching = this.#parts.monitor.start((change) => this.#readAll(authorOf(change)))
     this.#wake()
   }
 
   configure(settings: EnforcerSettings): void {
     this.#settings = settings
-    this.#suspectedBy ??= CONFIGURED
-    this.#wake()
+    this.#readAll(CONFIGURED)
   }
 
   /** Ends after the run in progress; the kernel keeps the rules. */
@@ -162,8 +161,9 @@ export class PolicyEnforcer<Event> {
     return dropped
   }
 
-  #suspect(by: string): void {
-    if (this.#suspectedBy !== START) this.#suspectedBy = by
+  /** Reads everything in the next run, for this reason, unless that writes something new anyway. */
+  #readAll(by: string): void {
+    if (!isOwnChange(this.#suspectedBy)) this.#suspectedBy = by
     this.#wake()
   }
 
@@ -252,7 +252,7 @@ export class PolicyEnforcer<Event> {
       }
     } catch (error) {
       this.#hasChanges ||= hasChanges
-      this.#suspectedBy ??= by
+      this.#suspectedBy = isOwnChange(by) ? by : (this.#suspectedBy ?? by)
       throw error
     }
     const now = clock.now()
@@ -316,7 +316,12 @@ const [START, CONFIGURED, VERIFICATION, FAILURE] = [
 ] as const
 
 function isRepair(by: string | undefined): by is string {
-  return by !== undefined && by !== START && by !== CONFIGURED && by !== FAILURE
+  return by !== undefined && by !== FAILURE && !isOwnChange(by)
+}
+
+/** Whether the run writes what it never wrote before: what it changes is no drift then. */
+function isOwnChange(by: string | undefined): boolean {
+  return by === START || by === CONFIGURED
 }
 
 function authorOf({ by }: RuleChange<TouchedObject>): string {
