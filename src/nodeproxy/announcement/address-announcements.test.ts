@@ -296,6 +296,18 @@ test('a node whose interface loses the address of the node gives up what it anno
   await expect.poll(() => net.answering(IP), WAIT).toEqual([other])
 })
 
+test('a node that could not read its addresses tries again', async () => {
+  const net = await network()
+  const one = await net.add('n1', { 'announcement.layer2': false })
+  one.take(service([IP]))
+  const list = vi.spyOn(one.addresses, 'list').mockRejectedValue(new Error('no netlink'))
+  one.configure({ 'announcement.layer2': true })
+  await published(net.api, 'n1')
+  expect(one.lines.join()).toContain('announcing addresses failed')
+  list.mockRestore()
+  await expect.poll(() => net.answering(IP), WAIT).toEqual(['n1'])
+})
+
 test('addresses of nodes, of another class and of another proxy are not announced', async () => {
   const net = await network()
   const one = await net.add('n1', { 'announcement.loadBalancerClass': 'example.com/l2' })

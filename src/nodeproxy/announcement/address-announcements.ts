@@ -94,6 +94,8 @@ export class AddressAnnouncements {
   #local: ReadonlySet<IpAddress> = new Set()
   /** The interfaces at which addresses are announced; undefined: not read yet. */
   #devices: readonly string[] | undefined
+  /** Whether `addresses` could be read since the last change; otherwise it is tried again. */
+  #isRead = true
   #isStopped = false
   #stopReviews: () => void = () => {}
 
@@ -104,7 +106,10 @@ export class AddressAnnouncements {
 
   start(): void {
     const { clock } = this.#parts
-    const round = async () => this.#review()
+    const round = async () => {
+      if (!this.#isRead) this.#followDevices()
+      this.#review()
+    }
     this.#stopReviews = regularly({ clock, everyMs: REVIEW_MS, round, onError: this.#failed })
     this.reconfigure()
   }
@@ -260,7 +265,9 @@ export class AddressAnnouncements {
     const { addresses, cluster, nodeName } = this.#parts
     const running = this.#running
     if (running === undefined) return
+    this.#isRead = false
     const all = await addresses.list()
+    this.#isRead = true
     const local = new Set(all.map(({ ip }) => ip))
     const isSame = isDeepEqual([...local], [...this.#local])
     this.#local = local

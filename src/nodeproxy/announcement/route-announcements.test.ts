@@ -1,6 +1,6 @@
 import { once } from 'node:events'
 import { type AddressInfo, createServer, type Socket } from 'node:net'
-import { expect, onTestFinished, test } from 'vitest'
+import { expect, onTestFinished, test, vi } from 'vitest'
 import type { Open } from '../../announcement/bgp/open.ts'
 import { FakePeer } from '../../announcement/bgp/testing/fake-peer.ts'
 import { type ClusterEvent, ClusterStore } from '../../cluster/cluster-store.ts'
@@ -343,6 +343,18 @@ test('a session that ends comes back', async () => {
   )
   await one.open()
   await expect.poll(one.sessions, WAIT).toBe(2)
+  await expect.poll(one.held, WAIT).toEqual([ROUTE_V4])
+})
+
+test('a node that could not read its addresses tries again', async () => {
+  const one = await router()
+  const self = node([])
+  self.list(service([V4]))
+  self.apply()
+  const list = vi.spyOn(self.addresses, 'list').mockRejectedValue(new Error('no netlink'))
+  self.configure({ 'announcement.bgp.peers': [settingsOf(one)] })
+  await expect.poll(() => self.lines.join(), WAIT).toContain('announcing addresses by BGP failed')
+  list.mockRestore()
   await expect.poll(one.held, WAIT).toEqual([ROUTE_V4])
 })
 

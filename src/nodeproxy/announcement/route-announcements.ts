@@ -76,6 +76,7 @@ export class RouteAnnouncements {
   #fit: readonly IpAddress[] = []
   #isStopped = false
   #stopAddresses: () => void = () => undefined
+  #cancelRetry: () => void = () => undefined
 
   constructor(parts: RouteAnnouncementsParts) {
     this.#parts = parts
@@ -144,11 +145,16 @@ export class RouteAnnouncements {
   async stop(): Promise<void> {
     this.#isStopped = true
     this.#stopAddresses()
+    this.#cancelRetry()
     await this.#mutex.run(() => this.#end([...this.#peers.keys()]))
   }
 
   readonly #failed = (error: unknown): void => {
-    this.#parts.log.error({ err: error }, 'announcing addresses by BGP failed')
+    const { log, clock } = this.#parts
+    log.error({ err: error }, 'announcing addresses by BGP failed')
+    this.#cancelRetry()
+    if (this.#isStopped) return
+    this.#cancelRetry = clock.after(this.#settings.connectRetry, () => this.reconfigure())
   }
 
   get #settings(): BgpSettings {
