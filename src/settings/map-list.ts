@@ -9,13 +9,13 @@ import {
   type ValueType,
 } from './value-type.ts'
 
-/** A field of each map of a list; without a fallback it must be written. */
+/** A field of a map; without a fallback it must be written. A fallback of undefined: it may be absent. */
 export interface ItemField<T> {
   readonly type: ValueType<T>
-  readonly fallback?: T
+  readonly fallback?: T | undefined
 }
 
-/** The fields of the maps of a list. */
+/** The fields of a map. */
 export type ItemFields<T> = { readonly [K in Extract<keyof T, string>]: ItemField<T[K]> }
 
 /**
@@ -26,29 +26,20 @@ export function mapList<T extends object>(
   name: string,
   fields: ItemFields<T>,
 ): ValueType<readonly T[]> {
-  const rows = Object.entries<ItemField<unknown>>(fields)
+  const map = mapOf(fields)
   const decode = (raw: Raw): Decoded<readonly T[]> => {
     if (!Array.isArray(raw)) return refuse('write a list of maps')
     const items: T[] = []
     for (const [at, item] of (raw as readonly Raw[]).entries()) {
-      const decoded = decodeItem(rows, item)
+      const decoded = map.decode(item)
       if (!decoded.ok) return refuse(decoded.remedy, `[${at}]${decoded.part ?? ''}`)
-      items.push(decoded.value as T)
+      items.push(decoded.value)
     }
     return accept(items)
   }
   return {
     name,
-    schema: {
-      type: 'array',
-      items: {
-        type: 'object',
-        properties: Object.fromEntries(rows.map(([field, { type }]) => [field, type.schema])),
-        required: rows.filter(([, row]) => !('fallback' in row)).map(([field]) => field),
-        additionalProperties: false,
-      },
-      maxItems: MAX_ITEMS,
-    },
+    schema: { type: 'array', items: map.schema, maxItems: MAX_ITEMS },
     isList: true,
     hasMaps: true,
     decode,
@@ -58,11 +49,26 @@ export function mapList<T extends object>(
         ? refuse('write a map as JSON, such as {"name":"value"}')
         : decode(raw)
     },
-    encode: (items) =>
-      items.map((item) =>
-        Object.fromEntries(
-          rows.map(([field, { type }]) => [field, type.encode(item[field as keyof T])]),
-        ),
+    encode: (items) => items.map(map.encode),
+  }
+}
+
+/** A map with these fields and no others. A refusal names the field. */
+export function mapOf<T extends object>(
+  fields: ItemFields<T>,
+): Pick<ValueType<T>, 'schema' | 'decode' | 'encode'> {
+  const rows = Object.entries<ItemField<unknown>>(fields)
+  return {
+    schema: {
+      type: 'object',
+      properties: Object.fromEntries(rows.map(([field, { type }]) => [field, type.schema])),
+      required: rows.filter(([, row]) => !('fallback' in row)).map(([field]) => field),
+      additionalProperties: false,
+    },
+    decode: (raw) => decodeItem(rows, raw) as Decoded<T>,
+    encode: (item) =>
+      Object.fromEntries(
+        rows.map(([field, { type }]) => [field, type.encode(item[field as keyof T])]),
       ),
   }
 }
@@ -87,7 +93,7 @@ function decodeItem(
     const raw = Object.hasOwn(map, field) ? map[field] : undefined
     if (raw === undefined) {
       if (!('fallback' in row)) return refuse(`${field} is missing; write it`)
-      decoded[field] = row.fallback
+      if (row.fallback !== undefined) decoded[field] = row.fallback
       continue
     }
     const value = row.type.decode(raw)

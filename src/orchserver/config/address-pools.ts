@@ -3,10 +3,12 @@ import {
   type AddressPoolSpec,
   parseAddressRange,
 } from '../../controllers/loadbalancer/address-pool.ts'
-import { isJsonObject } from '../../lib/json.ts'
+import { isJsonObject, type JsonObject } from '../../lib/json.ts'
 import { isLabel } from '../../resources/names.ts'
 import { Reader } from '../../resources/reader.ts'
+import { mapOf } from '../../settings/map-list.ts'
 import { splitCommas } from '../../settings/network-types.ts'
+import { boolean, listOf, text } from '../../settings/scalar-types.ts'
 import {
   accept,
   type Decoded,
@@ -18,21 +20,54 @@ import { isAccepted } from './field-types.ts'
 
 const RANGE = /^\s*[0-9A-Fa-f.:]+(\/[0-9]+|\s*-\s*[0-9A-Fa-f.:]+)?\s*$/
 const RANGES_REMEDY = 'write networks or ranges, such as 192.0.2.0/24 or 192.0.2.10-192.0.2.20'
-const FIELDS = [
-  'name',
-  'addresses',
-  'namespaces',
-  'namespaceSelector',
-  'serviceSelector',
-  'autoAssign',
-]
-
 const SELECTOR_FIELDS = ['matchLabels', 'matchExpressions']
+const LABEL = /^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$/
+
+const ranges = listOf(
+  'list of networks and ranges',
+  (item) => (isAccepted(parseAddressRange, item) ? undefined : RANGES_REMEDY),
+  RANGE,
+)
+const namespaces = listOf('list of namespaces', (item) =>
+  isLabel(item) ? undefined : 'write names of namespaces',
+)
+const selector: ValueType<JsonObject> = {
+  name: 'label selector',
+  schema: { type: 'object' },
+  decode: decodeSelector,
+  fromFlag: () => refuse('write a map'),
+  encode: (value) => value as Raw,
+}
+
+const pool = mapOf<AddressPoolSpec>({
+  name: {
+    type: text(
+      (name) =>
+        isLabel(name) ? undefined : 'write a name of small letters, digits and -, at most 63',
+      LABEL,
+    ),
+  },
+  addresses: {
+    type: {
+      ...ranges,
+      schema: { ...ranges.schema, minItems: 1 },
+      decode: (raw) =>
+        Array.isArray(raw) && raw.length === 0 ? refuse(RANGES_REMEDY) : ranges.decode(raw),
+    },
+  },
+  namespaces: { type: namespaces, fallback: [] },
+  namespaceSelector: { type: selector, fallback: undefined },
+  serviceSelector: { type: selector, fallback: undefined },
+  autoAssign: { type: boolean, fallback: true },
+})
 
 /** Pools of addresses: each a network or range, which has no name and is for all Services, or a map. */
 export const addressPools: ValueType<readonly AddressPoolSpec[]> = {
   name: 'list of networks, ranges and pools',
-  schema: schema(),
+  schema: {
+    type: 'array',
+    items: { anyOf: [{ type: 'string', pattern: RANGE.source }, pool.schema] },
+  },
   isList: true,
   hasMaps: true,
   decode: (raw) => (Array.isArray(raw) ? decodePools(raw) : refuse('write a list')),
@@ -63,55 +98,20 @@ function decodePool(item: Raw, index: number): Decoded<AddressPoolSpec> {
   if (!isJsonObject(item)) {
     return refuse('write a network, a range, or a map with name and addresses', `[${index}]`)
   }
-  const root = Reader.of({ pool: item }, 'validate')
-  const reader = root.object('pool')
-  check(reader)
-  const [wrong] = root.findings.all
-  if (wrong !== undefined) {
-    return refuse(wrong.message, `[${index}]${wrong.field.slice('pool'.length)}`)
-  }
-  const { namespaceSelector, serviceSelector } = item
-  return accept({
-    name: reader.text('name') ?? '',
-    addresses: reader.list('addresses').map(String),
-    namespaces: reader.list('namespaces').map(String),
-    ...(isJsonObject(namespaceSelector) && { namespaceSelector }),
-    ...(isJsonObject(serviceSelector) && { serviceSelector }),
-    autoAssign: reader.flag('autoAssign') ?? true,
-  })
+  const decoded = pool.decode(item)
+  return decoded.ok ? decoded : refuse(decoded.remedy, `[${index}]${decoded.part ?? ''}`)
 }
 
-/** Records what is wrong with the map of a pool. */
-function check(pool: Reader): void {
-  for (const name of pool.keys().filter((one) => !FIELDS.includes(one))) {
-    pool.refuse(name, `unknown field; a pool has ${FIELDS.join(', ')}`)
+function decodeSelector(raw: Raw): Decoded<JsonObject> {
+  if (!isJsonObject(raw)) return refuse('write a map')
+  const reader = Reader.of(raw, 'validate')
+  checkLabelSelector(reader)
+  const unknown = reader.keys().find((one) => !SELECTOR_FIELDS.includes(one))
+  if (unknown !== undefined) {
+    return refuse(`write the labels below ${SELECTOR_FIELDS.join(' or ')}`, `.${unknown}`)
   }
-  const empty = pool.keys().find((name) => pool.value(name) === undefined)
-  if (empty !== undefined) pool.refuse(empty, 'write a value, or remove it')
-  if (!isLabel(pool.text('name') ?? '')) {
-    pool.refuse('name', 'write a name of small letters, digits and -, at most 63')
-  }
-  const addresses = pool.list('addresses')
-  if (addresses.length === 0) pool.refuse('addresses', RANGES_REMEDY)
-  for (const [index, one] of addresses.entries()) {
-    if (typeof one !== 'string' || !isAccepted(parseAddressRange, one)) {
-      pool.refuseItem('addresses', index, RANGES_REMEDY)
-    }
-  }
-  for (const [index, one] of pool.list('namespaces').entries()) {
-    if (typeof one !== 'string' || !isLabel(one)) {
-      pool.refuseItem('namespaces', index, 'write names of namespaces')
-    }
-  }
-  pool.flag('autoAssign')
-  for (const name of ['namespaceSelector', 'serviceSelector']) {
-    const selector = pool.object(name)
-    checkLabelSelector(selector)
-    const unknown = selector.keys().find((one) => !SELECTOR_FIELDS.includes(one))
-    if (unknown !== undefined) {
-      selector.refuse(unknown, `write the labels below ${SELECTOR_FIELDS.join(' or ')}`)
-    }
-  }
+  const [wrong] = reader.findings.all
+  return wrong === undefined ? accept(raw) : refuse(wrong.message, `.${wrong.field}`)
 }
 
 interface Clash {
@@ -153,22 +153,4 @@ function encodePool(pool: AddressPoolSpec): Raw {
     ...selectors,
     ...(!autoAssign && { autoAssign }),
   }
-}
-
-function schema(): ValueType<unknown>['schema'] {
-  const range = { type: 'string', pattern: RANGE.source } as const
-  const pool = {
-    type: 'object',
-    additionalProperties: false,
-    required: ['name', 'addresses'],
-    properties: {
-      name: { type: 'string', pattern: '^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$' },
-      addresses: { type: 'array', items: range, minItems: 1 },
-      namespaces: { type: 'array', items: { type: 'string' } },
-      namespaceSelector: { type: 'object' },
-      serviceSelector: { type: 'object' },
-      autoAssign: { type: 'boolean' },
-    },
-  } as const
-  return { type: 'array', items: { anyOf: [range, pool] } }
 }
