@@ -331,7 +331,7 @@ function isStale(before: ForwardingEntry | undefined, after: ForwardingEntry | u
 }
 
 /** The backends of both pools of an entry, each once, by `ip:port` (IPv6 in brackets); empty if there is no entry. */
-function activeBackends(entry: ForwardingEntry | undefined): ReadonlyMap<string, Backend> {
+export function activeBackends(entry: ForwardingEntry | undefined): ReadonlyMap<string, Backend> {
   const active = new Map<string, Backend>()
   if (entry === undefined) return active
   for (const backend of entry.pools.cluster) active.set(hostPort(backend.ip, backend.port), backend)
