@@ -18,8 +18,8 @@ export const KUBELET_SIGNERS = {
 /** Decides on requests of kubelets and signs them. */
 export interface RequestAuthority {
   /**
-   * Why a request is approved; undefined: it is not. `addresses`: those that the Node of the user has, and no other
-   * node and no server of the API.
+   * Returns the reason for which a request is approved; undefined: it is not approved. `addresses`: those of the Node
+   * of the user, without those that another Node or a server of the API has, too.
    */
   approve(request: SigningRequest, addresses: readonly string[]): Promise<string | undefined>
   /** The certificate in PEM, or why it is not issued. */
@@ -32,7 +32,7 @@ export interface RequestAuthority {
 const RETRY_MS = 60_000
 
 /**
- * Approves what kubelets may request, and signs what is approved for them, by whomever. Requests to other signers are
+ * Approves what kubelets may request, and signs what was approved for them, whoever approved it. Requests to other signers are
  * left alone. Without an authority the controller does nothing. A key is the name of a request.
  */
 export function createCertificatesController(authority: RequestAuthority | undefined): Controller {
@@ -59,13 +59,13 @@ function requestsOf(
     .map(({ meta }) => meta.key)
 }
 
-interface Scene {
+interface ReconcileContext {
   readonly view: View
   readonly now: number
   readonly authority: RequestAuthority
 }
 
-function reconcile(key: string, { view, now, authority }: Scene): Reconciliation {
+function reconcile(key: string, { view, now, authority }: ReconcileContext): Reconciliation {
   const object = view.certificatesigningrequests.get(key)
   if (object?.isUndecided !== true || object.meta.terminating) return SETTLED
   const { request } = object
@@ -85,7 +85,7 @@ function reconcile(key: string, { view, now, authority }: Scene): Reconciliation
 /** The certificate, or the condition that it cannot be issued; it is signed when the write is made. */
 function certificateWrite(
   object: SigningRequestObject,
-  { authority, now }: Pick<Scene, 'authority' | 'now'>,
+  { authority, now }: Pick<ReconcileContext, 'authority' | 'now'>,
 ): Patch {
   return patchOf(object, 'status', async () => {
     const signed = await authority.sign(object.request)

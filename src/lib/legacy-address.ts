@@ -1,6 +1,6 @@
 import { type Cidr, type IpAddress, parseCidr, parseIp } from './ip.ts'
 
-/** More than either family needs; Go had no limit. */
+/** Longer than any address or network with leading zeros in use; Go has no limit. */
 const MAX_LENGTH = 64
 const LEADING_ZEROS = /(^|[.:])0+(?=[0-9a-fA-F])/g
 

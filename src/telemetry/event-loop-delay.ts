@@ -7,7 +7,7 @@ const EVERY_MS = 500
 
 /**
  * Observes, twice a second, by how much a timer was late: what any other work
- * would have waited at that moment. The result stops it; it keeps no process alive.
+ * would have waited at that moment. The returned function stops this. The timer does not keep the process alive.
  */
 export function sampleEventLoopDelay(
   metric: Pick<Metrics['eventLoopDelay'], 'observe'>,

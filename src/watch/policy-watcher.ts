@@ -89,7 +89,7 @@ export interface PolicyWatcher {
 
 /**
  * Follows all NetworkPolicies, Pods and namespaces, and ClusterNetworkPolicies where the server has them. The first three
- * are checked before they are followed, so that a server that refuses one of them has not to send the others; and again
+ * are checked before they are followed, so that a server that refuses one of them need not send the others; and again
  * when a watch is refused. Meanwhile no change of them is reported.
  */
 export function createPolicyWatcher(options: PolicyWatcherOptions): PolicyWatcher {
@@ -222,7 +222,7 @@ class PolicyFeeds {
   }
 }
 
-/** The labels of a namespace; one without labels has none. */
+/** The labels of a namespace; empty if it has none. */
 function decodeLabels(raw: unknown): Decoded<Json> {
   const labels = isJsonObject(raw) ? valueAt(raw, 'metadata', 'labels') : undefined
   return { ok: true, value: labels ?? {}, warnings: [] }

@@ -1,6 +1,6 @@
 import { printable } from '../../lib/quote.ts'
 
-/** What a NOTIFICATION says, which ends a session (RFC 4271, section 4.5). */
+/** The content of a NOTIFICATION, the message that ends a session (RFC 4271, section 4.5). */
 export interface Notification {
   readonly code: number
   readonly subcode: number

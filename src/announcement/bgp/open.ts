@@ -1,11 +1,11 @@
 import { type Family, formatIp, type IpAddress, ipBytes } from '../../lib/ip.ts'
 import { ERROR, type Notification, notification } from './notification.ts'
 
-/** What an OPEN says (RFC 4271, section 4.2). */
+/** The content of an OPEN, the first message of a session (RFC 4271, section 4.2). */
 export interface Open {
-  /** Of four octets (RFC 6793), if the speaker has such numbers. */
+  /** The AS number of the speaker, of four octets (RFC 6793) if it supports them. */
   readonly asn: number
-  /** Whether the speaker has AS numbers of four octets. */
+  /** Whether the speaker supports AS numbers of four octets. */
   readonly hasLongASN: boolean
   /** Seconds without a message after which it ends the session; 0: never. */
   readonly holdTime: number
@@ -104,7 +104,7 @@ function readCapabilities(parameters: Uint8Array): Capabilities | Notification {
   }
 }
 
-/** Fields of a type, a length and a value, one octet each but for the value; undefined if they do not fit. */
+/** Fields of a type, a length and a value, one octet each but for the value; undefined if the last one is cut off. */
 function fieldsOf(octets: Uint8Array): readonly (readonly [number, Uint8Array])[] | undefined {
   const fields: (readonly [number, Uint8Array])[] = []
   for (let at = 0; at < octets.length; ) {

@@ -66,11 +66,11 @@ export class Session {
   /** When the state began. */
   #since = 0
   #retryAt = 0
-  /** When the session ends unless the peer has sent something, or the connection was made. */
+  /** When the session ends, unless the peer sends a message before or, in Connect, the connection is made. */
   #deadline = NEVER
   #keepaliveAt = NEVER
   #failure: string | undefined
-  /** Whether a NOTIFICATION of this speaker or the peer is the reason of `#failure`. */
+  /** Whether `#failure` is the reason of a NOTIFICATION, of this speaker or of the peer. */
   #isExplained = false
   #desired: Routes = NO_ROUTES
   #advertised: Routes = NO_ROUTES
@@ -98,7 +98,7 @@ export class Session {
     return this.#failure
   }
 
-  /** What the peer was told and holds, if it accepts it. */
+  /** The routes that the peer was sent and that were not withdrawn since. */
   get advertised(): Routes {
     return this.#advertised
   }
@@ -143,7 +143,7 @@ export class Session {
   /** The connection could not be made, or ended; `reason` is the end of a sentence. */
   disconnected(reason: string, now: number): readonly SessionAction[] {
     if (this.#isIdle) return []
-    // A router that was in error ends connections without a word for a while: the reason is what was said before.
+    // After an error, a router may close connections without a NOTIFICATION for a while: the earlier reason stays.
     const isSilent = this.#state === 'OpenSent' && this.#isExplained
     if (isSilent) this.#retry(now)
     else this.#fail(reason, now)
@@ -200,7 +200,7 @@ export class Session {
     if (this.#state === 'OpenConfirm' && message.kind === 'keepalive') return this.#establish(now)
     if (this.#state === 'Established' && message.kind !== 'open') {
       if (message.kind === 'routeRefresh') this.#refresh(message.family)
-      else this.#heard(now)
+      else this.#restartHoldTimer(now)
       return
     }
     const subcode = UNEXPECTED[this.#state as keyof typeof UNEXPECTED]
@@ -219,14 +219,14 @@ export class Session {
     }
     this.#peer = open
     this.#enter('OpenConfirm', now)
-    this.#heard(now)
+    this.#restartHoldTimer(now)
     this.#keepAlive(now)
   }
 
   #establish(now: number): void {
     this.#enter('Established', now)
     this.#failure = undefined
-    this.#heard(now)
+    this.#restartHoldTimer(now)
     this.#update()
   }
 
@@ -255,7 +255,7 @@ export class Session {
     return seconds === 0 ? NEVER : seconds * 1_000
   }
 
-  #heard(now: number): void {
+  #restartHoldTimer(now: number): void {
     this.#deadline = now + this.#holdMs
   }
 
@@ -284,7 +284,7 @@ export class Session {
     this.#refuse(notification(ERROR.holdTimer), now, `nothing came from it for ${seconds} s`)
   }
 
-  /** Ends the session because of what the peer did. */
+  /** Ends the session because of an error of the peer, with a NOTIFICATION. */
   #refuse(fault: Notification, now: number, why?: string): void {
     this.#notify(fault)
     this.#fail(why ?? `this node ended the session: ${describeNotification(fault)}`, now)

@@ -4,7 +4,7 @@ import type { TokenIssuance } from '../../auth/tokens/token-issuer.ts'
 
 /** How a server authenticates its users. */
 export interface IdentityOptions {
-  /** `iss` of the tokens of accounts. The first one signs; others were used before. */
+  /** Values of `iss` in tokens of accounts: new tokens have the first one; the others are accepted, too. */
   readonly issuers: readonly string[]
   /** The audiences of this server: a token must name one of them. */
   readonly audiences: readonly string[]
@@ -14,7 +14,7 @@ export interface IdentityOptions {
   readonly issuer?: TokenIssuance['issuer']
   /** The maximum lifetime of requested tokens, in seconds; longer ones are shortened to it. Default: 2³². */
   readonly maxTokenLifetime?: number
-  /** The URL at which others read the keys; default: `/openid/v1/jwks` below the first issuer. */
+  /** The URL at which other programs read the keys; default: `/openid/v1/jwks` below the first issuer. */
   readonly jwksUri?: string
   /** Authenticators of users that are managed elsewhere; they are tried in this order, after the one for accounts. */
   readonly authenticators?: readonly Authenticator[]

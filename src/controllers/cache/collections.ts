@@ -73,7 +73,7 @@ export interface CollectionSpec<T> {
   readonly groups: (object: T) => readonly string[]
   /** What an object adds to the totals of the collection (see `Totals`). */
   readonly totals?: (object: T) => Totals
-  /** The name of the totals to which it adds; absent: there are no others, and the name is empty. */
+  /** The name of the totals to which it adds, such as that of its node; absent: all add to those of the empty name. */
   readonly totalsName?: (object: T) => string
   /** The field that the sender of heartbeats changes with each one; empty: the object has none. */
   readonly heartbeat?: (object: T) => string
@@ -191,7 +191,7 @@ export const FINISHED_GROUP = 'finished'
 /** Pods that the scheduler has to bind. */
 export const UNBOUND_GROUP = 'unbound'
 
-/** Pods with a node, in whose place other Pods must not run. */
+/** Bound Pods with anti-affinity: some other Pods must not run on the same node, or in the same zone. */
 export const REPELLING_GROUP = 'repelling'
 
 /** Secrets for a token of the account with this key. */
@@ -269,13 +269,13 @@ export function readCapacity(totals: ReadonlyMap<string, number>): ZoneCapacity 
   return { zones: new Map(zones), incomplete: totals.get(INCOMPLETE) ?? 0 }
 }
 
-/** The names of totals of a node: what its Pods take together. Other resources have their own names. */
+/** The names of the totals of a node: sums of what its Pods request. Extended resources count by their own names. */
 export const TAKEN = {
   pods: 'pods',
   cpuMillis: 'cpu',
   memory: 'memory',
   storage: 'ephemeral-storage',
-  /** Processor and memory, for comparing nodes: Pods without requests take something, too. */
+  /** Processor and memory for comparing nodes, in which a Pod without requests counts as `ASSUMED`. */
   assumedCpu: 'assumed cpu',
   assumedMemory: 'assumed memory',
 } as const

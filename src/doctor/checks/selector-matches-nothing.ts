@@ -75,7 +75,7 @@ function unmatchedSelector(service: JsonObject, evidence: ClusterEvidence): read
       remedy:
         elsewhere === undefined
           ? 'start Pods with these labels'
-          : 'move the Service into the namespace of its Pods: a Service selects in its own alone',
+          : 'move the Service into the namespace of its Pods: a Service selects Pods of its own namespace only',
       commands: [`orchctl -n ${namespace} get pods --show-labels`],
     },
   ]
@@ -100,7 +100,7 @@ function nearestPod(
     const isMostlyEqual = wrong.length < Object.keys(selector).length
     if (!isNear && !isMostlyEqual) return []
     const texts = wrong.map(
-      ([key, value], index) => differences[index] ?? `${key}=${value}, which it has not`,
+      ([key, value], index) => differences[index] ?? `${key}=${value}, which it does not have`,
     )
     return [{ pod, differences: texts }]
   })

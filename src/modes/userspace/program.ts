@@ -61,14 +61,14 @@ export class UserspaceProgram implements Program {
     return this.#entries.values()
   }
 
-  /** The route of an `entry` key, with the listeners that it won; undefined if the key is not wanted. */
+  /** The route of an `entry` key, with the listeners that it was granted; undefined if the key is not wanted. */
   routeOf(key: ObjectKey): Route | undefined {
     const id = entryIdOf(key)
     const entry = this.#entries.get(id)
     const rendered = entry && render(entry, this.#settings)
     if (rendered === undefined) return undefined
-    const won = rendered.claims.filter(({ point }) => this.#wanted.has(id, point))
-    const listeners = [...new Map(won.map(({ point, listener }) => [point, listener])).values()]
+    const granted = rendered.claims.filter(({ point }) => this.#wanted.has(id, point))
+    const listeners = [...new Map(granted.map(({ point, listener }) => [point, listener])).values()]
     return listeners.length > 0 ? { ...rendered.route, listeners } : undefined
   }
 

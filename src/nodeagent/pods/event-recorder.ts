@@ -28,7 +28,7 @@ interface Recorded {
 }
 
 const MAX_EVENTS = 25
-/** Servers forget an Event an hour after it was last seen. */
+/** A server deletes an Event an hour after it was last written, so it is written again before. */
 const REFRESH_MS = 1_800_000
 
 /**

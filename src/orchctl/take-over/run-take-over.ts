@@ -27,13 +27,13 @@ export interface TakeOverOptions extends AdoptedSettings {
   /** The most nodes that move at the same time. */
   readonly atOnce: number
   readonly settleMs: number
-  /** Names this run to another one that begins meanwhile. */
+  /** The name of this run in the Lease, for a run that begins meanwhile. */
   readonly holder: string
   /** The objects of node-proxy. */
   readonly manifests: readonly JsonObject[]
 }
 
-/** What became of a cluster. */
+/** The result of a run. */
 export interface TakeOverResult {
   readonly nodes: readonly NodeResult[]
   /** Why it stopped before the end; undefined: it is done. */
@@ -43,7 +43,7 @@ export interface TakeOverResult {
 /** The DaemonSets of config/take-over. */
 const CLEANERS = ['clean-up-kube-proxy', 'clean-up-node-proxy']
 
-/** What is there of a cluster. `manifests`: the objects of node-proxy. */
+/** Reads what `nextClusterStep` decides by. `manifests`: the objects of node-proxy. */
 export async function readCluster(
   requests: Requests,
   manifests: readonly JsonObject[],
@@ -73,9 +73,9 @@ export async function readCluster(
 }
 
 /**
- * Takes a cluster over, or back. What is done next follows from what is there, so it can be interrupted at any point and
- * run again. It stops at the first node that gets worse: nodes on their way arrive, no other one begins. Nodes that are
- * not Ready are left as they are, and then the cluster is not finished.
+ * Moves a cluster to node-proxy, or back to kube-proxy. The next step follows from the objects alone, so a run can be
+ * interrupted at any point and repeated. After the first node that gets worse no other move begins; those that have begun
+ * are finished. Nodes that are not Ready are left as they are, and then the cluster is not finished.
  * @throws NP_ORCHCTL_TAKE_OVER where another run moves the cluster
  */
 export async function runTakeOver(
@@ -134,7 +134,7 @@ interface Waiting {
   since: number
 }
 
-/** A step that is repeated has no effect, or a roll-out goes on. */
+/** Whether the same step has been repeated, or a roll-out has gone on, for the whole timeout. */
 function isLate(
   text: string,
   waiting: Waiting,
