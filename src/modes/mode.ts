@@ -207,16 +207,10 @@ export type ReadTraffic = (isWanted?: (service: ServiceKey) => boolean) => Promi
 export interface Mode {
   readonly name: string
   readonly gaps: readonly Gap[]
-  /**
-   * The networks in which the mode refuses connections to addresses that no Service has; absent if there are no such
-   * networks.
-   */
+  /** Networks in which the mode refuses connections to addresses that no Service has; absent: none. */
   readonly refusedRanges?: readonly Cidr[] | undefined
   readonly program: Program
-  /**
-   * The number of backends that get no new connections but keep their old ones for a while; absent if the mode cannot
-   * drain.
-   */
+  /** The number of backends that get no new connections and keep theirs; absent: the mode cannot drain. */
   readonly draining?: number
   /** Absent: the kernel moves the bytes. */
   readonly traffic?: Traffic | undefined

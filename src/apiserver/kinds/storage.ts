@@ -4,7 +4,7 @@ import { readMetadata } from '../../resources/metadata.ts'
 import { isQualifiedName, isSubdomain } from '../../resources/names.ts'
 import { isIntegerIn } from '../../resources/port.ts'
 import { ownField, type Raw, type Reader } from '../../resources/reader.ts'
-import { ageColumn, type Column, column, nameColumn } from '../resource/column.ts'
+import { ageColumn, type Column, column, nameColumn, numberColumn } from '../resource/column.ts'
 import { aliasVersions, type Resource } from '../resource/resource.ts'
 import {
   checkField,
@@ -34,14 +34,11 @@ export const csiNodes: Resource = {
   versions: aliasVersions('storage', 'v1'),
   columns: [
     nameColumn,
-    {
-      ...column(
-        'Drivers',
-        'How many drivers the node has.',
-        (object) => arrayAt(object, 'spec', 'drivers').length,
-      ),
-      type: 'integer',
-    },
+    numberColumn(
+      'Drivers',
+      'How many drivers the node has.',
+      (object) => arrayAt(object, 'spec', 'drivers').length,
+    ),
     ageColumn,
   ],
   checkWriter: nodeRule(csiNodeWrite, 'csinodes', 'storage.k8s.io'),

@@ -21,6 +21,15 @@ export function column(
   return { name, type: 'string', format: '', description, priority: 0, cell }
 }
 
+/** An always-shown column of whole numbers. */
+export function numberColumn(
+  name: string,
+  description: string,
+  cell: (object: JsonObject) => number,
+): Column {
+  return { ...column(name, description, cell), type: 'integer' }
+}
+
 /** A string column of wide output. */
 export function wideColumn(
   name: string,

@@ -1,7 +1,7 @@
 import { type JsonObject, scalarText, valueAt } from '../../../lib/json.ts'
 import { readMetadata } from '../../../resources/metadata.ts'
 import type { Reader } from '../../../resources/reader.ts'
-import { ageColumn, type Column, column, nameColumn } from '../../resource/column.ts'
+import { ageColumn, type Column, column, nameColumn, numberColumn } from '../../resource/column.ts'
 import type { Resource } from '../../resource/resource.ts'
 import { checkField, checkInteger, checkOneOf, isInt32From } from '../shared/checks.ts'
 import { checkLabelSelector } from '../shared/label-selector.ts'
@@ -15,12 +15,9 @@ const columns: readonly Column[] = [
   nameColumn,
   limitColumn('Min Available', 'minAvailable', 'How many pods must stay available.'),
   limitColumn('Max Unavailable', 'maxUnavailable', 'How many pods may be unavailable.'),
-  {
-    ...column('Allowed Disruptions', 'How many pods may be evicted now.', (object) =>
-      Number(valueAt(object, 'status', 'disruptionsAllowed') ?? 0),
-    ),
-    type: 'integer',
-  },
+  numberColumn('Allowed Disruptions', 'How many pods may be evicted now.', (object) =>
+    Number(valueAt(object, 'status', 'disruptionsAllowed') ?? 0),
+  ),
   ageColumn,
 ]
 
