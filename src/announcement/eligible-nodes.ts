@@ -109,7 +109,7 @@ export function notAnnouncing(
   return isFit ? undefined : 'noEndpoint'
 }
 
-/** The addresses that a node may announce beside all others that may: routers choose between them. */
+/** The addresses that a node may announce, also while other nodes do: routers choose between the nodes. */
 export function addressesOf(
   node: AnnouncerNode,
   services: readonly AnnouncedService[],

@@ -47,7 +47,10 @@ const get: Run<GetFlags> = async (args, flags, context) => {
 function checkNames(selected: readonly Selected[], flags: GetFlags): void {
   if (!selected.some(({ name }) => name !== undefined)) return
   if (flags.allNamespaces === true) {
-    throw usageError('an object has a name in one namespace', 'give --namespace instead of -A')
+    throw usageError(
+      'an object with this name is in one namespace only',
+      'give --namespace instead of -A',
+    )
   }
   if (flags.selector !== undefined || flags.fieldSelector !== undefined) {
     throw usageError('selectors go with a type, not with names')

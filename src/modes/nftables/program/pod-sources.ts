@@ -7,7 +7,7 @@ import type { NetfilterSettings } from '../../netfilter/settings/settings.ts'
 
 const INTERFACE_NAME_BYTES = 16
 
-/** The packet comes from a pod; undefined if the settings identify no pods of this family. */
+/** Matches packets from pods; undefined if the settings identify no pods of this family. */
 export function fromPods(settings: NetfilterSettings, family: Family): Statement | undefined {
   return pods(settings, family, 'equal')
 }

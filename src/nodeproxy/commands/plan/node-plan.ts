@@ -40,7 +40,7 @@ export interface PlannedCleanup {
   readonly objects: Readonly<Record<string, number>>
 }
 
-/** The policies about one Pod of this node in one direction, which change. */
+/** A change of the policies that isolate one Pod of this node in one direction. */
 export interface PlannedIsolation {
   readonly direction: Direction
   /** `namespace/name` */
