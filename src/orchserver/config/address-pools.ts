@@ -36,7 +36,7 @@ const selector: ValueType<JsonObject> = {
   schema: { type: 'object' },
   decode: decodeSelector,
   fromFlag: () => refuse('write a map'),
-  encode: (value) => value as Raw,
+  encode: (value) => value,
 }
 
 const pool = mapOf<AddressPoolSpec>({
