@@ -91,7 +91,8 @@ export class LeaseElection implements Election {
     const query = { prefix: this.#key, after }
     for await (const batch of watchEtcd(this.#context, query, signal)) {
       if (batch.refused !== undefined) return batch
-      if (batch.events.some(({ key, entry }) => key === this.#key && !entry)) return undefined
+      const deleted = batch.events.some(({ key, entry }) => key === this.#key && !entry)
+      if (deleted) return undefined
     }
     return undefined
   }
@@ -99,13 +100,15 @@ export class LeaseElection implements Election {
   /** Tries to become the leader. Undefined when another candidate was faster. */
   async #claim(candidate: string): Promise<LeaderTerm | undefined> {
     const lease = await Lease.grant(this.#context.caller, this.#ttlSeconds)
-    let term: number | undefined
     try {
-      term = await this.#write(candidate, lease)
-    } finally {
-      if (term === undefined) await lease.revoke()
+      const term = await this.#write(candidate, lease)
+      if (term !== undefined) return this.#leading(term, lease)
+    } catch (error) {
+      await lease.revoke()
+      throw error
     }
-    return term === undefined ? undefined : this.#leading(term, lease)
+    await lease.revoke()
+    return undefined
   }
 
   /** Creates the key, with the lease. @returns its createRevision; undefined if the key exists already */
