@@ -8,13 +8,13 @@ export interface ElectionTiming {
   readonly renewInterval: number
   /** From the start of a write that failed to the next attempt, at most the rest of `renewInterval`. */
   readonly retryInterval: number
-  /** How much later each further node of the order takes a Lease that no node holds. */
+  /** How much longer than the node before it in the order a node waits until it takes a Lease that no node holds. */
   readonly rankDelay: number
   /** How long a node must be preferred to the holder before it requests the Lease. */
   readonly settleDelay: number
 }
 
-/** Take-over within a second of the end of a node. Each address costs four writes in a second. */
+/** Another node takes over within a second after a node died. Each address costs four writes a second. */
 export const FAST_TIMING: ElectionTiming = {
   leaseDuration: 800,
   renewDeadline: 600,
@@ -45,8 +45,9 @@ export function electionTiming(chosen: ChosenTiming): ElectionTiming {
 }
 
 /**
- * Throws RangeError for durations that do not guarantee what is promised. A tenth of the time is left for clocks whose
- * speed differs, and for what a responder sends just before its time. Two renewals may fail before a holder stops.
+ * Throws RangeError for durations that do not guarantee what is promised: at most one holder answers, although the
+ * speeds of clocks differ by ±10 % (so `renewDeadline` leaves a fifth of `leaseDuration`); and two renewals may fail
+ * before a holder stops.
  */
 export function checkTiming(timing: ElectionTiming): void {
   const { leaseDuration, renewDeadline, renewInterval, retryInterval } = timing

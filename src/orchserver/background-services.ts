@@ -18,7 +18,7 @@ import { runControllers } from './run-controllers.ts'
 import { startDns } from './start-dns.ts'
 import type { ProcessMetrics } from './system/process-metrics.ts'
 
-/** The account of the controller that signs for kubelets. */
+/** The account of the controller that signs certificates for kubelets. */
 const CERTIFIER = 'certificate-controller'
 
 export interface BackgroundServicesOptions {

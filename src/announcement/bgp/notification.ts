@@ -18,6 +18,15 @@ export const ERROR = {
   routeRefresh: 7,
 } as const
 
+/** Subcodes of an OPEN message error (RFC 4271, section 6.2). */
+export const OPEN_ERROR = {
+  version: 1,
+  peerAS: 2,
+  identifier: 3,
+  parameter: 4,
+  holdTime: 6,
+} as const
+
 /** Subcodes of a Cease (RFC 4486). */
 export const CEASE = { shutdown: 2, deconfigured: 3, changed: 6 } as const
 

@@ -14,6 +14,7 @@ import {
   ERROR,
   type Notification,
   notification,
+  OPEN_ERROR,
 } from './notification.ts'
 import type { Open } from './open.ts'
 import { type Routes, routesOf, updatesBetween } from './routes.ts'
@@ -211,11 +212,11 @@ export class Session {
     const { peerASN, localASN, routerID } = this.#settings
     if (open.asn !== peerASN) {
       const wrong = `it is of AS ${open.asn}, and announcement.bgp.peers has ${peerASN}`
-      return this.#refuse(notification(ERROR.open, 2), now, wrong)
+      return this.#refuse(notification(ERROR.open, OPEN_ERROR.peerAS), now, wrong)
     }
     if (open.routerID === routerID && peerASN === localASN) {
       const wrong = `it has the router ID ${routerID} of this node; set announcement.bgp.routerID`
-      return this.#refuse(notification(ERROR.open, 3), now, wrong)
+      return this.#refuse(notification(ERROR.open, OPEN_ERROR.identifier), now, wrong)
     }
     this.#peer = open
     this.#enter('OpenConfirm', now)

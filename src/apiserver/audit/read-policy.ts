@@ -40,8 +40,8 @@ const RULE_FIELDS = [
 ]
 const SELECTOR_FIELDS = ['group', 'resources', 'resourceNames']
 
-/** The settings of the policy that apply to every rule. */
-interface Common {
+/** What decoding a rule needs of its policy. */
+interface PolicyScope {
   readonly problems: Problems
   readonly omitStages: readonly Stage[]
   readonly omitManagedFields: boolean
@@ -56,7 +56,7 @@ function decodePolicy(file: Located, problems: Problems): AuditPolicy {
   if (fields.size === 0) return { rules: [] }
   readChoice(required(file, fields.get('apiVersion'), 'apiVersion'), API_VERSIONS, problems)
   readChoice(required(file, fields.get('kind'), 'kind'), [KIND], problems)
-  const common: Common = {
+  const scope: PolicyScope = {
     problems,
     omitStages: readStages(fields.get('omitStages'), problems),
     omitManagedFields: readFlag(fields.get('omitManagedFields'), problems) ?? false,
@@ -66,7 +66,7 @@ function decodePolicy(file: Located, problems: Problems): AuditPolicy {
   if (items.length === 0 && ('items' in rules.value || present(rules) === undefined)) {
     problems.add(rules, 'write at least one rule: without rules nothing is audited')
   }
-  return { rules: items.flatMap((item) => decodeRule(item, common) ?? []) }
+  return { rules: items.flatMap((item) => decodeRule(item, scope) ?? []) }
 }
 
 /** The field, or an absent value at the position where it should be. */
@@ -75,8 +75,8 @@ function required(parent: Located, found: Located | undefined, name: string): Lo
   return found ?? { ...parent, path, value: { scalar: null } }
 }
 
-function decodeRule(at: Located, common: Common): AuditRule | undefined {
-  const { problems } = common
+function decodeRule(at: Located, scope: PolicyScope): AuditRule | undefined {
+  const { problems } = scope
   const fields = readFields(at, RULE_FIELDS, problems)
   if (fields.size === 0) return undefined
   const level = readChoice(required(at, fields.get('level'), 'level'), LEVELS, problems)
@@ -102,8 +102,8 @@ function decodeRule(at: Located, common: Common): AuditRule | undefined {
     namespaces,
     resources: resources.length === 0 ? undefined : resources,
     nonResourceURLs: paths.length === 0 ? undefined : paths,
-    omitStages: new Set([...common.omitStages, ...omitStages]),
-    omitManagedFields: omitManagedFields ?? common.omitManagedFields,
+    omitStages: new Set([...scope.omitStages, ...omitStages]),
+    omitManagedFields: omitManagedFields ?? scope.omitManagedFields,
   }
 }
 
@@ -119,7 +119,7 @@ function decodeSelector(at: Located, problems: Problems): ResourceSelector {
   return { group, resources, resourceNames: new Set(resourceNames) }
 }
 
-/** Canonical; absent: the core group. */
+/** The API group in canonical form; the core group (empty) where the field is absent or wrong. */
 function decodeGroup(field: Located | undefined, problems: Problems): string {
   const at = present(field)
   if (at === undefined) return ''
@@ -211,7 +211,7 @@ function readChoice<T extends string>(
   return found
 }
 
-/** Absent or null: undefined. */
+/** A boolean; undefined if the field is absent or null or, with a problem, no boolean. */
 function readFlag(field: Located | undefined, problems: Problems): boolean | undefined {
   const at = present(field)
   if (at === undefined) return undefined
@@ -226,7 +226,7 @@ function present(at: Located | undefined): Located | undefined {
   return at === undefined || scalarOf(at) === null ? undefined : at
 }
 
-/** Undefined: it is a map, a list, or cannot be read. */
+/** The scalar at a position; undefined for a map, a list, or text that is not readable YAML. */
 function scalarOf({ value }: Located): string | number | boolean | null | undefined {
   return 'scalar' in value ? value.scalar : undefined
 }

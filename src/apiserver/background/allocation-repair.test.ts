@@ -100,7 +100,7 @@ test('two Services with one address: the one without the allocation gets one eve
   expect(event).toMatchObject({
     reason: 'ClusterIPAlreadyAllocated',
     involvedObject: { kind: 'Service', name: 'first' },
-    message: "ClusterIP 10.96.0.10 is another Service's; please recreate this Service",
+    message: 'ClusterIP 10.96.0.10 is allocated to another Service; please recreate this Service',
   })
   await round()
   expect(await events()).toHaveLength(1)

@@ -30,7 +30,7 @@ const PAGE = 250
 const FAULTS: Readonly<
   Record<LastingFault, { readonly reason: string; readonly problem: string }>
 > = {
-  duplicate: { reason: 'AlreadyAllocated', problem: "another Service's" },
+  duplicate: { reason: 'AlreadyAllocated', problem: 'allocated to another Service' },
   outOfRange: { reason: 'OutOfRange', problem: 'outside the range that this server gives out' },
 }
 
@@ -75,7 +75,7 @@ export class AllocationRepair {
   readonly #options: RepairOptions
   /** Rounds in a row in which each allocation was leaked. */
   #leaks: ReadonlyMap<string, number> = new Map()
-  /** The faults of the last round: each is reported when it is new. */
+  /** The faults that the last round found: the next one reports only others. */
   #reported: ReadonlySet<string> = new Set()
   #stop = (): void => undefined
 
@@ -100,7 +100,7 @@ export class AllocationRepair {
     const { store, allocator, conditions } = this.#options.context
     const holdings = await readHoldings(store)
     if (holdings === undefined) return
-    const isInRange = (key: string): boolean => allocator.gives(key)
+    const isInRange = (key: string): boolean => allocator.isInRange(key)
     const found = auditAllocations(holdings, isInRange)
     const { leaked, missing, duplicates } = found
     const outside = found.outside.filter(({ holder }) => !isApiServiceKey(holder.key))

@@ -67,7 +67,7 @@ function decodeEntry(
   const { namespace, name } = identityOf(resource, key)
   const isNamed = stringAt(object, 'metadata', 'name') === name
   const isPlaced = stringAt(object, 'metadata', 'namespace') === namespace
-  return isNamed && isPlaced ? object : 'it is the object of another key'
+  return isNamed && isPlaced ? object : 'its namespace and name are not those of its key'
 }
 
 function itemOf(

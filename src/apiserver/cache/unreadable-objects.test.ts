@@ -116,8 +116,14 @@ test.each([
   ['[]', 'not a JSON object'],
   ['"text"', 'not a JSON object'],
   ['{"kind":"Service","metadata":{"name":"theirs"}}', 'not in the form'],
-  ['{"metadata":{"name":"another","namespace":"default"}}', 'the object of another key'],
-  ['{"metadata":{"name":"theirs","namespace":"other"}}', 'the object of another key'],
+  [
+    '{"metadata":{"name":"another","namespace":"default"}}',
+    'its namespace and name are not those of its key',
+  ],
+  [
+    '{"metadata":{"name":"theirs","namespace":"other"}}',
+    'its namespace and name are not those of its key',
+  ],
 ])('%s cannot be read', async (text, cause) => {
   const api = await startApi({ onError: () => undefined })
   await put(api.store, Buffer.from(text))

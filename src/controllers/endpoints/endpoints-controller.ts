@@ -153,7 +153,7 @@ function comparable(subset: JsonObject): JsonObject {
   return { ...subset, ...Object.fromEntries(stripped) }
 }
 
-/** The times (RFC 3339) at which those addresses changed that are new, or whose readiness differs from `existing`. */
+/** When the addresses changed that `existing` does not list, or lists with another readiness; RFC 3339. */
 function timesOfChanges(
   existing: EndpointsObject,
   addresses: readonly EndpointAddress[],

@@ -25,7 +25,7 @@ export interface AddressPoolSpec {
 export interface AddressPool {
   readonly name: string
   readonly autoAssign: boolean
-  /** Whether it depends on the labels of a namespace who may use the pool. */
+  /** Whether the labels of a namespace decide if its Services may use the pool. */
   readonly hasNamespaceSelector: boolean
   hasFamily(family: Family): boolean
   contains(ip: IpAddress): boolean
@@ -35,7 +35,7 @@ export interface AddressPool {
   permits(service: ObjectMeta, namespaceLabels: StringMap): boolean
 }
 
-/** @throws NP_CONTROLLERS_POOL if one of the `addresses` is neither a network nor a range */
+/** The pool of a spec. @throws NP_CONTROLLERS_POOL if one of the `addresses` is neither a network nor a range */
 export function createAddressPool(spec: AddressPoolSpec): AddressPool {
   const ranges = spec.addresses.map(parseAddressRange)
   const ofNamespaces = readSelector(spec.namespaceSelector)

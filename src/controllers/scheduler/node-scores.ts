@@ -97,7 +97,10 @@ function podScores(
   return most === least ? [] : sums.map((sum) => (BEST * (sum - least)) / (most - least))
 }
 
-/** Kubernetes' score of the spread over places: the more places there are of a kind, the more they count. */
+/**
+ * Kubernetes' score of the spread over places, which are the nodes or, say, the zones. A preference counts more, the
+ * more places it has.
+ */
 function spreadScores(
   nodes: readonly NodeObject[],
   preferences: readonly SpreadPreference[],
@@ -123,7 +126,7 @@ function weightOf({ placeOf, isOfNodes }: SpreadPreference, nodes: readonly Node
   return Math.log(places.size + 2)
 }
 
-/** Undefined: the node has no place. */
+/** How uneven a Pod on the node would make the spread; undefined if the node is in no place of a required kind. */
 function costOf(
   node: NodeObject,
   preferences: readonly (SpreadPreference & { readonly weight: number })[],

@@ -6,9 +6,9 @@ import { upstreamName } from '../forward/upstream/upstream.ts'
 export interface ForwardingStatistics {
   /** Questions by where the answer came from, or why there is none. */
   readonly results: Map<string, number>
-  /** By upstream and result, with a space between. */
+  /** Queries to upstreams, by `<upstream> <result>`. */
   readonly attempts: Map<string, number>
-  /** Messages that were no reply to the query, by upstream and reason, with a space between. */
+  /** Messages that were no reply to the query, by `<upstream> <reason>`. */
   readonly discarded: Map<string, number>
   /** Entries that a full cache removed. */
   evicted: number
@@ -33,10 +33,10 @@ export type RefusalReason =
   | 'overload'
   | 'not-ready'
 
-/** Whose name a question is about: one of Services and endpoints, or one that other servers answer. */
+/** The name of a question: in the domain of the cluster, or in one that other servers answer. */
 export type NameDomain = 'cluster' | 'other'
 
-/** Bounds in seconds. Answers about the cluster take microseconds; an upstream, up to seconds. */
+/** Upper bounds of buckets in seconds: answers about the cluster take microseconds, those of upstreams up to seconds. */
 export const DURATION_BOUNDS: readonly number[] = [
   0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5,
 ]
@@ -49,8 +49,9 @@ export interface Statistics {
   readonly refusals: Map<RefusalReason, number>
   /** Seconds from the reading of a question to its response; without refusals. */
   readonly durations: Readonly<Record<NameDomain, CountedHistogram>>
-  /** Responses that were truncated, because the datagram was too small or the client had got too much. */
+  /** Responses that were truncated, because the datagram was too short for all answers. */
   truncated: number
+  /** Responses that were truncated, because the client had got too much in long datagrams. */
   limited: number
   readonly forwarding: ForwardingStatistics
   /** Messages that got no answer because of a bug. */
@@ -60,6 +61,7 @@ export interface Statistics {
   refusedConnections: number
 }
 
+/** The size of `responses`: codes of four bits, and the extended ones 16 to 23 of EDNS (RFC 6895). */
 const RCODES = 24
 
 /** Statistics of a server that has not been queried yet. */

@@ -55,7 +55,7 @@ export function sameOfServices(services: readonly string[]): string {
   return `the same of ${services.length} Services: ${shortList(services)}`
 }
 
-/** What a check finds about one object; `checkOfEach adds the other fields of the finding. */
+/** What a check finds about one object; `checkOfEach` adds the other fields of the finding. */
 export type ObjectFinding = Omit<Finding, 'check' | 'object' | 'affects'>
 
 /**

@@ -4,18 +4,19 @@ import type { NativeMemory, Syscalls } from './syscalls.ts'
 
 /** The maximum number of datagrams that one system call moves. */
 const SLOTS = 64
-/** The payload of a slot; the rest of a longer datagram is lost. */
+/** The size of the payload of a slot. The rest of a longer datagram is lost. */
 const PAYLOAD_BYTES = 2_048
 
-/** `struct mmsghdr` on a 64-bit machine: a `msghdr`, and the bytes that were moved. */
+/** `struct mmsghdr` on a 64-bit machine: its size, and the offsets of its fields. `moved` counts bytes. */
 const HEADER_BYTES = 64
 const HEADER = { name: 0, nameLength: 8, vector: 16, vectorCount: 24, moved: 56 } as const
-/** `struct iovec`: a pointer and a length. */
+/** `struct iovec`, a pointer and a length: its size, and the offset of the length. */
 const VECTOR_BYTES = 16
 const VECTOR_LENGTH = 8
+/** The space of a slot for an address: `SOCKET_ADDRESS_BYTES`, rounded up for alignment. */
 const ADDRESS_BYTES = 32
 
-/** Where the parts of all slots begin. */
+/** Offsets of the parts; each part holds those of all slots, and the headers are the first one. */
 const VECTORS_AT = SLOTS * HEADER_BYTES
 const ADDRESSES_AT = VECTORS_AT + SLOTS * VECTOR_BYTES
 const PAYLOADS_AT = ADDRESSES_AT + SLOTS * ADDRESS_BYTES
@@ -42,7 +43,7 @@ export class DatagramBatch {
     return SLOTS
   }
 
-  /** Receives the waiting datagrams; returns their number, or -1. Discards answers that were not sent. */
+  /** Receives the waiting datagrams; returns their number, or -1 on failure. Discards answers that were not sent. */
   receive(socket: number): number {
     const { view, address } = this.#received
     for (let slot = 0; slot < SLOTS; slot += 1) {

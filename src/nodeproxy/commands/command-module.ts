@@ -7,7 +7,7 @@ export type CommandExitCode = 0 | 1 | 2 | 3
 /** What a command uses outside of this program. */
 export interface CommandHost extends Terminal {
   readonly version: string
-  /** Ends a command that follows something: SIGINT or SIGTERM. */
+  /** Aborted by SIGINT or SIGTERM, which end a command that runs until then. */
   readonly signal: AbortSignal
 }
 

@@ -8,7 +8,7 @@ import { addSocketFlags, type SocketFlags } from './socket-flags.ts'
 const NOTES = `
 Reads what "node-proxy doctor" and "orchctl doctor" judge: the kernel's settings, counters, interfaces and
 rules, what becomes of packets to a few Services, and what node-proxy says of itself. Nothing is written.
-It takes a second and more, because counters are read twice. -o json has everything.
+It takes a second or more, because counters are read twice. -o json has everything.
 `
 
 /** `node-proxy facts`: evidence about this node. */
@@ -64,7 +64,7 @@ export interface FactsFlags extends SocketFlags {
   readonly seconds: number
 }
 
-/** Adds those flags. */
+/** Adds the flags of `FactsFlags`. */
 export function addFactsFlags(command: Command): Command {
   return addSocketFlags(command)
     .option('--config <file>', 'the configuration of node-proxy; used when node-proxy does not run')

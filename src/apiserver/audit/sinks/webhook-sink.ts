@@ -1,7 +1,7 @@
 import type { Clock } from '../../../lib/clock.ts'
 import { BufferedSink, type Delivery, type SinkContext } from './buffered-sink.ts'
 
-/** Posts JSON to one URL. Resolves with the code of the answer, rejects when there is none. */
+/** Posts JSON to one URL. Resolves with the HTTP status of the answer; rejects when there is no answer. */
 export type PostEvents = (body: string, signal: AbortSignal) => Promise<number>
 
 export interface WebhookLimits {
@@ -63,7 +63,7 @@ function refusal(code: number): Delivery {
   return { lines: 0, failure: { error, canRetry: code >= 500 || RETRIED.has(code) } }
 }
 
-/** The lines are JSON already. */
+/** An `EventList` of events that are serialised already. */
 function eventList(lines: readonly string[]): string {
   return `{"kind":"EventList","apiVersion":"audit.k8s.io/v1","metadata":{},"items":[${lines.join(',')}]}`
 }

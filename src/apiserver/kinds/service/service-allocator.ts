@@ -100,7 +100,7 @@ export class ServiceAllocator implements Allocator {
   }
 
   /** Whether an address or port is in the current ranges. */
-  gives(key: string): boolean {
+  isInRange(key: string): boolean {
     const { kind, text } = describeKey(key)
     if (kind === 'address') {
       const ip = parseIp(text)

@@ -21,7 +21,7 @@ const FAMILIES: readonly Family[] = [4, 6]
 /** Up to this number, frontends are read one by one; for more, the maps are read as a whole. */
 const FEW_FRONTENDS = 64
 
-/** Digests of our objects in the kernel: all, or these objects. */
+/** Digests of our objects in the kernel: of all, or of those of `keys`. */
 export async function observe(
   state: ManagedState,
   keys?: readonly ObjectKey[],
@@ -90,7 +90,7 @@ async function observeObjects(
     const isWanted = keys === undefined || keys.includes(keyOf(family, 'set', set))
     if (!isWanted || isFilledByPackets(set)) continue
     const owners = new Owners(family, set)
-    // An element may be reported twice, and the digest is a sum.
+    // An element may be reported twice, and must be in the sum once.
     const added = new Set<Digest>()
     await nftables.elements(table, set, (element) => {
       const digest = digestOfElement({ set, element })
@@ -143,7 +143,7 @@ class Owners {
   }
 }
 
-/** Records an object: one that is as wanted counts as written from the wanted entry. */
+/** Records what the kernel holds of an object: the wanted entry if digests are equal, else what `otherwise` returns. */
 function note(
   { program, record }: ManagedState,
   key: ObjectKey,
