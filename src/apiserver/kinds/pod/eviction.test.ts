@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import type { JsonObject } from '../../../lib/json.ts'
+import { type JsonObject, stringAt } from '../../../lib/json.ts'
 import { POD, PODS, startApi } from '../../testing/test-api.ts'
 
 const WEB = `${PODS}/web`
@@ -65,8 +65,8 @@ test('an eviction of one version of a Pod', async () => {
     evict({ deleteOptions: { preconditions: { resourceVersion } } })
   expect((await at('1')).status).toBe(409)
   expect(await budget()).toMatchObject({ status: { disruptionsAllowed: 1 } })
-  const { resourceVersion } = (await pod())['metadata'] as JsonObject
-  expect((await at(String(resourceVersion))).status).toBe(201)
+  const version = stringAt(await pod(), 'metadata', 'resourceVersion')
+  expect((await at(version)).status).toBe(201)
   expect(await pod()).toMatchObject({ metadata: { deletionGracePeriodSeconds: 30 } })
 })
 
