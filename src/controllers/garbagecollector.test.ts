@@ -179,7 +179,9 @@ test('an owner that is deleted in the foreground waits for the dependents of its
     ],
   )
   const left = (): readonly string[] =>
-    cluster.all('deployments').map((one) => `${readMeta(one).name} ${readMeta(one).finalizers.join()}`)
+    cluster
+      .all('deployments')
+      .map((one) => `${readMeta(one).name} ${readMeta(one).finalizers.join()}`)
   expect(readMeta(cluster.get('configmaps', 'shop/grandchild')!).terminating).toBe(true)
   expect(left()).toEqual(['here foregroundDeletion,x', 'child foregroundDeletion'])
   cluster.remove('configmaps', 'shop/grandchild')
