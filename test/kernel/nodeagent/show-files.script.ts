@@ -1,7 +1,11 @@
 import { readFileSync, statSync } from 'node:fs'
-import { createServer } from '../../../src/lib/http/node-http.ts'
+import { createServer } from 'node:http'
 
-/** Answers `GET /path` with the content and the mode of a file as this process sees it, and with its environment. */
+/**
+ * Runs without any other file of the project: Pods have a copy of it.
+ *
+ * Answers `GET /path` with the content and the mode of a file as this process sees it, and with its environment.
+ */
 function main(): void {
   const server = createServer(({ url = '' }, response) => response.end(JSON.stringify(show(url))))
   server.listen(8080)
