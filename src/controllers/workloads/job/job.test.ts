@@ -373,7 +373,7 @@ test('a Pod that is not selected any more loses the finalizer also while it is b
   await settled()
   const { key } = readPod(pods()[0]!).meta
   const metadata = { labels: null, deletionTimestamp: START }
-  cluster.put('pods', mergePatch(pods()[0], { metadata }))
+  cluster.put('pods', mergePatch(pods()[0], { metadata }) as JsonObject)
   await settled()
   await reconcile(cluster, { controller: jobController, key: `pod ${key}` })
   expect(cluster.get('pods', key)).toBeUndefined()
