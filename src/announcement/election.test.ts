@@ -8,7 +8,15 @@ const TIMING = { ...FAST_TIMING, settleDelay: 1_000 }
 const ORDER = ['node-1', 'node-2', 'node-3']
 
 function seen(more: Partial<SeenLease> = {}): SeenLease {
-  return { version: '10', holder: 'node-1', renewal: 500, duration: 800, requestedBy: '', ...more }
+  return {
+    version: '10',
+    holder: 'node-1',
+    renewal: 500,
+    duration: 800,
+    requestedBy: '',
+    releasedBy: '',
+    ...more,
+  }
 }
 
 /** An election that has seen a Lease at 0. */
@@ -56,7 +64,7 @@ describe('a holder', () => {
         ip: IP,
         reason: 'acquire',
         version: '10',
-        record: { holder: 'node-1', renewal: 501, duration: 800, requestedBy: '' },
+        record: { holder: 'node-1', renewal: 501, duration: 800, requestedBy: '', releasedBy: '' },
       },
     ])
     expect(answers.size).toBe(0)
@@ -225,7 +233,7 @@ describe('another node', () => {
         ip: IP,
         reason: 'create',
         version: undefined,
-        record: { holder: '', renewal: 0, duration: 800, requestedBy: '' },
+        record: { holder: '', renewal: 0, duration: 800, requestedBy: '', releasedBy: '' },
       },
     ])
     succeed(of, create, 30)
@@ -245,7 +253,7 @@ describe('another node', () => {
     expect([at, request.reason, request.record]).toEqual([
       1_000,
       'request',
-      { holder: 'node-3', renewal: 750, duration: 800, requestedBy: 'node-2' },
+      { holder: 'node-3', renewal: 750, duration: 800, requestedBy: 'node-2', releasedBy: '' },
     ])
     succeed(of, request, 1_010)
     expect(nextWrite(of, 1_010)[1].reason).toBe('acquire')
@@ -326,4 +334,40 @@ test('forgets an address that it neither holds nor writes', () => {
   const writing = election('node-1', seen({ holder: '' }))
   writing.step(0)
   expect(writing.forget(IP)).toBe(false)
+})
+
+describe('the node that released an address', () => {
+  /** node-1 takes the address from a Lease like this. */
+  function taken(lease: Partial<SeenLease>): Election {
+    const of = election('node-1', seen(lease))
+    const [at, write] = nextWrite(of, 0)
+    expect(write.reason).toBe('acquire')
+    succeed(of, write, at)
+    return of
+  }
+
+  test('is known to the holder while it holds the address, and after a renewal', () => {
+    const of = taken({ holder: '', releasedBy: 'node-2' })
+    expect(of.releasedBy(IP)).toBe('node-2')
+    const [at, renewal] = nextWrite(of, 1)
+    succeed(of, renewal, at)
+    expect(of.releasedBy(IP)).toBe('node-2')
+    of.drain()
+    const [[later, release], own] = [nextWrite(of, at), 'node-1']
+    const lease = succeed(of, release, later)
+    expect([release.reason, lease.releasedBy, of.releasedBy(IP)]).toEqual([
+      'release',
+      own,
+      undefined,
+    ])
+  })
+
+  test('is never a node that was lost, nor the holder itself', () => {
+    expect(taken({ holder: 'node-2', releasedBy: 'node-3' }).releasedBy(IP)).toBeUndefined()
+    expect(taken({ holder: '', releasedBy: 'node-1' }).releasedBy(IP)).toBeUndefined()
+    expect(taken({ holder: '' }).releasedBy(IP)).toBeUndefined()
+    expect(
+      election('node-1', seen({ holder: 'node-2', releasedBy: 'node-3' })).releasedBy(IP),
+    ).toBe(undefined)
+  })
 })

@@ -11,6 +11,8 @@ export interface LeaseRecord {
   readonly duration: number
   /** The preferred node that requests the Lease from its holder; empty if none does. */
   readonly requestedBy: string
+  /** The node that released the Lease before its holder took it; empty if the holder before was lost. */
+  readonly releasedBy: string
 }
 
 /** A Lease as the API server has it. */
@@ -195,6 +197,16 @@ export class Election {
     return holderOf(this.#addresses.get(ip)?.lease) || undefined
   }
 
+  /**
+   * The node that released an address which this node holds now: it knows the connections that were under way. Undefined
+   * if the node before was lost, or is not known.
+   */
+  releasedBy(ip: IpAddress): string | undefined {
+    const lease = this.#addresses.get(ip)?.lease
+    if (lease === undefined || lease === 'absent' || lease.holder !== this.#node) return undefined
+    return lease.releasedBy === this.#node ? undefined : lease.releasedBy || undefined
+  }
+
   /** What to do now. The writes count as started. */
   step(now: number): ElectionStep {
     const writes: LeaseWrite[] = []
@@ -318,11 +330,18 @@ export class Election {
     const isRenewal = reason !== 'create' && reason !== 'request'
     const record = {
       ...change,
+      releasedBy: releasedBy(reason, seen, this.#node),
       renewal: (seen?.renewal ?? 0) + (isRenewal ? 1 : 0),
       duration: reason === 'request' ? seen!.duration : this.#timing.leaseDuration,
     }
     return { ip, reason, version: seen?.version, record }
   }
+}
+
+function releasedBy(reason: WriteReason, seen: SeenLease | undefined, node: string): string {
+  if (reason === 'release') return node
+  const isLost = reason === 'acquire' && seen?.holder !== ''
+  return isLost || seen === undefined ? '' : seen.releasedBy
 }
 
 interface Decision {

@@ -9,7 +9,13 @@ const WRITE: LeaseWrite = {
   ip: '2001:db8::50' as IpAddress,
   reason: 'renew',
   version: '17',
-  record: { holder: 'node-1', renewal: 1_000, duration: 800, requestedBy: 'node-2' },
+  record: {
+    holder: 'node-1',
+    renewal: 1_000,
+    duration: 800,
+    requestedBy: 'node-2',
+    releasedBy: 'node-3',
+  },
 }
 const NOW = Date.UTC(2026, 10, 29, 18, 4) * 1_000 + 123_456
 
@@ -25,6 +31,7 @@ test('a renewal as an object', () => {
       annotations: {
         'announcement.orch.io/lease-duration-ms': '800',
         'announcement.orch.io/requested-by': 'node-2',
+        'announcement.orch.io/released-by': 'node-3',
       },
     },
     spec: {
@@ -36,7 +43,7 @@ test('a renewal as an object', () => {
 })
 
 test('a new Lease has neither a version, nor a holder, nor a renewal', () => {
-  const record = { holder: '', renewal: 0, duration: 15_000, requestedBy: '' }
+  const record = { holder: '', renewal: 0, duration: 15_000, requestedBy: '', releasedBy: '' }
   const write = { ...WRITE, reason: 'create', version: undefined, record } as const
   expect(leaseObject(write, NOW)).toMatchObject({
     metadata: { annotations: { 'announcement.orch.io/lease-duration-ms': '15000' } },
@@ -72,6 +79,7 @@ test('what is written is read again', () => {
   const records = fc.record({
     holder: names,
     requestedBy: names,
+    releasedBy: names,
     renewal: fc.oneof(fc.constant(0), fc.integer({ min: NOW, max: NOW * 2 })),
     duration: fc.integer({ min: 1, max: 1e6 }),
   })
@@ -90,6 +98,7 @@ test('a Lease without our annotation has the duration of its seconds', () => {
     renewal: 0,
     duration: 15_000,
     requestedBy: '',
+    releasedBy: '',
   })
 })
 

@@ -3,9 +3,10 @@ import { isJsonObject, type Json, type JsonObject, stringAt, valueAt } from '../
 import type { LeaseWrite, SeenLease } from './election.ts'
 
 const PREFIX = 'announced-'
-/** Annotations of a Lease: its duration in milliseconds, and the node that requests it. */
+/** Annotations of a Lease: its duration in milliseconds, the node that requests it, and the one that released it last. */
 const DURATION = 'announcement.orch.io/lease-duration-ms'
 const REQUESTED_BY = 'announcement.orch.io/requested-by'
+const RELEASED_BY = 'announcement.orch.io/released-by'
 /** Label of a Lease: its address as in the name, so that one watch follows the Leases of many addresses. */
 const ADDRESS = 'announcement.orch.io/address'
 
@@ -54,6 +55,7 @@ export function readLease(object: unknown): SeenLease | undefined {
     renewal: readMicroTime(stringAt(object, 'spec', 'renewTime')),
     duration: /^[1-9][0-9]{0,8}$/.test(exact) ? Number(exact) : seconds > 0 ? seconds * 1_000 : 0,
     requestedBy: stringAt(object, 'metadata', 'annotations', REQUESTED_BY),
+    releasedBy: stringAt(object, 'metadata', 'annotations', RELEASED_BY),
   }
 }
 
@@ -82,6 +84,7 @@ export function leaseObject(write: LeaseWrite, now: number): JsonObject {
       annotations: withoutUndefined({
         [DURATION]: String(record.duration),
         [REQUESTED_BY]: record.requestedBy === '' ? absent : record.requestedBy,
+        [RELEASED_BY]: record.releasedBy === '' ? absent : record.releasedBy,
       }),
     }),
     spec: withoutUndefined({

@@ -89,6 +89,8 @@ export type Expression =
       readonly port: Register
     }
   | { readonly type: 'masquerade'; readonly isFullyRandom: boolean }
+  /** Sends a copy of the packet as it is to the machine with this address; the packet itself goes on. */
+  | { readonly type: 'duplicate'; readonly address: Register }
   | { readonly type: 'reject'; readonly with: 'tcpReset' | 'portUnreachable' }
   | { readonly type: 'counter' }
   /**

@@ -186,6 +186,13 @@ const READERS: Readonly<Record<string, Reader>> = {
     if (flags !== 0 && flags !== number.FULLY_RANDOM) return undefined
     return { type: 'masquerade', isFullyRandom: flags !== 0 }
   },
+  dup(fields) {
+    // NFTA_DUP_SREG_DEV: a copy that leaves by a certain interface.
+    const [address, device] = [fields.register(1), fields.register(2)]
+    return address === undefined || device !== undefined
+      ? undefined
+      : { type: 'duplicate', address }
+  },
   reject(fields, family) {
     const [type, code] = [fields.be32(1), fields.u8(2)]
     if (type === number.REJECT.tcpReset) return { type: 'reject', with: 'tcpReset' }

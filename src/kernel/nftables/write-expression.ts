@@ -35,6 +35,7 @@ const NAMES = {
   dynamic: 'dynset',
   nat: 'nat',
   masquerade: 'masq',
+  duplicate: 'dup',
   reject: 'reject',
   counter: 'counter',
   limit: 'limit',
@@ -118,6 +119,8 @@ function writeData(to: AttributeWriter, one: Expression, family: Family): void {
     case 'masquerade':
       if (one.isFullyRandom) to.be32(1, number.FULLY_RANDOM)
       return
+    case 'duplicate':
+      return void to.be32(1, one.address)
     case 'reject':
       return writeReject(to, one.with, family)
     case 'verdict':

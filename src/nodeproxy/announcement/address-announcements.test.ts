@@ -12,6 +12,8 @@ import { ApiFailures } from '../../client/http/api-failures.ts'
 import { type ClusterEvent, ClusterStore } from '../../cluster/cluster-store.ts'
 import type { InterfaceAddress } from '../../kernel/addresses.ts'
 import { FakeLink, withoutRights } from '../../kernel/neighbours/testing/fake-link.ts'
+import { FakeNamespace } from '../../kernel/nftables/testing/fake-namespace.ts'
+import { FakeNftables } from '../../kernel/nftables/testing/fake-nftables.ts'
 import { FakeAddresses } from '../../kernel/testing/fake-addresses.ts'
 import { type Clock, monotonicMs, systemClock } from '../../lib/clock.ts'
 import type { IpAddress } from '../../lib/ip.ts'
@@ -24,6 +26,7 @@ import { Conditions } from '../../telemetry/health/conditions.ts'
 import { createMetrics } from '../../telemetry/metrics/metrics.ts'
 import { configuration, recordingLog } from '../testing/wiring.ts'
 import { Announcements } from './announcements.ts'
+import { TABLE } from './former-nodes.ts'
 
 const IP = '192.0.2.50' as IpAddress
 const OTHER = '2001:db8::50' as IpAddress
@@ -67,6 +70,7 @@ async function network({ isPermitted = true } = {}) {
     const device = `${name}-eth0`
     const conditions = new Conditions({ log, metrics })
     const addresses = new FakeAddresses([addressOf(name, device)])
+    const namespace = new FakeNamespace(systemClock)
     const announcements = new Announcements({
       configuration: holder,
       client,
@@ -75,6 +79,7 @@ async function network({ isPermitted = true } = {}) {
       apiFailures: new ApiFailures({ log, clock: systemClock, server: 'test' }),
       addresses,
       openResponder: link.open,
+      openNftables: () => new FakeNftables(namespace),
       monotonic,
       nodeName: name,
       cluster: store,
@@ -102,6 +107,8 @@ async function network({ isPermitted = true } = {}) {
       lines,
       take,
       mac: () => link.mac(device),
+      /** Whether packets of connections that this node does not know go to another node. */
+      passesOn: () => namespace.table({ family: 4, name: TABLE }) !== undefined,
       conditions: () => conditions.current().map(({ reason, message }) => `${reason}: ${message}`),
       configure(values: Readonly<Record<string, unknown>>) {
         holder.current = configuration({ ...current, ...values })
@@ -225,12 +232,17 @@ test('one node announces each address, and explains it; one that stops hands the
   expect(await mine.metrics()).toMatch(/nodeproxy_announced_addresses [12]\n/)
   expect(mine.announcements.explain('192.0.2.99' as IpAddress)).toBeUndefined()
 
+  expect([mine, other].map((one) => one.passesOn())).toEqual([false, false])
   await mine.announcements.stop()
   const leases = await net.leases()
   expect([...leases.values()]).not.toContain(holder)
   expect(leases.has(`announcer-${holder}`)).toBe(false)
   await expect.poll(() => net.answering(IP), WAIT).toEqual([other.name])
+  expect(other.passesOn()).toBe(true)
+  expect(other.announcements.explain(IP)).toContain(`connections that began at ${holder} go on`)
   expect(mine.announcements.state()).toBeUndefined()
+  // The node that left does not come back.
+  await expect.poll(() => other.passesOn(), WAIT).toBe(false)
 
   other.take(service([OTHER]))
   await expect

@@ -10,8 +10,9 @@ import type { ApiFailures } from '../../client/http/api-failures.ts'
 import type { ClusterView } from '../../forwarding/node-context.ts'
 import type { Addresses } from '../../kernel/addresses.ts'
 import type { OpenNeighbourResponder } from '../../kernel/neighbours/neighbour-responder.ts'
+import type { Nftables } from '../../kernel/nftables/nftables.ts'
 import { isDeepEqual } from '../../lib/equal.ts'
-import type { IpAddress } from '../../lib/ip.ts'
+import { familyOf, type IpAddress } from '../../lib/ip.ts'
 import { Mutex } from '../../lib/mutex.ts'
 import { regularly } from '../../lib/regularly.ts'
 import type { Conditions } from '../../telemetry/health/conditions.ts'
@@ -22,6 +23,7 @@ import type { AnnouncedServices } from './announced-services.ts'
 import { AnnouncementProblems, type SeenAnnouncements } from './announcement-problems.ts'
 import { AnnouncerNodes, type OwnState } from './announcer-nodes.ts'
 import { ElectionRunner } from './election-runner.ts'
+import { FormerNodes } from './former-nodes.ts'
 import { LeaseClient, type LeaseClientParts } from './lease-client.ts'
 import { LinkResponders } from './link-responders.ts'
 
@@ -44,6 +46,7 @@ export interface AddressAnnouncementsParts extends Omit<LeaseClientParts, 'repor
   readonly apiFailures: Pick<ApiFailures, 'failed' | 'succeeded' | 'present'>
   readonly addresses: Addresses
   readonly openResponder: OpenNeighbourResponder
+  readonly openNftables: () => Nftables
   /** Milliseconds of the monotonic clock, which the responders compare with. */
   readonly monotonic: () => number
   readonly nodeName: string
@@ -65,6 +68,7 @@ interface Running {
   readonly links: LinkResponders
   readonly nodes: AnnouncerNodes
   readonly runner: ElectionRunner
+  readonly formerNodes: FormerNodes
   readonly stopAddresses: () => void
 }
 
@@ -76,6 +80,21 @@ export interface AnnouncementState {
   readonly known: number
   /** What prevents announcements, in sentences. */
   readonly problems: readonly string[]
+}
+
+/** For each address that another node released for this one: the address of that node, while it is there. */
+function formerNodesOf(
+  runner: ElectionRunner,
+  nodes: AnnouncerNodes,
+): ReadonlyMap<IpAddress, IpAddress> {
+  return new Map(
+    runner.answering.flatMap((ip) => {
+      const node = runner.releasedBy(ip)
+      const addresses = node === undefined ? [] : nodes.addressesOf(node)
+      const former = addresses.find((one) => familyOf(one) === familyOf(ip))
+      return former === undefined ? [] : [[ip, former] as const]
+    }),
+  )
 }
 
 /**
@@ -109,6 +128,9 @@ export class AddressAnnouncements {
     const round = async () => {
       if (!this.#isRead) this.#followDevices()
       this.#review()
+      // A node that left is forgotten after a time.
+      const running = this.#running
+      if (running) await running.formerNodes.use(formerNodesOf(running.runner, running.nodes))
     }
     this.#stopReviews = regularly({ clock, everyMs: REVIEW_MS, round, onError: this.#failed })
     this.reconfigure()
@@ -145,7 +167,12 @@ export class AddressAnnouncements {
     const { nodeName } = this.#parts
     const holder = running.runner.holder(ip)
     const since = holder && holder.since > 0 ? ` since ${new Date(holder.since).toISOString()}` : ''
-    if (running.runner.answering.includes(ip)) return `this node announces it${since}`
+    if (running.runner.answering.includes(ip)) {
+      const isPassedOn = formerNodesOf(running.runner, running.nodes).has(ip)
+      const former = running.runner.releasedBy(ip)
+      const passedOn = isPassedOn ? `; connections that began at ${former} go on there` : ''
+      return `this node announces it${since}${passedOn}`
+    }
     const why = this.#whyNot(running, plan)
     const first = plan.nodes[0]
     if (holder === undefined) {
@@ -207,6 +234,7 @@ export class AddressAnnouncements {
     })
     const own = () => this.#own(settings, links)
     const nodes = new AnnouncerNodes({ ...this.#parts, leases, own, onChange: () => this.#plan() })
+    const formerNodes = new FormerNodes(this.#parts)
     const runner = new ElectionRunner({
       ...this.#parts,
       leases,
@@ -219,10 +247,11 @@ export class AddressAnnouncements {
         metrics.announcementChanges.inc({ change: 'ended' }, ended.length)
         if (begun.length > 0) log.info({ addresses: begun }, 'announcing addresses')
         if (ended.length > 0) log.info({ addresses: ended }, 'no longer announcing addresses')
+        return formerNodes.use(formerNodesOf(runner, nodes))
       },
     })
     const stopAddresses = addresses.watch(() => this.#followDevices())
-    this.#running = { settings, links, nodes, runner, stopAddresses }
+    this.#running = { settings, links, nodes, runner, formerNodes, stopAddresses }
     this.#devices = undefined
     nodes.start()
     this.#followDevices()
@@ -231,13 +260,13 @@ export class AddressAnnouncements {
   async #end(): Promise<void> {
     const running = this.#running
     if (running === undefined) return
-    const { nodes, runner, links, stopAddresses } = running
+    const { nodes, runner, links, formerNodes, stopAddresses } = running
     stopAddresses()
     // The others see first that this node leaves, so that they take its addresses at once when it releases them.
     await nodes.withdraw()
     await runner.drain()
     await Promise.all([nodes.close(), runner.close()])
-    await links.close()
+    await Promise.all([links.close(), formerNodes.close()])
     this.refreshMetrics()
     this.#running = undefined
     this.#plans = new Map()

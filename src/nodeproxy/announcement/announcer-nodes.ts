@@ -9,6 +9,7 @@ import {
 import type { Reflector } from '../../client/reflector/reflector.ts'
 import type { Clock } from '../../lib/clock.ts'
 import { isDeepEqual } from '../../lib/equal.ts'
+import type { IpAddress } from '../../lib/ip.ts'
 import type { LeaseClient } from './lease-client.ts'
 
 /** Seconds between two renewals of a node; they grow with the cluster, so that it has at most ten renewals a second. */
@@ -18,6 +19,8 @@ const RENEWALS = 4
 const REQUEST_MS = 2_000
 /** Milliseconds until a publication that failed is tried again. */
 const RETRY_MS = 1_000
+/** How long the addresses of a node that withdrew are known: until a node-proxy that is replaced is there again. */
+const LEFT_MS = 30_000
 
 /** What a node publishes of itself; the rest follows from the other nodes. */
 export type OwnState = Omit<Announcer, 'name' | 'seconds'>
@@ -49,6 +52,8 @@ export class AnnouncerNodes {
   readonly #reflector: Reflector
   readonly #stop = new AbortController()
   readonly #seen = new Map<string, Seen>()
+  /** The nodes that withdrew a short time ago. */
+  readonly #left = new Map<string, Seen>()
   #watching: Promise<unknown> | undefined
   #isListed = false
   #connectedAt = 0
@@ -105,6 +110,16 @@ export class AnnouncerNodes {
     ]
   }
 
+  /** The addresses of a node that is not lost, or withdrew within the last half minute; otherwise none. */
+  addressesOf(nodeName: string): readonly IpAddress[] {
+    const name = announcerName(nodeName)
+    const seen = this.#seen.get(name)
+    if (seen !== undefined) return this.#isLost(seen) ? [] : seen.announcer.addresses
+    const left = this.#left.get(name)
+    const isRecent = left !== undefined && left.at + LEFT_MS > this.#parts.monotonic()
+    return isRecent ? left.announcer.addresses : []
+  }
+
   /** Withdraws this node: resolves when the others can have seen it, at the latest after two seconds. */
   async withdraw(): Promise<void> {
     this.#endRenewal()
@@ -137,6 +152,7 @@ export class AnnouncerNodes {
     const before = this.#seen.get(name)
     if (announcer === undefined) {
       this.#seen.delete(name)
+      this.#remember(name, before)
       if (name === announcerName(this.#parts.nodeName)) this.#gone.resolve()
       return before !== undefined
     }
@@ -146,6 +162,12 @@ export class AnnouncerNodes {
     return (
       wasLost || !isDeepEqual({ ...before.announcer, renewal: '' }, { ...announcer, renewal: '' })
     )
+  }
+
+  #remember(name: string, gone: Seen | undefined): void {
+    const now = this.#parts.monotonic()
+    for (const [other, { at }] of this.#left) if (at + LEFT_MS <= now) this.#left.delete(other)
+    if (gone !== undefined) this.#left.set(name, { ...gone, at: now })
   }
 
   #isLost(one: Seen): boolean {

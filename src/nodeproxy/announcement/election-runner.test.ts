@@ -40,7 +40,7 @@ test('a Lease that cannot be created, because its namespace is absent, is tried 
     monotonic: () => clock.now(),
     nodeName: 'n1',
     onWrite: (reason, outcome) => outcomes.push(`${reason} ${outcome}`),
-    onAnswers: () => undefined,
+    onAnswers: async () => undefined,
   })
   runner.plan(new Map([[IP, ['n1']]]))
   await clock.advance(0)

@@ -9,6 +9,8 @@ import type { LinkResponders } from './link-responders.ts'
 
 /** The longest that a drain takes, in milliseconds. */
 const DRAIN_MS = 3_000
+/** The longest that what is done before an address is answered delays this, in milliseconds. */
+const PREPARE_MS = 500
 
 /** How a write of a Lease ended, for counters. */
 export type LeaseWriteOutcome = 'written' | 'overtaken' | 'failed'
@@ -23,8 +25,11 @@ export interface ElectionRunnerParts {
   readonly monotonic: () => number
   readonly nodeName: string
   readonly onWrite: (reason: LeaseWrite['reason'], outcome: LeaseWriteOutcome) => void
-  /** Called when this node begins and ends to answer for an address. */
-  readonly onAnswers: (begun: readonly IpAddress[], ended: readonly IpAddress[]) => void
+  /**
+   * Called when this node begins and ends to answer for addresses. It begins when the promise resolves, at the latest
+   * `PREPARE_MS` later.
+   */
+  readonly onAnswers: (begun: readonly IpAddress[], ended: readonly IpAddress[]) => Promise<void>
 }
 
 /** Runs the election of this node: reads and writes its Leases, and passes what it may answer for to the responders. */
@@ -63,6 +68,11 @@ export class ElectionRunner {
   holder(ip: IpAddress): { readonly node: string; readonly since: number } | undefined {
     const node = this.#election.holder(ip)
     return node === undefined ? undefined : { node, since: this.#acquiredAt.get(ip) ?? 0 }
+  }
+
+  /** The node that released an address which this node holds; undefined: the node before was lost, or is not known. */
+  releasedBy(ip: IpAddress): string | undefined {
+    return this.#election.releasedBy(ip)
   }
 
   /** Replaces the addresses that must be announced, each with the nodes that may announce it in their order. */
@@ -143,11 +153,26 @@ export class ElectionRunner {
     this.#answers = answers
     const begun = [...answers.keys()].filter((ip) => !before.has(ip))
     const ended = [...before.keys()].filter((ip) => !answers.has(ip))
-    if (begun.length + ended.length > 0) this.#parts.onAnswers(begun, ended)
-    void this.#parts.links.announce(answers).then(() => {
-      this.#election.applied(answers)
-      this.#step()
-    })
+    const isChanged = begun.length + ended.length > 0
+    const prepared = isChanged ? this.#parts.onAnswers(begun, ended) : undefined
+    void this.#announce(answers, begun.length > 0 ? prepared : undefined)
+  }
+
+  async #announce(
+    answers: ReadonlyMap<IpAddress, number>,
+    prepared: Promise<void> | undefined,
+  ): Promise<void> {
+    if (prepared !== undefined) {
+      const { promise: late, resolve } = Promise.withResolvers<void>()
+      const cancel = this.#parts.clock.after(PREPARE_MS, resolve)
+      await Promise.race([prepared, late])
+      cancel()
+      // Other answers were announced meanwhile, or none any more.
+      if (answers !== this.#answers || this.#isClosed) return
+    }
+    await this.#parts.links.announce(answers)
+    this.#election.applied(answers)
+    this.#step()
   }
 
   async #write(write: LeaseWrite): Promise<void> {

@@ -4,6 +4,7 @@ import { type ApiFailure, causeOf } from '../../client/http/failure.ts'
 import type { ReflectorState } from '../../client/reflector/reflector-state.ts'
 import type { IptablesVariant } from '../../kernel/iptables/iptables.ts'
 import { openWorkerResponder } from '../../kernel/neighbours/worker-responder.ts'
+import { openNftables } from '../../kernel/nftables/netlink-nftables.ts'
 import { systemClock as clock, monotonicMs } from '../../lib/clock.ts'
 import type { NodeProxyError } from '../../lib/error.ts'
 import { releaseMemoryOf } from '../../lib/process.ts'
@@ -214,6 +215,7 @@ function createAnnouncements(
     monotonic: monotonicMs,
     addresses: kernel.addresses,
     openResponder: openWorkerResponder,
+    openNftables: () => openNftables(clock),
     cluster: proxy.cluster,
     afterApply: (callback) => proxy.afterApply(callback),
   })

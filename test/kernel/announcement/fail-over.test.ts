@@ -129,17 +129,24 @@ test('a node that is stopped hands its addresses over, and no connection is lost
   const ips = heldBy(node)
   lab.forget()
   const end = await lab.load(FIRST)
+  const held = await Promise.all(ips.map((ip) => lab.hold(ip)))
   const from = Date.now()
   expect(await lab.daemon(node).stop()).toBe(0)
   expect(await holders()).not.toContain(node)
   await takeOvers(node, ips, from)
+  for (const one of held) expect(await one.check()).toMatchObject({ lost: [], refused: [] })
   const report = await end()
   expect(report.failures).toEqual([])
   const silence = ips.map((ip) => longestSilence(lab.answers.filter((one) => one.ip === ip)))
   process.stderr.write(`silence at a hand-over, in ms: ${silence.map(Math.round).join(' ')}\n`)
+  const later = await Promise.all(ips.map((ip) => lab.hold(ip)))
   await lab.startDaemon(node)
   await lab.settled()
   expectOneAfterTheOther(node, ips)
+  for (const one of [...held, ...later]) {
+    expect(await one.check()).toMatchObject({ lost: [], refused: [] })
+    await one.end()
+  }
 })
 
 /** The holders of all Leases of addresses and announcers. */
@@ -171,10 +178,14 @@ test('with policy Local the address follows the endpoints, and no connection is 
     ['n2', 'n3'],
     ['n3', 'n1'],
   ] as const) {
+    const held = await lab.hold(ip)
     const draining = endpointsAt(from, { ready: false, serving: true, terminating: true })
     await write([endpointsAt(to), draining])
     await expect.poll(() => lab.announcer(ip), WAIT).toBe(to)
     await write([endpointsAt(to)])
+    const { alive, lost } = await held.check()
+    expect({ alive, lost }).toEqual({ alive: { [from]: 5 }, lost: [] })
+    await held.end()
   }
   const report = await end()
   expect(report.failures).toEqual([])

@@ -1,6 +1,7 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdirSync, mkdtempSync, rmSync } from 'node:fs'
+import { isIPv6 } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -18,6 +19,7 @@ export type NodeName = (typeof NODES)[number]
 
 const SERVER = '10.99.0.254'
 const CLIENT = '192.0.2.2'
+const CLIENT6 = '2001:db8::2'
 const WAIT = { timeout: 90_000, interval: 20 }
 
 /** An answer to a request, as the client's link had it. */
@@ -137,6 +139,24 @@ export class AnnouncingNodes {
       timeoutMs,
     })
     return () => agent.call('loadStop', { id, atLeast: 5 })
+  }
+
+  /** Opens connections to an address that stay, and exchange bytes until they are ended. */
+  async hold(destination: string) {
+    const { agent } = this.site('client')
+    const { id } = await agent.call('holdOpen', {
+      protocol: 'TCP',
+      source: isIPv6(destination) ? CLIENT6 : CLIENT,
+      destination,
+      port: 80,
+      timeoutMs: 3_000,
+      count: 5,
+      everyMs: 20,
+    })
+    return {
+      check: () => agent.call('holdCheck', { id }),
+      end: () => agent.call('holdEnd', { id, how: 'close' }),
+    }
   }
 
   async stop(): Promise<void> {

@@ -89,6 +89,16 @@ export function translateToPort(
   ]
 }
 
+/** Sends a copy of the packet to the machine whose address the map has for the fields. */
+export function copyTo(map: string, ...fields: readonly Field[]): Statement {
+  const { expressions, first } = loadAll(fields)
+  return [
+    ...expressions,
+    { type: 'lookup', set: map, key: first, to: FIRST_REGISTER },
+    { type: 'duplicate', address: FIRST_REGISTER },
+  ]
+}
+
 /** An element of a map that rules fill. */
 interface MapElement {
   readonly key: readonly Field[]

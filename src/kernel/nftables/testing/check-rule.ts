@@ -94,6 +94,8 @@ function check(one: Expression, held: FakeTable, registers: Registers): number {
     case 'nat':
       if (one.family !== held.table.family) return EOPNOTSUPP
       return registers.load(one.address, addressBytes) || registers.load(one.port, 2)
+    case 'duplicate':
+      return registers.load(one.address, addressBytes)
     case 'verdict':
       return checkVerdict(one.verdict, held)
     case 'limit':

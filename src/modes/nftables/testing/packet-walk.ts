@@ -206,6 +206,7 @@ class Machine {
         case 'load':
           this.#load(one.to, this.#value(one))
           break
+        case 'duplicate':
         case 'limit':
         case 'log':
           throw new Error(`${one.type} is in no rule of the mode`)

@@ -42,6 +42,8 @@ export class RuleText {
         return this.#change(one)
       case 'nat':
         return `dnat to ${this.#at(one.address).text} : ${this.#at(one.port).text}`
+      case 'duplicate':
+        return `dup to ${this.#at(one.address).text}`
       case 'masquerade':
         return one.isFullyRandom ? 'masquerade fully-random' : 'masquerade'
       case 'reject':

@@ -87,6 +87,7 @@ class Walk {
           // Some packets exceed it and others do not.
           if ((this.#packet.port % 2 === 1) !== (one.isOver === true)) return undefined
           break
+        case 'duplicate':
         case 'dynamic':
         case 'foreign':
         case 'load':

@@ -1,5 +1,5 @@
 import { constants } from 'node:os'
-import type { Expression } from '../../expression.ts'
+import { type Expression, FIRST_REGISTER } from '../../expression.ts'
 import type { Command } from '../../objects.ts'
 import {
   ADDRESSES,
@@ -39,6 +39,7 @@ const PERSISTENT: Command = {
   spec: { isOwned: true, isPersistent: true },
 }
 const MASQUERADE: Expression = { type: 'masquerade', isFullyRandom: true }
+const COPY: Expression = { type: 'duplicate', address: FIRST_REGISTER }
 const LIMIT: Expression = { type: 'limit', perSecond: 5, burst: 5, isOver: true }
 const log = (prefix: string): Expression => ({ type: 'log', group: 1, prefix })
 const update = (name: string, does: { readonly counts?: true } = {}): readonly Expression[] => [
@@ -422,6 +423,17 @@ export const OBJECT_CASES: readonly RefusalCase[] = [
     given: [table, chain('a', filter('postrouting'))],
     commands: [rule('a', { type: 'reject', with: 'portUnreachable' })],
     refused: { command: 0, errno: EOPNOTSUPP },
+  },
+  {
+    name: 'packets are copied to the address of a map',
+    given: [table, chain('a', filter('prerouting')), set('m', MAP)],
+    commands: [rule('a', SOURCE, lookup('m', FIRST_REGISTER), COPY)],
+  },
+  {
+    name: 'packets are copied to an address that was not loaded',
+    given: [table, chain('a', filter('prerouting'))],
+    commands: [rule('a', COPY)],
+    refused: { command: 0, errno: ENODATA },
   },
   {
     name: 'packets are logged within a limit',

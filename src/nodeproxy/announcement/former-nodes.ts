@@ -1,0 +1,179 @@
+import type { Nftables } from '../../kernel/nftables/nftables.ts'
+import type { Command, SetSpec, Table } from '../../kernel/nftables/objects.ts'
+import { address } from '../../kernel/nftables/rules/encode.ts'
+import { bits, destinationAddress, TCP_FLAGS } from '../../kernel/nftables/rules/fields.ts'
+import { hasState, isProtocol, STATE } from '../../kernel/nftables/rules/matches.ts'
+import { compare, copyTo, isIn, rule, verdict } from '../../kernel/nftables/rules/statements.ts'
+import type { Clock } from '../../lib/clock.ts'
+import { messageOf } from '../../lib/error.ts'
+import { type Family, familyOf, type IpAddress } from '../../lib/ip.ts'
+import { Mutex } from '../../lib/mutex.ts'
+import type { Logger } from '../../telemetry/logger.ts'
+
+/** One table in each IP family that needs it, while it needs it; it goes with the process. */
+export const TABLE = 'node-proxy-former-nodes'
+const MAP = 'former-nodes'
+const CHAIN = 'pass-on'
+/** After connection tracking (-200) and before translation (-100). */
+const HOOK = { type: 'filter', hook: 'prerouting', priority: -150 } as const
+const FAMILIES = [4, 6] as const
+const SYN = Buffer.from([0x02])
+/**
+ * So many milliseconds longer than this node has an address its packets are passed on: until the network knows the
+ * node that has it now. What neither node knows may go back and forth meanwhile, until its hop limit is used up.
+ */
+const GIVEN_UP_MS = 2_000
+
+/** What `FormerNodes` uses. */
+export interface FormerNodesParts {
+  readonly openNftables: () => Nftables
+  readonly clock: Pick<Clock, 'after'>
+  readonly log: Logger
+}
+
+type Former = ReadonlyMap<IpAddress, IpAddress>
+
+/**
+ * Keeps TCP connections alive that were under way when an address moved to this node: their packets come here now, but
+ * only the node that had the address before knows to which endpoint they belong. A packet to such an address that is
+ * not the first of a connection, and of a connection that this node does not know, is sent on to that node as it is;
+ * this node tracks nothing of it. Replies do not come this way. What belongs to no connection there, either, is
+ * answered by its endpoint with a reset, as it would be here.
+ */
+export class FormerNodes {
+  readonly #parts: FormerNodesParts
+  readonly #mutex = new Mutex()
+  #nftables: Nftables | undefined
+  #wanted: Former = new Map()
+  /** Addresses that this node had until a moment ago, each with what ends that. */
+  readonly #givenUp = new Map<
+    IpAddress,
+    { readonly node: IpAddress; readonly cancel: () => void }
+  >()
+  /** What the kernel has. */
+  #present: Former = new Map()
+  #failure: string | undefined
+
+  constructor(parts: FormerNodesParts) {
+    this.#parts = parts
+  }
+
+  /**
+   * Replaces the addresses of this node, each with an address of the same family of the node that had it before.
+   * Resolves when the kernel has them, or refused: then connections under way break, which is logged once.
+   */
+  async use(former: Former): Promise<void> {
+    for (const [ip, node] of this.#wanted) if (!former.has(ip)) this.#giveUp(ip, node)
+    for (const ip of former.keys()) {
+      this.#givenUp.get(ip)?.cancel()
+      this.#givenUp.delete(ip)
+    }
+    this.#wanted = former
+    await this.#mutex.run(() => this.#follow())
+  }
+
+  /** Removes everything, a moment later if packets are passed on. */
+  async close(): Promise<void> {
+    await this.use(new Map())
+    const { promise, resolve } = Promise.withResolvers<void>()
+    if (this.#givenUp.size === 0) resolve()
+    else this.#parts.clock.after(GIVEN_UP_MS, resolve)
+    await promise
+    await this.#mutex.run(async () => this.#end())
+  }
+
+  #giveUp(ip: IpAddress, node: IpAddress): void {
+    const cancel = this.#parts.clock.after(GIVEN_UP_MS, () => {
+      this.#givenUp.delete(ip)
+      void this.#mutex.run(() => this.#follow())
+    })
+    this.#givenUp.set(ip, { node, cancel })
+  }
+
+  async #follow(): Promise<void> {
+    const givenUp = [...this.#givenUp].map(([ip, { node }]) => [ip, node] as const)
+    const [before, after] = [this.#present, new Map([...givenUp, ...this.#wanted])]
+    const commands = FAMILIES.flatMap((family) =>
+      commandsOf(family, ofFamily(before, family), ofFamily(after, family)),
+    )
+    if (commands.length === 0) return
+    const failure = await this.#commit(commands)
+    if (failure === undefined) {
+      this.#present = after
+      if (after.size === 0) this.#end()
+    } else {
+      this.#end()
+      if (failure !== this.#failure) {
+        const effect = 'connections under way break when an address moves to this node'
+        this.#parts.log.warn({ cause: failure }, effect)
+      }
+    }
+    this.#failure = failure
+  }
+
+  /** Why it failed. */
+  async #commit(commands: readonly Command[]): Promise<string | undefined> {
+    try {
+      this.#nftables ??= this.#parts.openNftables()
+      return (await this.#nftables.commit(commands))?.message
+    } catch (error) {
+      return messageOf(error)
+    }
+  }
+
+  /** The tables go with their socket. */
+  #end(): void {
+    this.#nftables?.close()
+    this.#nftables = undefined
+    this.#present = new Map()
+  }
+}
+
+function ofFamily(former: Former, family: Family): Former {
+  return new Map([...former].filter(([ip]) => familyOf(ip) === family))
+}
+
+/** What makes one into the other, in one transaction. */
+function commandsOf(family: Family, before: Former, after: Former): readonly Command[] {
+  const table = { family, name: TABLE }
+  const gone = [...before].filter(([ip, node]) => after.get(ip) !== node)
+  const added = [...after].filter(([ip, node]) => before.get(ip) !== node)
+  if (gone.length === 0 && added.length === 0) return []
+  if (after.size === 0) return [{ do: 'deleteTable', table }]
+  const elements = (entries: typeof gone) =>
+    entries.map(([ip, node]) => ({ key: address(ip), data: address(node) }))
+  const within = { table, set: MAP }
+  return [
+    ...(before.size === 0 ? tableCommands(table) : []),
+    ...(gone.length === 0
+      ? []
+      : [{ do: 'deleteElements', ...within, elements: elements(gone) } as const]),
+    ...(added.length === 0
+      ? []
+      : [{ do: 'addElements', ...within, elements: elements(added) } as const]),
+  ]
+}
+
+function tableCommands(table: Table): readonly Command[] {
+  const { family } = table
+  const type = family === 4 ? 'ipv4_addr' : 'ipv6_addr'
+  const spec: SetSpec = { key: [type], data: [type] }
+  const isUnknown = [
+    ...hasState(STATE.new | STATE.invalid),
+    ...isProtocol('TCP'),
+    ...compare(bits(TCP_FLAGS, SYN), 'different', SYN),
+  ]
+  const destination = destinationAddress(family)
+  return [
+    { do: 'addTable', table, spec: { isOwned: true } },
+    { do: 'addSet', table, set: MAP, spec },
+    { do: 'addChain', table, chain: CHAIN, spec: { hook: HOOK } },
+    { do: 'addRule', table, chain: CHAIN, rule: rule(isUnknown, copyTo(MAP, destination)) },
+    {
+      do: 'addRule',
+      table,
+      chain: CHAIN,
+      rule: rule(isUnknown, isIn(MAP, destination), verdict('drop')),
+    },
+  ]
+}
