@@ -11,6 +11,7 @@ import { createApiClient } from '../../client/http/api-client.ts'
 import { ApiFailures } from '../../client/http/api-failures.ts'
 import { type ClusterEvent, ClusterStore } from '../../cluster/cluster-store.ts'
 import type { InterfaceAddress } from '../../kernel/addresses.ts'
+import { TABLE } from '../../kernel/neighbours/former-nodes.ts'
 import { FakeLink, withoutRights } from '../../kernel/neighbours/testing/fake-link.ts'
 import { FakeNamespace } from '../../kernel/nftables/testing/fake-namespace.ts'
 import { FakeNftables } from '../../kernel/nftables/testing/fake-nftables.ts'
@@ -26,7 +27,6 @@ import { Conditions } from '../../telemetry/health/conditions.ts'
 import { createMetrics } from '../../telemetry/metrics/metrics.ts'
 import { configuration, recordingLog } from '../testing/wiring.ts'
 import { Announcements } from './announcements.ts'
-import { TABLE } from './former-nodes.ts'
 
 const IP = '192.0.2.50' as IpAddress
 const OTHER = '2001:db8::50' as IpAddress

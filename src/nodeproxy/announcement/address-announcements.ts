@@ -9,6 +9,7 @@ import {
 import type { ApiFailures } from '../../client/http/api-failures.ts'
 import type { ClusterView } from '../../forwarding/node-context.ts'
 import type { Addresses } from '../../kernel/addresses.ts'
+import { FormerNodes } from '../../kernel/neighbours/former-nodes.ts'
 import type { OpenNeighbourResponder } from '../../kernel/neighbours/neighbour-responder.ts'
 import type { Nftables } from '../../kernel/nftables/nftables.ts'
 import { isDeepEqual } from '../../lib/equal.ts'
@@ -23,7 +24,6 @@ import type { AnnouncedServices } from './announced-services.ts'
 import { AnnouncementProblems, type SeenAnnouncements } from './announcement-problems.ts'
 import { AnnouncerNodes, type OwnState } from './announcer-nodes.ts'
 import { ElectionRunner } from './election-runner.ts'
-import { FormerNodes } from './former-nodes.ts'
 import { LeaseClient, type LeaseClientParts } from './lease-client.ts'
 import { LinkResponders } from './link-responders.ts'
 
@@ -234,7 +234,11 @@ export class AddressAnnouncements {
     })
     const own = () => this.#own(settings, links)
     const nodes = new AnnouncerNodes({ ...this.#parts, leases, own, onChange: () => this.#plan() })
-    const formerNodes = new FormerNodes(this.#parts)
+    const formerNodes = new FormerNodes({
+      ...this.#parts,
+      onRefused: (cause) =>
+        log.warn({ cause }, 'connections under way break when an address moves to this node'),
+    })
     const runner = new ElectionRunner({
       ...this.#parts,
       leases,

@@ -1,5 +1,5 @@
 import type { TableName } from '../../kernel/iptables/iptables.ts'
-import type { TableFamily, Traces } from '../../kernel/traces.ts'
+import type { Traces } from '../../kernel/traces.ts'
 import type { Family } from '../../lib/ip.ts'
 
 /** How to recognise another program on a node by what it leaves in the kernel. Any one trace is enough. */
@@ -76,7 +76,7 @@ async function nftTablesOf(
 }
 
 /** As `nft` names the family. */
-function familyText(family: TableFamily): string {
+function familyText(family: Family | 'inet'): string {
   if (family === 'inet') return family
   return family === 4 ? 'ip' : 'ip6'
 }

@@ -1,15 +1,14 @@
 import { expect, test } from 'vitest'
-import { FakeNamespace } from '../../kernel/nftables/testing/fake-namespace.ts'
-import { FakeNftables } from '../../kernel/nftables/testing/fake-nftables.ts'
 import type { Family, IpAddress } from '../../lib/ip.ts'
 import { FakeClock } from '../../lib/testing/fake-clock.ts'
-import { recordingLog } from '../testing/wiring.ts'
+import { FakeNamespace } from '../nftables/testing/fake-namespace.ts'
+import { FakeNftables } from '../nftables/testing/fake-nftables.ts'
 import { FormerNodes, TABLE } from './former-nodes.ts'
 
 function scene() {
   const namespace = new FakeNamespace(new FakeClock())
   const opened: FakeNftables[] = []
-  const { log, lines } = recordingLog()
+  const causes: string[] = []
   const clock = new FakeClock()
   const nodes = new FormerNodes({
     clock,
@@ -17,7 +16,7 @@ function scene() {
       opened.push(new FakeNftables(namespace))
       return opened.at(-1)!
     },
-    log,
+    onRefused: (cause) => causes.push(cause),
   })
   /** The addresses and their former nodes, as bytes; undefined: there is no table. */
   const present = async (family: Family) => {
@@ -34,7 +33,7 @@ function scene() {
     nodes.use(new Map(Object.entries(former) as [IpAddress, IpAddress][]))
   /** What follows after the given-up addresses are forgotten. */
   const later = () => clock.advance(2_000)
-  return { opened, lines, nodes, present, use, later }
+  return { opened, causes, nodes, present, use, later }
 }
 
 test('the kernel has the addresses with their former nodes, and no table without them', async () => {
@@ -85,12 +84,12 @@ test('an address that was given up is passed on until the network knows the next
 })
 
 test('a kernel that refuses is reported once, and gets everything with the next change', async () => {
-  const { present, use, lines, opened } = scene()
+  const { present, use, causes, opened } = scene()
   await use({ '192.0.2.50': '192.0.2.11' })
   opened[0]!.refuse(2, (command) => command.do === 'addElements')
   await use({ '192.0.2.50': '192.0.2.11', '192.0.2.51': '192.0.2.11' })
   expect(await present(4)).toBeUndefined()
   await use({ '192.0.2.50': '192.0.2.11', '192.0.2.51': '192.0.2.12' })
   expect(await present(4)).toEqual(['c0000232 c000020b', 'c0000233 c000020c'])
-  expect(lines).toEqual([expect.stringContaining('connections under way break')])
+  expect(causes).toEqual([expect.stringContaining('ENOENT')])
 })

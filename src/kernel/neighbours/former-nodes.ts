@@ -1,14 +1,13 @@
-import type { Nftables } from '../../kernel/nftables/nftables.ts'
-import type { Command, SetSpec, Table } from '../../kernel/nftables/objects.ts'
-import { address } from '../../kernel/nftables/rules/encode.ts'
-import { bits, destinationAddress, TCP_FLAGS } from '../../kernel/nftables/rules/fields.ts'
-import { hasState, isProtocol, STATE } from '../../kernel/nftables/rules/matches.ts'
-import { compare, copyTo, isIn, rule, verdict } from '../../kernel/nftables/rules/statements.ts'
 import type { Clock } from '../../lib/clock.ts'
 import { messageOf } from '../../lib/error.ts'
 import { type Family, familyOf, type IpAddress } from '../../lib/ip.ts'
 import { Mutex } from '../../lib/mutex.ts'
-import type { Logger } from '../../telemetry/logger.ts'
+import type { Nftables } from '../nftables/nftables.ts'
+import type { Command, SetSpec, Table } from '../nftables/objects.ts'
+import { address } from '../nftables/rules/encode.ts'
+import { bits, destinationAddress, TCP_FLAGS } from '../nftables/rules/fields.ts'
+import { hasState, isProtocol, STATE } from '../nftables/rules/matches.ts'
+import { compare, copyTo, isIn, rule, verdict } from '../nftables/rules/statements.ts'
 
 /** One table in each IP family that needs it, while it needs it; it goes with the process. */
 export const TABLE = 'node-proxy-former-nodes'
@@ -28,7 +27,8 @@ const GIVEN_UP_MS = 2_000
 export interface FormerNodesParts {
   readonly openNftables: () => Nftables
   readonly clock: Pick<Clock, 'after'>
-  readonly log: Logger
+  /** Called when the kernel refuses for another reason than before: then connections under way break. */
+  readonly onRefused: (cause: string) => void
 }
 
 type Former = ReadonlyMap<IpAddress, IpAddress>
@@ -60,7 +60,7 @@ export class FormerNodes {
 
   /**
    * Replaces the addresses of this node, each with an address of the same family of the node that had it before.
-   * Resolves when the kernel has them, or refused: then connections under way break, which is logged once.
+   * Resolves when the kernel has them, or refused.
    */
   async use(former: Former): Promise<void> {
     for (const [ip, node] of this.#wanted) if (!former.has(ip)) this.#giveUp(ip, node)
@@ -103,10 +103,7 @@ export class FormerNodes {
       if (after.size === 0) this.#end()
     } else {
       this.#end()
-      if (failure !== this.#failure) {
-        const effect = 'connections under way break when an address moves to this node'
-        this.#parts.log.warn({ cause: failure }, effect)
-      }
+      if (failure !== this.#failure) this.#parts.onRefused(failure)
     }
     this.#failure = failure
   }
