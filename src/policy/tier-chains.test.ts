@@ -81,6 +81,13 @@ test('who refuses a connection is named: the policy that denies, or those that i
   expect(one.refusalOf(FLOW)).toBeUndefined()
 })
 
+test('the first policy of a tier that matches decides', () => {
+  const one = model(clusterPolicy('a', 'Deny'), clusterPolicy('b', 'Accept'))
+  expect(one.refusalOf(FLOW)?.policies).toEqual(['a'])
+  one.apply([clusterPolicy('a', 'Accept'), clusterPolicy('b', 'Deny')])
+  expect(one.refusalOf(FLOW)).toBeUndefined()
+})
+
 test('a Pod whose namespace is not known is dropped where a policy might be about it', () => {
   const one = model(pod('y/late', LATE), clusterPolicy('a', 'Accept'))
   expect(one.content.pods.ingress.get(LATE)).toBe('drop')

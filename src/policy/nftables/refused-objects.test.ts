@@ -8,7 +8,9 @@ import {
   memberKey,
   type PolicyContent,
   type PolicySet,
+  type PortMatch,
   type SetName,
+  type TierRule,
 } from '../policy-content.ts'
 import { LOG_LIMIT } from './chain-rules.ts'
 import { tableOf, WantedTable } from './render.ts'
@@ -63,41 +65,52 @@ test('without sets and chains that the kernel refuses, nothing passes that polic
   expect(same).toBeGreaterThan(1_000)
 })
 
-test('a rule that denies ports with several names denies everything where one name is missing', () => {
-  const ip = '10.1.0.1' as IpAddress
+const ip = '10.1.0.1' as IpAddress
+const [POD, TIER, DENY] = ['pod', 'tier', 'deny'] as ChainName[]
+
+/** Those of the ports 80, 81 and 443 that a Pod is reached at; it calls the first two `a` and `b`. */
+function passing(rules: readonly Pick<TierRule, 'ports' | 'action'>[], ...refused: string[]) {
   const setOf = (port: number): PolicySet => {
     const member = { ip, protocol: 'TCP', port } as const
     return { kind: 'namedPorts', members: new Map([[memberKey(member), member]]) }
   }
-  const named = (name: string) => ({ protocol: 'TCP', ports: { named: name as SetName } }) as const
-  const [pod, tier, deny] = ['pod', 'tier', 'deny'] as ChainName[]
   const direction = 'ingress'
-  const rule = {
-    peers: 'any',
-    ports: [named('a'), named('b')],
-    action: { deny: deny! },
-    comment: 'cluster',
-  } as const
+  const admin = rules.map((one) => ({ peers: 'any', comment: 'cluster', ...one }) as const)
   const content: PolicyContent = {
     sets: new Map([
       ['a' as SetName, setOf(80)],
       ['b' as SetName, setOf(81)],
     ]),
     policyChains: new Map(),
-    tierChains: new Map([[tier!, { direction, tier: 'Admin', policies: ['x'], rules: [rule] }]]),
-    denyChains: new Map([[deny!, { direction, policy: 'x' }]]),
-    podChains: new Map([[pod!, { direction, admin: tier, policies: [], baseline: undefined }]]),
-    pods: { ingress: new Map([[ip, pod!]]), egress: new Map() },
+    tierChains: new Map([[TIER!, { direction, tier: 'Admin', policies: ['x'], rules: admin }]]),
+    denyChains: new Map([[DENY!, { direction, policy: 'x' }]]),
+    podChains: new Map([[POD!, { direction, admin: TIER, policies: [], baseline: undefined }]]),
+    pods: { ingress: new Map([[ip, POD!]]), egress: new Map() },
     localRanges: [],
   }
-  const passing = (excluded: readonly string[]) => {
-    const namespace = new FakeNamespace(new FakeClock())
-    const settings = { unknownPods: 'allow', logDeniedPerSecond: 0 } as const
-    const wanted = new WantedTable({ family: 4, content, settings, excluded: new Set(excluded) })
-    namespace.alter({ do: 'addTable', table: tableOf(4) }, ...replacementOf(wanted, {}))
-    const source = '10.2.0.1' as IpAddress
-    const packet = { way: 'forward', source, destination: ip, protocol: 'TCP' } as const
-    return [80, 81, 443].filter((port) => passes(namespace, { ...packet, port }))
-  }
-  expect([[], ['a'], ['b'], ['a', 'b']].map(passing)).toEqual([[443], [], [], []])
+  const namespace = new FakeNamespace(new FakeClock())
+  const settings = { unknownPods: 'allow', logDeniedPerSecond: 0 } as const
+  const wanted = new WantedTable({ family: 4, content, settings, excluded: new Set(refused) })
+  namespace.alter({ do: 'addTable', table: tableOf(4) }, ...replacementOf(wanted, {}))
+  const source = '10.2.0.1' as IpAddress
+  const packet = { way: 'forward', source, destination: ip, protocol: 'TCP' } as const
+  return [80, 81, 443].filter((port) => passes(namespace, { ...packet, port }))
+}
+
+const named = (name: string): PortMatch => ({ protocol: 'TCP', ports: { named: name as SetName } })
+
+test('a rule that denies ports with several names denies everything where one name is missing', () => {
+  const rules = [{ ports: [named('a'), named('b')], action: { deny: DENY! } }]
+  expect(passing(rules)).toEqual([443])
+  for (const refused of [['a'], ['b'], ['a', 'b']]) expect(passing(rules, ...refused)).toEqual([])
+})
+
+test('a rule that passes ports on denies everything where their name is missing', () => {
+  const rest = { ports: 'any', action: { deny: DENY! } } as const
+  const rules = [{ ports: [named('a')], action: 'pass' }, rest] as const
+  expect(passing(rules)).toEqual([80])
+  expect(passing(rules, 'a')).toEqual([])
+  const open = [rules[0], { ports: 'any', action: 'accept' }] as const
+  expect(passing(open)).toEqual([80, 81, 443])
+  expect(passing(open, 'a')).toEqual([])
 })
