@@ -1,6 +1,6 @@
 import { once } from 'node:events'
 import type { IncomingMessage } from 'node:http'
-import { Agent, get } from 'node:https'
+import { Agent, get, type RequestOptions } from 'node:https'
 import { json } from 'node:stream/consumers'
 import { KubeConfig } from '@kubernetes/client-node'
 
@@ -69,16 +69,20 @@ export interface Observer extends Disposable {
 }
 
 /** Observes `namespace` with the rights of a kubeconfig. */
-export function openObserver(kubeconfig: string, namespace: string): Observer {
+export async function openObserver(kubeconfig: string, namespace: string): Promise<Observer> {
   const config = new KubeConfig()
   config.loadFromFile(kubeconfig)
-  const agent = new Agent({ keepAlive: true })
+  const options: RequestOptions = {}
+  await config.applyToHTTPSOptions(options)
+  // The library's own agent makes a connection for each request.
+  const { ca, cert, key } = options
+  const agent = new Agent({ ca, cert, key, keepAlive: true })
   const list = async (root: string, kind: string): Promise<readonly Item[]> => {
-    const options = { agent }
-    await config.applyToHTTPSOptions(options)
     const plural = `${kind.toLowerCase()}s`
     const url = `${config.getCurrentCluster()?.server}${root}/namespaces/${namespace}/${plural}`
-    const { items } = (await read(url, options)) as { readonly items: readonly Item[] }
+    const { items } = (await read(url, { ...options, agent })) as {
+      readonly items: readonly Item[]
+    }
     return items.map((item) => ({ ...item, kind }))
   }
   const all = async (): Promise<readonly Item[]> => {
@@ -93,7 +97,7 @@ export function openObserver(kubeconfig: string, namespace: string): Observer {
   }
 }
 
-async function read(url: string, options: object): Promise<unknown> {
+async function read(url: string, options: RequestOptions): Promise<unknown> {
   const [response] = (await once(get(url, options), 'response')) as [IncomingMessage]
   return json(response)
 }

@@ -37,7 +37,7 @@ export function useTwoClusters(kubectl: Kubectl, files: Readonly<Record<string, 
     const open = async (kubeconfig: string): Promise<Cluster> => {
       held.use(await startHollowNodes(kubeconfig, NODES))
       const shell = held.use(await openShell({ kubectl, kubeconfig, namespace: NAMESPACE, files }))
-      return { shell, observer: held.use(openObserver(kubeconfig, NAMESPACE)) }
+      return { shell, observer: held.use(await openObserver(kubeconfig, NAMESPACE)) }
     }
     both = { ours: await open(ours.kubeconfig), theirs: await open(theirs.kubeconfig) }
   })
