@@ -63,13 +63,16 @@ test('flags become settings; what is not given has its default', async () => {
 
 describe('wrong settings are refused before anything starts', () => {
   test.each([
-    ['--dns-address=localhost', /--dns-address: .*"localhost" is none: write addresses such as/],
+    ['--dns-address=localhost', /--dns-address\[0\]: "localhost": write addresses such as/],
     ['--dns-address=', /--dns-address.*a DNS server needs an address/],
     ['--cluster-domain=Cluster.local', /--cluster-domain.*write a domain of two labels/],
     ['--cluster-domain=local', /--cluster-domain.*write a domain of two labels/],
-    ['--dns-upstream=0.0.0.0', /--dns-upstream: .*"0.0.0.0" is none: write addresses/],
-    ['--dns-client-networks=10.0.0.1', /--dns-client-networks.*write networks with a prefix/],
-    ['--dns-server-address=a', /--dns-server-address: .*"a" is none: write IP addresses/],
+    ['--dns-upstream=0.0.0.0', /--dns-upstream\[0\]: "0.0.0.0": write addresses/],
+    [
+      '--dns-client-networks=10.0.0.1',
+      /--dns-client-networks\[0\]: "10.0.0.1": write networks with a prefix/,
+    ],
+    ['--dns-server-address=a', /--dns-server-address\[0\]: "a": write IP addresses/],
     ['--dns-amplified-bytes-per-second=1', /--dns-amplified-bytes-per-second/],
     ['--dns-adress=1.1.1.1', /--dns-adress.*--dns-address/],
   ])('%s', async (flag, message) => {

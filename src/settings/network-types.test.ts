@@ -54,8 +54,15 @@ describe('cidrList', () => {
     })
     expect(cidrList.fromFlag('')).toEqual({ ok: true, value: [] })
   })
-  it.each([[['10.0.0.1']], [['10.0.0.0/33']], [[8]], ['10.0.0.0/8']])('refuses %j', (raw) => {
-    expect(cidrList.decode(raw).ok).toBe(false)
+  it.each(['10.0.0.1', '10.0.0.0/33', 8])('refuses the item %j by its index', (item) => {
+    expect(cidrList.decode(['fd00::/64', item])).toEqual({
+      ok: false,
+      part: '[1]',
+      remedy: expect.stringMatching(/^write networks/),
+    })
+  })
+  it('refuses one text', () => {
+    expect(cidrList.decode('10.0.0.0/8').ok).toBe(false)
   })
 })
 
@@ -74,6 +81,12 @@ describe('cidrPair', () => {
       expect(cidrPair.decode(text).ok).toBe(false)
     },
   )
+  it('names the wrong one of two networks, which are one text', () => {
+    expect(cidrPair.decode('10.0.0.0/8, fd00::')).toEqual({
+      ok: false,
+      remedy: expect.stringMatching(/^"fd00::" is none: write networks/),
+    })
+  })
 })
 
 describe('portRange', () => {

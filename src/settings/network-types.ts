@@ -92,7 +92,9 @@ export const cidrPair: ValueType<readonly Cidr[]> = {
   schema: { type: 'string', pattern: `^\\s*(${CIDR}\\s*(,\\s*${CIDR}\\s*)*)?$` },
   decode(raw) {
     if (typeof raw !== 'string') return refuse('write one text: networks with a comma between')
-    const cidrs = decodeCidrs(splitCommas(raw))
+    const cidrs = decodeCidrs(splitCommas(raw), (_at, item) =>
+      refuse(`${JSON.stringify(item)} is none: ${CIDR_REMEDY}`),
+    )
     if (!cidrs.ok) return cidrs
     const families = new Set(cidrs.value.map(familyOf))
     return cidrs.value.length === families.size
@@ -124,13 +126,16 @@ export function splitCommas(text: string): string[] {
   return parts.length === 1 && parts[0] === '' ? [] : parts
 }
 
-function decodeCidrs(list: readonly Raw[]): Decoded<readonly Cidr[]> {
+function decodeCidrs(
+  list: readonly Raw[],
+  refuseItem = (at: number, _item: Raw): Decoded<never> => refuse(CIDR_REMEDY, `[${at}]`),
+): Decoded<readonly Cidr[]> {
   const cidrs: Cidr[] = []
   const warnings: string[] = []
-  for (const item of list) {
+  for (const [at, item] of list.entries()) {
     const text = typeof item === 'string' ? item : ''
     const cidr = text.includes('/') ? parseCidr(text) : undefined
-    if (cidr === undefined) return refuse(`${JSON.stringify(item)} is none: ${CIDR_REMEDY}`)
+    if (cidr === undefined) return refuseItem(at, item)
     if (!isNetwork(text, cidr)) {
       warnings.push(`${text} is an address inside of the network ${cidr}, which is used`)
     }

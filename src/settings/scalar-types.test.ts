@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { boolean, duration, integer, oneOf, positiveNumber, text } from './scalar-types.ts'
+import { boolean, duration, integer, listOf, oneOf, positiveNumber, text } from './scalar-types.ts'
 
 const refused = (remedy: RegExp) => ({ ok: false, remedy: expect.stringMatching(remedy) })
 
@@ -88,5 +88,22 @@ describe('text', () => {
     expect(type.decode('fine')).toEqual({ ok: true, value: 'fine' })
     expect(type.decode('bad')).toEqual(refused(/write good/))
     expect(type.decode(5)).toEqual(refused(/quotes/))
+  })
+})
+
+describe('listOf', () => {
+  const type = listOf('list of words', (item) => (/^\w+$/.test(item) ? undefined : 'write words'))
+  it('reads the same from a file and a flag', () => {
+    expect(type.decode(['a', 'b'])).toEqual({ ok: true, value: ['a', 'b'] })
+    expect(type.fromFlag('a, b')).toEqual({ ok: true, value: ['a', 'b'] })
+  })
+  it('names the first wrong item by its index', () => {
+    const wrong = { ok: false, part: '[1]' }
+    expect(type.decode(['a', '-', '+'])).toEqual({ ...wrong, remedy: 'write words' })
+    expect(type.decode(['a', 5])).toEqual({ ...wrong, ...refused(/quotes/) })
+    expect(type.fromFlag('a,-')).toEqual({ ...wrong, remedy: 'write words' })
+  })
+  it('is refused as a whole where it is no list', () => {
+    expect(type.decode('a')).toEqual({ ok: false, remedy: 'write a list' })
   })
 })

@@ -128,7 +128,7 @@ export function oneOf<const T extends string>(values: readonly T[]): ValueType<T
 
 /**
  * A list of texts; `check` returns the remedy for an invalid item, and undefined for a valid one. `pattern`: a regular
- * expression that every valid item matches.
+ * expression that every valid item matches. A refusal names the item, counted from 0.
  */
 export function listOf(
   name: string,
@@ -136,9 +136,9 @@ export function listOf(
   pattern?: RegExp,
 ): ValueType<readonly string[]> {
   const decodeItems = (items: readonly Raw[]): Decoded<readonly string[]> => {
-    for (const item of items) {
+    for (const [at, item] of items.entries()) {
       const remedy = typeof item === 'string' ? check(item) : 'write texts; put them in quotes'
-      if (remedy !== undefined) return refuse(`${JSON.stringify(item)} is none: ${remedy}`)
+      if (remedy !== undefined) return refuse(remedy, `[${at}]`)
     }
     return accept(items.map(String))
   }

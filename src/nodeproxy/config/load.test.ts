@@ -122,7 +122,7 @@ describe('loadConfiguration', () => {
     expect(ports(await loaded(text, flag, `${flag}:http/UDP`))).toEqual([81, 81])
     const wrong = await load(undefined, '--userspace-bind-map=127.0.0.1:80')
     expect(wrong.ok ? [] : wrong.problems.map(describeFault)).toEqual([
-      expect.stringMatching(/^--userspace-bind-map: "127\.0\.0\.1:80": .*write ADDRESS=SERVICE/),
+      expect.stringMatching(/^--userspace-bind-map\[0\]: "127\.0\.0\.1:80": write ADDRESS=SERVICE/),
     ])
   })
 
@@ -169,9 +169,9 @@ describe('loadConfiguration', () => {
     ],
     [
       'peers: [{ address: ::1, asn: 1, communities: [x] }]',
-      /peers\[0\]\.communities: .*"x" is none/,
+      /peers\[0\]\.communities\[0\]: "x": write a community/,
     ],
-    ['communities: ["70000:1"]', /bgp\.communities: .*"70000:1" is none: write a community/],
+    ['communities: [no-export, "70000:1"]', /bgp\.communities\[1\]: "70000:1": write a community/],
     ['routerID: "::1"', /bgp\.routerID: "::1": write an IPv4 address, or ""/],
     ['holdTime: 2s', /bgp\.holdTime: "2s": write at least 3s/],
     ['holdTime: 4500ms', /bgp\.holdTime: "4500ms": write whole seconds, at most 65535s/],

@@ -89,7 +89,7 @@ function decodePools(items: readonly Raw[]): Decoded<readonly AddressPoolSpec[]>
 
 function decodePlain(text: string, index: number): Decoded<AddressPoolSpec> {
   if (!isAccepted(parseAddressRange, text)) {
-    return refuse(`${JSON.stringify(text)} is none: ${RANGES_REMEDY}`, `[${index}]`)
+    return refuse(RANGES_REMEDY, `[${index}]`)
   }
   return accept({ name: '', addresses: [text], namespaces: [], autoAssign: true })
 }

@@ -25,8 +25,8 @@ test('a flag holds several, one address serves both protocols', () => {
 })
 
 test.each([
-  ['shop/cart:http', /is not a binding: write ADDRESS=SERVICE, such as/],
-  [7, /7 is not a binding: write ADDRESS=SERVICE/],
+  ['shop/cart:http', /^write ADDRESS=SERVICE, such as/],
+  [7, /^write ADDRESS=SERVICE/],
   ['127.0.0.1=shop/cart', /an IP address and a port from 1 to 65535/],
   ['127.0.0.1:0=shop/cart', /from 1 to 65535/],
   ['127.0.0.1:65536=shop/cart', /from 1 to 65535/],
@@ -42,13 +42,19 @@ test.each([
   ['127.0.0.1:80=shop/cart/SCTP', /end with \/TCP, \/UDP or neither/],
   ['127.0.0.1:80=shop/cart/', /end with \/TCP, \/UDP or neither/],
 ])('%j is refused', (item, remedy) => {
-  expect(bindMap.decode([item])).toEqual({ ok: false, remedy: expect.stringMatching(remedy) })
+  const list = ['127.0.0.1:80=shop/desk', item]
+  expect(bindMap.decode(list)).toEqual({
+    ok: false,
+    part: '[1]',
+    remedy: expect.stringMatching(remedy),
+  })
 })
 
 test('an address and protocol can be given once, however it is written', () => {
   const list = ['[::1]:80=shop/cart', '[0:0::1]:80=shop/desk:80/TCP']
   expect(bindMap.decode(list)).toEqual({
     ok: false,
+    part: '[1]',
     remedy: expect.stringMatching(/^\[::1\]:80\/TCP is given twice/),
   })
 })

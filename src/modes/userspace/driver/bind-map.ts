@@ -38,12 +38,15 @@ export function describeBinding({ ip, port, service, portRef, protocol }: Bindin
 
 function decodeBindings(list: readonly Raw[]): Decoded<readonly Binding[]> {
   const bindings = new Map<string, Binding>()
-  for (const item of list) {
+  for (const [at, item] of list.entries()) {
+    const part = `[${at}]`
     const decoded = typeof item === 'string' ? decodeBinding(item) : refuse(REMEDY)
-    if (!decoded.ok) return refuse(`${JSON.stringify(item)} is not a binding: ${decoded.remedy}`)
+    if (!decoded.ok) return refuse(decoded.remedy, part)
     const { ip, port, protocol } = decoded.value
     const address = `${hostPort(ip, port)}/${protocol}`
-    if (bindings.has(address)) return refuse(`${address} is given twice: give each Service its own`)
+    if (bindings.has(address)) {
+      return refuse(`${address} is given twice: give each Service its own`, part)
+    }
     bindings.set(address, decoded.value)
   }
   return accept([...bindings.values()])
