@@ -187,3 +187,18 @@ test('a binding that is refused reads nothing', async () => {
   const client = { create: async () => ({ ok: false, failure }) } as unknown as WritingClient
   expect(await createObjectWriter(client).write(write)).toEqual({ ok: false, failure })
 })
+
+test.each([
+  ['the server fails', refused(500), { ok: true, value: undefined }],
+  ['the server has too much to do', refused(429), { ok: true, value: undefined }],
+  ['it is gone', refused(404), refused(404)],
+  ['it may not be read', refused(403), refused(403)],
+] as const)(
+  'a binding succeeds, too, where the Pod cannot be read: %s',
+  async (_, found, answer) => {
+    const write = { verb: 'bind', collection: 'pods', meta, nodeName: 'node-a' } as const
+    const create = async () => ({ ok: true, value: {} })
+    const client = { create, get: async () => found } as unknown as WritingClient
+    expect(await createObjectWriter(client).write(write)).toEqual(answer)
+  },
+)

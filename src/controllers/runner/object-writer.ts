@@ -18,7 +18,10 @@ export type WritingClient = Pick<ApiClient, 'get' | 'create' | 'patch' | 'remove
 
 /** Writes objects, and reads single ones to learn why a write was refused. */
 export interface ObjectWriter {
-  /** Returns the written object, of a binding the Pod, or for a deletion whatever the server answered. */
+  /**
+   * Returns the written object, of a binding the Pod (undefined: it is bound, and could not be read), or for a deletion
+   * whatever the server answered.
+   */
   write(write: Write): Promise<ApiResult<unknown>>
   read(collection: CollectionName, namespace: string, name: string): Promise<ApiResult<unknown>>
 }
@@ -70,7 +73,14 @@ async function bind(
     metadata: { name, namespace, uid, resourceVersion: version },
     target: { apiVersion: 'v1', kind: 'Node', name: nodeName },
   })
-  return bound.ok ? client.get(path) : bound
+  if (!bound.ok) return bound
+  const found = await client.get(path)
+  return found.ok || !mayPass(found.failure) ? found : { ok: true, value: undefined }
+}
+
+/** Whether the server may answer the same request later. */
+export function mayPass({ code }: ApiFailure): boolean {
+  return code === 0 || code === 429 || code >= 500
 }
 
 async function remove(client: WritingClient, write: Deletion): Promise<ApiResult<unknown>> {

@@ -1,5 +1,5 @@
 import type { ApiResult } from '../../client/http/failure.ts'
-import type { Clock } from '../../lib/clock.ts'
+import { type Clock, sleep } from '../../lib/clock.ts'
 import { arrayAt, isJsonObject, stringAt, valueAt } from '../../lib/json.ts'
 import { type CollectionName, perCollection } from '../cache/collection-route.ts'
 import { COLLECTIONS, groupsOf, type Objects } from '../cache/collections.ts'
@@ -15,9 +15,9 @@ import { readMeta } from '../objects/object-meta.ts'
 import type { Controller } from './controller.ts'
 import { ControllerLoop, type LoopTiming } from './controller-loop.ts'
 import type { ObjectFollower } from './object-follower.ts'
-import type { ObjectWriter } from './object-writer.ts'
+import { mayPass, type ObjectWriter } from './object-writer.ts'
 import type { RunnerObserver } from './observer.ts'
-import type { Write } from './write.ts'
+import type { Bind, EventWrite, Write } from './write.ts'
 
 /** Whether this replica is the one whose controllers write. */
 export interface Leadership {
@@ -76,10 +76,11 @@ export class Runner {
     this.#watched = new Set(options.controllers.flatMap(watchedBy))
     this.#unlisted = new Set(this.#watched)
     const { clock, observer, writerOf } = options
+    const isOpen = (): boolean => this.#open
     const writeAs = (account: string) =>
-      createCachedWriter(writerOf(account), (name) => this.#collections[name])
+      createCachedWriter(writerOf(account), (name) => this.#collections[name], { clock, isOpen })
     const timing = { ...DEFAULT_TIMING, ...options.timing }
-    const gate = { isOpen: () => this.#open, since: () => this.#observation.since() }
+    const gate = { isOpen, since: () => this.#observation.since() }
     const shared = { view: this.#view, clock, observer, timing, ...gate }
     this.#loops = options.controllers.map(
       (controller) =>
@@ -269,42 +270,58 @@ function isKept(answer: unknown): boolean {
   return stringAt(answer, 'kind') !== 'Pod' || isHeld || grace !== 0
 }
 
+/** The first and the longest pause before a Pod that was bound is read again. */
+const READ_AGAIN_MS = 5
+const READ_AGAIN_MAX_MS = 1_000
+
 /** Makes a write; resolves to the answer. */
 type CachedWrite = (write: Write) => Promise<ApiResult<unknown>>
 
 /**
  * Makes writes, and updates the caches with their results at once. After a conflict (another client wrote
  * first, or the caches are behind) it reads the object, so that the next attempt starts from the current state.
- * The deletion of an absent object is a success.
+ * The deletion of an absent object is a success. A binding ends when its Pod was read, or `isOpen` is false: until then,
+ * the place of the Pod would count as free.
  */
 export function createCachedWriter(
   writer: ObjectWriter,
   cacheOf: (collection: CollectionName) => LearningCache,
+  { clock, isOpen }: { readonly clock: Clock; readonly isOpen: () => boolean },
 ): CachedWrite {
   function removed(write: Write): void {
     if (write.verb === 'create' || write.verb === 'record') return
     cacheOf(write.collection).cache.removed(write.meta.key, write.meta.uid)
   }
 
-  async function reread(write: Write): Promise<void> {
-    if (write.verb === 'record') return
+  /** Returns whether the server answered, or will not. */
+  async function reread(write: Exclude<Write, EventWrite>): Promise<boolean> {
     const { namespace, name } = write.verb === 'create' ? write : write.meta
-    if (name === '') return
+    if (name === '') return true
     const result = await writer.read(write.collection, namespace, name)
     if (result.ok) cacheOf(write.collection).learned(result.value)
     else if (result.failure.code === 404) removed(write)
+    return result.ok || !mayPass(result.failure)
+  }
+
+  async function readBound(write: Bind): Promise<void> {
+    let isKnown = false
+    for (let ms = READ_AGAIN_MS; !isKnown; ms = Math.min(2 * ms, READ_AGAIN_MAX_MS)) {
+      await sleep(clock, ms)
+      isKnown = !isOpen() || (await reread(write))
+    }
   }
 
   return async (write) => {
     const result = await writer.write(write)
     if (result.ok) {
       if (write.verb === 'delete' && !isKept(result.value)) removed(write)
+      else if (write.verb === 'bind' && result.value === undefined) await readBound(write)
       else if (write.verb !== 'record') cacheOf(write.collection).learned(result.value)
       return result
     }
     const { code } = result.failure
     if (code === 404) removed(write)
-    if (code === 409) await reread(write)
+    if (code === 409 && write.verb !== 'record') await reread(write)
     return code === 404 && write.verb === 'delete' ? { ok: true, value: undefined } : result
   }
 }

@@ -172,6 +172,24 @@ test('a Pod that depends on others is tried again when one is bound', async () =
   expect(cluster.log).toContain('bind pods/shop/web-1 a')
 })
 
+test('a Pod that was bound counts, also where the answer to the binding does not show it', async () => {
+  const cluster = clusterWith(['nodes', worker('a', { pods: '1' })])
+  const clock = await runControllers(cluster, [scheduler])
+  cluster.put('pods', waitingPod(1))
+  cluster.put('pods', waitingPod(2))
+  cluster.hold()
+  cluster.intercept = async (write) => {
+    if (write.verb !== 'bind') return undefined
+    const { key } = write.meta
+    cluster.put('pods', { ...podOf(cluster, key), spec: { nodeName: write.nodeName } })
+    return { ok: true, value: undefined }
+  }
+  await settle(clock)
+  expect(cluster.log.filter((one) => one.startsWith('bind'))).toEqual(['bind pods/shop/web-1 a'])
+  expect(cluster.log).toContain('record Scheduled shop/web-1')
+  cluster.release()
+})
+
 test('a Pod whose binding is refused is tried again as it is then', async () => {
   const cluster = clusterWith(['nodes', worker('a')])
   const clock = await runControllers(cluster, [scheduler])
