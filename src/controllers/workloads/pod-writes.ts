@@ -1,4 +1,3 @@
-import type { ApiFailure } from '../../client/http/failure.ts'
 import type { JsonObject } from '../../lib/json.ts'
 import { readCondition, setCondition } from '../../resources/status-condition.ts'
 import { isEmpty } from '../objects/object-meta.ts'
@@ -44,13 +43,8 @@ export function podCreation(reports: PodReports, difference: PodDifference): Cre
     done: (name) => [
       podEvent(reports, 'Normal', 'SuccessfulCreate', reports.message('create', name)),
     ],
-    refused: (failure) =>
-      refusal(
-        reports,
-        'FailedCreate',
-        reports.message('create', pod.name, failure.message),
-        failure,
-      ),
+    refused: ({ message }) =>
+      refusedStatus(reports, 'FailedCreate', reports.message('create', pod.name, message), message),
   }
 }
 
@@ -70,8 +64,10 @@ export function podDeletion(
       ...why,
       podEvent(reports, 'Normal', 'SuccessfulDelete', message('delete', meta.name)),
     ],
-    refused: (failure) =>
-      refusal(reports, 'FailedDelete', message('delete', meta.name, failure.message), failure),
+    refused: (failure) => {
+      const sentence = message('delete', meta.name, failure.message)
+      return refusedStatus(reports, 'FailedDelete', sentence, failure.message)
+    },
   }
 }
 
@@ -95,12 +91,15 @@ export function acceptedStatus(
   return isEmpty(body) ? [] : [statusPatch(collection, owner.meta, body)]
 }
 
-/** The status with the condition, and an Event when the condition is new: the write is tried again and again. */
-function refusal(
+/**
+ * The status of a workload one of whose Pods cannot be made or deleted: with the condition and its `message`. An Event with
+ * `sentence` when the condition is new: the write is tried again and again.
+ */
+export function refusedStatus(
   reports: PodReports,
   reason: string,
   sentence: string,
-  { message }: ApiFailure,
+  message: string,
 ): readonly Write[] {
   const { collection, owner, now } = reports
   const known = conditionsOf(owner.status)

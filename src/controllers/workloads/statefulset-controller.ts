@@ -21,6 +21,7 @@ import {
   podCreation,
   podDeletion,
   podEvent,
+  refusedStatus,
 } from './pod-writes.ts'
 import { claimPods, untilAvailable, workloadsOfPod } from './shared/pods-of.ts'
 import { type Conditions, conditionsOf, statusDifference } from './shared/status-difference.ts'
@@ -31,6 +32,7 @@ import {
   policyOf,
   type SetPolicy,
   type Slot,
+  setsNaming,
 } from './statefulset/set-members.ts'
 
 /** Labels of a Pod: its name and its ordinal. */
@@ -44,6 +46,8 @@ const CLAIMS_MESSAGE =
   'spec.volumeClaimTemplates: this server has no PersistentVolumeClaims, so no pod is made; ' +
   'delete the StatefulSet and create it without the field, with volumes in spec.template'
 
+const setsOfPod = workloadsOfPod('statefulsets')
+
 /**
  * Keeps the Pods of each StatefulSet, which have names and follow each other. A key is `namespace/name` of a
  * StatefulSet.
@@ -53,7 +57,9 @@ export const statefulSetController: Controller = {
   account: 'statefulset-controller',
   watches: {
     statefulsets: ({ key, after }) => (after === undefined ? [] : [key]),
-    pods: workloadsOfPod('statefulsets'),
+    pods: (change, view) => [
+      ...new Set([...setsOfPod(change, view), ...setsNaming(change.key, view)]),
+    ],
     controllerrevisions: workloadsOfRevision('statefulsets'),
   },
   reconcile,
@@ -67,7 +73,8 @@ function reconcile(key: string, view: View, now: number): Reconciliation {
   if (set.meta.terminating) return SETTLED
   const history = historyOf('statefulsets', set, view)
   if (!('update' in history)) return { writes: history, dirty: [key] }
-  const state = stateOf(set, claimed.pods, history, now)
+  const members = membersOf(set, claimed.pods, view)
+  const state = stateOf(set, { ...members, pods: claimed.pods }, history, now)
   const changes = needsClaims(set) ? [] : changesOf(state)
   const againMs = nextChange(state)
   return {
@@ -90,7 +97,7 @@ interface State extends Members {
 
 function stateOf(
   set: WorkloadObject,
-  pods: readonly PodObject[],
+  members: Pick<State, 'slots' | 'condemned' | 'pods'>,
   history: History,
   now: number,
 ): State {
@@ -100,9 +107,8 @@ function stateOf(
     return `${verb} Pod ${pod} in StatefulSet ${set.meta.name} ${result}`
   }
   const state: State = {
-    ...membersOf(set, pods),
+    ...members,
     set,
-    pods,
     policy: policyOf(set),
     reports: {
       collection: 'statefulsets',
@@ -133,13 +139,17 @@ interface Progress {
   readonly writes: readonly Write[]
 }
 
-/** Every place has a Pod. In order, each waits until the one before it is available. */
+/**
+ * Every place has a Pod, except where another Pod has its name. In order, each waits until the one before it is
+ * available.
+ */
 function filled(state: State): Progress {
   const { slots, policy } = state
   const writes: Write[] = []
   for (const slot of slots) {
-    const { pod } = slot
-    const made = pod === undefined ? [creation(state, slot)] : repairs(state, slot, pod)
+    const { pod, foreign } = slot
+    const missing = foreign === undefined ? [creation(state, slot)] : []
+    const made = pod === undefined ? missing : repairs(state, slot, pod)
     writes.push(...made)
     const isHeld = made.length > 0 || pod === undefined || !isAvailable(state, pod)
     if (policy.isOrdered && isHeld) return { isDone: false, writes }
@@ -242,11 +252,34 @@ function isRunning({ phase, ready }: PodObject): boolean {
   return phase === 'Running' && ready
 }
 
-function statusWrites({ set, reports, now }: State): readonly Write[] {
-  if (!needsClaims(set)) return acceptedStatus(reports)
+function statusWrites(state: State): readonly Write[] {
+  const { set, reports, now } = state
+  if (!needsClaims(set)) {
+    const taken = takenName(state)
+    if (taken === undefined) return acceptedStatus(reports)
+    const message = `pods ${JSON.stringify(taken)} already exists, and is not of this StatefulSet`
+    return refusedStatus(
+      reports,
+      'FailedCreate',
+      reports.message('create', taken, message),
+      message,
+    )
+  }
   const event = podEvent(reports, 'Warning', 'FailedCreate', CLAIMS_MESSAGE)
   const isKnown = conditionsOf(set.status).has(CLAIMS)
   return [...acceptedStatus(reports, withClaims(set, now)), ...(isKnown ? [] : [event])]
+}
+
+/**
+ * The first name that a Pod of another owner has and keeps; undefined: there is none. In order, the places after one
+ * that waits are not due yet.
+ */
+function takenName(state: State): string | undefined {
+  for (const { name, pod, foreign } of state.slots) {
+    if (foreign !== undefined && !foreign.meta.terminating) return name
+    if (state.policy.isOrdered && (pod === undefined || !isAvailable(state, pod))) return undefined
+  }
+  return undefined
 }
 
 /** The patch that gives the status these conditions, and the present counts and revisions. */

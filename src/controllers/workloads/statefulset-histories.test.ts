@@ -85,6 +85,7 @@ function stage({ podManagementPolicy, ...rollingUpdate }: Strategy) {
     membersOf(
       readWorkload(scene.cluster.get('statefulsets', 'shop/web')!),
       scene.cluster.all('pods').map(readPod),
+      scene.cluster.view,
     )
   const isAvailable = (pod: PodObject | undefined): boolean =>
     pod !== undefined && !pod.meta.terminating && untilAvailable(pod, MIN_READY_MS, now) === 0

@@ -285,6 +285,74 @@ test('a refused creation is one Event and a condition, which goes when it succee
   expect(status()['conditions']).toEqual([])
 })
 
+/** The Pod `shop/web-1`, which is not of the StatefulSet. */
+function foreignPod(metadata: JsonObject = {}): JsonObject {
+  return { metadata: { name: 'web-1', namespace: 'shop', uid: 'other', ...metadata }, spec: {} }
+}
+
+test('a name that another Pod has is one Event and a condition, and no further attempt', async () => {
+  const { cluster, complete, shown, status } = scene(statefulSet())
+  cluster.put('pods', foreignPod())
+  await complete()
+  expect(shown()).toBe('0! 1!')
+  const failed = cluster.log.filter((one) => /Failed|create pods.shop.web-1/.test(one))
+  expect(failed).toEqual(['record FailedCreate shop/web'])
+  expect(conditionOf(cluster.get('statefulsets', 'shop/web'), 'ReplicaFailure')).toMatchObject({
+    status: 'True',
+    reason: 'FailedCreate',
+    message: 'pods "web-1" already exists, and is not of this StatefulSet',
+  })
+  cluster.remove('pods', 'shop/web-1')
+  await complete()
+  expect(shown()).toBe('0! 1! 2!')
+  expect(status()['conditions']).toEqual([])
+})
+
+test('the Event about a name that another Pod has is worded as that of a refused creation', async () => {
+  const { cluster, settled } = scene(statefulSet({ podManagementPolicy: 'Parallel' }))
+  const messages: unknown[] = []
+  cluster.intercept = async (write) => {
+    if (write.verb === 'record') messages.push([write.body['type'], write.body['message']])
+    return undefined
+  }
+  cluster.put('pods', foreignPod())
+  await settled()
+  expect(messages.at(-1)).toEqual([
+    'Warning',
+    'create Pod web-1 in StatefulSet web failed error: pods "web-1" already exists, and is not of this StatefulSet',
+  ])
+})
+
+test('in parallel, the other Pods are made beside a name that another Pod has', async () => {
+  const { cluster, complete, shown } = scene(statefulSet({ podManagementPolicy: 'Parallel' }))
+  cluster.put('pods', foreignPod())
+  await complete()
+  expect(shown()).toBe('0! 1! 2!')
+})
+
+test('a Pod of another owner that is being deleted is waited for, without an Event', async () => {
+  const { cluster, settled, actOn, shown } = scene(statefulSet())
+  cluster.put('pods', foreignPod({ deletionTimestamp: '2029-12-31T23:00:00Z' }))
+  await settled()
+  actOn(0, 'bind', 'ready')
+  await settled()
+  expect(shown()).toBe('0! 1-')
+  expect(cluster.log.filter((one) => /Failed|create pods.shop.web-1/.test(one))).toEqual([])
+})
+
+test.each([
+  ['web-1', ['shop/web']],
+  ['web-01', []],
+  ['web', []],
+  ['web-x', []],
+  ['other-1', []],
+])('the StatefulSet learns that the Pod %s of another owner has gone', (name, keys) => {
+  const { cluster } = scene(statefulSet())
+  const before = readPod(foreignPod({ name }))
+  const change = { key: before.meta.key, before, after: undefined }
+  expect(statefulSetController.watches.pods?.(change, cluster.view)).toEqual(keys)
+})
+
 test('a StatefulSet that is being deleted makes no Pods', async () => {
   const { settled, shown } = scene(statefulSet({}, { deletionTimestamp: '2029-12-31T23:00:00Z' }))
   await settled()

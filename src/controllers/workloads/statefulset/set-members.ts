@@ -1,4 +1,6 @@
 import { stringAt, valueAt } from '../../../lib/json.ts'
+import type { View } from '../../cache/object-cache.ts'
+import { keyOf } from '../../objects/object-meta.ts'
 import type { PodObject } from '../../objects/pod-object.ts'
 import { countAt, type WorkloadObject } from '../../objects/workload-object.ts'
 import { scaledValue } from '../shared/scaled-value.ts'
@@ -12,6 +14,8 @@ export interface Slot {
   readonly index: number
   /** Undefined: there is none. */
   readonly pod: PodObject | undefined
+  /** A Pod that is not of the set and has the name, so that none can be made. */
+  readonly foreign: PodObject | undefined
 }
 
 /** The Pods of a StatefulSet by their ordinals. */
@@ -27,13 +31,21 @@ export function isMember(set: WorkloadObject, pod: PodObject): boolean {
   return ordinalOf(set, pod) !== undefined
 }
 
+/** The keys of the StatefulSets that give a Pod of this key its name: one at most. */
+export function setsNaming(key: string, view: View): readonly string[] {
+  const set = /^(.+)-(?:0|[1-9]\d{0,9})$/.exec(key)?.[1]
+  return set !== undefined && view.statefulsets.get(set) !== undefined ? [set] : []
+}
+
 /** The places of a StatefulSet and the Pods in them. */
-export function membersOf(set: WorkloadObject, pods: readonly PodObject[]): Members {
+export function membersOf(set: WorkloadObject, pods: readonly PodObject[], view: View): Members {
   const byName = new Map(pods.map((pod) => [pod.meta.name, pod]))
   const start = countAt(set.spec, 0, 'ordinals', 'start')
   const slots = Array.from({ length: set.replicas }, (_, index): Slot => {
     const name = `${set.meta.name}-${start + index}`
-    return { ordinal: start + index, name, index, pod: byName.get(name) }
+    const pod = byName.get(name)
+    const foreign = pod === undefined ? view.pods.get(keyOf({ ...set.meta, name })) : undefined
+    return { ordinal: start + index, name, index, pod, foreign }
   })
   const isWithin = (ordinal: number): boolean => ordinal >= start && ordinal < start + set.replicas
   const condemned = pods
