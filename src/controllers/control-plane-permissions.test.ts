@@ -202,7 +202,7 @@ test('the reader may follow exactly what the controllers watch', () => {
   const requests = { approve: async () => undefined, sign: async () => ({ problem: '' }) }
   const identity = { ca: 'the CA', sign: () => Promise.resolve(''), requests }
   const watched = new Set(
-    knownControllers(plainPools('192.0.2.1'), identity).flatMap(({ watches }) =>
+    knownControllers({ loadBalancer: plainPools('192.0.2.1') }, identity).flatMap(({ watches }) =>
       Object.keys(watches),
     ),
   )

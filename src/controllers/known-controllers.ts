@@ -11,7 +11,7 @@ import {
 } from './loadbalancer/loadbalancer-controller.ts'
 import { namespaceLifecycleController } from './namespacelifecycle-controller.ts'
 import { nodeLifecycleController, podReadinessController } from './nodelifecycle-controller.ts'
-import { nodeTaintsController } from './nodetaints-controller.ts'
+import { createNodeTaintsController, type NodeEviction } from './nodetaints-controller.ts'
 import { createFinishedPodsController, podCollector } from './podcollector-controller.ts'
 import { createRootCaController } from './rootca-controller.ts'
 import type { Controller } from './runner/controller.ts'
@@ -35,11 +35,18 @@ export const READER_ACCOUNT = 'controllers-reader'
 /** The tokens and certificates that some controllers provide. A controller whose part is absent does nothing. */
 export type IdentityContents = Partial<TokenContents & { readonly requests: RequestAuthority }>
 
+/** What an operator decides about some controllers. */
+interface ControllerSettings {
+  readonly loadBalancer?: LoadBalancerSettings
+  /** Absent: as kube-controller-manager by default. */
+  readonly nodeEviction?: NodeEviction
+}
+
 const NO_POOLS: LoadBalancerSettings = { addressPools: [], loadBalancerClass: '' }
 
 /** All controllers, in the order in which the help lists them. */
 export function knownControllers(
-  loadBalancer: LoadBalancerSettings = NO_POOLS,
+  { loadBalancer = NO_POOLS, nodeEviction }: ControllerSettings = {},
   { ca, sign, requests }: IdentityContents = {},
 ): readonly Controller[] {
   return [
@@ -48,7 +55,7 @@ export function knownControllers(
     mirroringController,
     nodeLifecycleController,
     podReadinessController,
-    nodeTaintsController,
+    createNodeTaintsController(nodeEviction),
     taintEvictionController,
     createLoadBalancerController(loadBalancer),
     garbageCollector,

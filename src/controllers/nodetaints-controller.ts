@@ -20,19 +20,43 @@ const STATE_KEYS: readonly string[] = Object.values(NODE_TAINTS)
 /** Label of a Node that does not count when it is decided whether too many nodes are out. */
 const EXCLUDED = 'node.kubernetes.io/exclude-disruption'
 
+/** How fast Pods leave nodes that are out, and from when on a zone counts as one with too many of them. */
+export interface NodeEviction {
+  /** Nodes of a zone that get the taint with `NoExecute` in each second; 0: none does. */
+  readonly rate: number
+  /** The same in a large zone of which too many nodes are out. */
+  readonly secondaryRate: number
+  /** The share of the nodes of a zone that are too many, from 0 to 1. */
+  readonly unhealthyShare: number
+  /** A zone with more nodes is large. In another one of which too many are out, no node gets the taint. */
+  readonly largeZone: number
+}
+
+/** The defaults of kube-controller-manager. */
+export const USUAL_EVICTION: NodeEviction = {
+  rate: 0.1,
+  secondaryRate: 0.01,
+  unhealthyShare: 0.55,
+  largeZone: 50,
+}
+
 /**
  * Puts the taints that stand for the state of a Node, and removes them when it is over: with the effect `NoSchedule` at
  * once. Those with `NoExecute`, by which Pods are deleted, are put on one node after the other, and on none while too many
  * nodes are out; see `intervalOf`. Taints of others stay as they are, except that one with `NoExecute` gets the time from
  * which tolerations count.
  */
-export const nodeTaintsController: Controller = {
-  name: 'nodetaints',
-  account: 'node-controller',
-  delayMs: (key) => (key === OUTAGES_KEY ? GATHER_MS : 0),
-  watches: { nodes: concernedKeys },
-  reconcile: (key, view, now) =>
-    key === OUTAGES_KEY ? reconcileOutages(view, now) : reconcileNode(view.nodes.get(key), now),
+export function createNodeTaintsController(eviction: NodeEviction = USUAL_EVICTION): Controller {
+  return {
+    name: 'nodetaints',
+    account: 'node-controller',
+    delayMs: (key) => (key === OUTAGES_KEY ? GATHER_MS : 0),
+    watches: { nodes: concernedKeys },
+    reconcile: (key, view, now) =>
+      key === OUTAGES_KEY
+        ? reconcileOutages(view, eviction, now)
+        : reconcileNode(view.nodes.get(key), now),
+  }
 }
 
 function concernedKeys({ key, before, after }: ObjectChange<NodeObject>): readonly string[] {
@@ -122,7 +146,7 @@ interface Zone {
  * Puts the next taints with `NoExecute`, at most one in each zone. When no node of any zone is ready, the fault is rather in
  * the network or with this server: then all these taints are removed.
  */
-function reconcileOutages(view: View, now: number): Reconciliation {
+function reconcileOutages(view: View, eviction: NodeEviction, now: number): Reconciliation {
   const groups = Map.groupBy(view.nodes.values(), ({ zone }) => zone)
   const zones = [...groups.values()].map(countZone)
   const counted = zones.filter(({ ready, out }) => ready + out > 0)
@@ -139,7 +163,9 @@ function reconcileOutages(view: View, now: number): Reconciliation {
       ),
     }
   }
-  const steps = zones.map((zone) => nextOutage(zone, now)).filter((step) => step !== undefined)
+  const steps = zones
+    .map((zone) => nextOutage(zone, eviction, now))
+    .filter((step) => step !== undefined)
   const againMs = Math.min(...steps.map((step) => step.againMs))
   return {
     writes: steps.flatMap(({ writes }) => writes),
@@ -159,7 +185,11 @@ function counts({ meta, readiness }: NodeObject): boolean {
 }
 
 /** The node that has been out for the longest gets its taint, once `intervalOf` has passed since the last one. */
-function nextOutage(zone: Zone, now: number): Required<Omit<Reconciliation, 'dirty'>> | undefined {
+function nextOutage(
+  zone: Zone,
+  eviction: NodeEviction,
+  now: number,
+): Required<Omit<Reconciliation, 'dirty'>> | undefined {
   const waiting = zone.nodes
     .filter(({ readiness }) => OUTAGES.has(readiness.status))
     .filter(({ taints }) => !taints.some(isOutage))
@@ -167,7 +197,7 @@ function nextOutage(zone: Zone, now: number): Required<Omit<Reconciliation, 'dir
   const [next, ...later] = waiting
   const key = next && OUTAGES.get(next.readiness.status)
   if (next === undefined || key === undefined) return undefined
-  const interval = intervalOf(zone)
+  const interval = intervalOf(zone, eviction)
   if (interval === Number.POSITIVE_INFINITY) return undefined
   const times = zone.nodes.flatMap(({ taints }) =>
     taints.filter(isOutage).map(({ addedAt }) => Date.parse(addedAt)),
@@ -185,19 +215,16 @@ function orderKey({ meta, readiness }: NodeObject): string {
   return `${readiness.lastTransitionTime} ${meta.name}`
 }
 
-/** As the defaults of kube-controller-manager. */
-const USUAL_MS = 10_000
-const PARTIAL_MS = 100_000
-const UNHEALTHY_SHARE = 0.55
-const LARGE_ZONE = 50
-
 /**
- * Milliseconds between the taints of two nodes of a zone. Where at least three nodes are out, at least 55 % and not all: no
- * further node gets the taint in a zone of at most 50 nodes (infinite); in a larger one the next one follows after 100 s.
+ * Milliseconds between the taints of two nodes of a zone; infinite: no further node gets one. Where at least three nodes are
+ * out, at least `unhealthyShare` and not all, none does unless the zone is large.
  */
-function intervalOf({ ready, out }: Zone): number {
+function intervalOf(
+  { ready, out }: Zone,
+  { rate, secondaryRate, unhealthyShare, largeZone }: NodeEviction,
+): number {
   const total = ready + out
-  const isPartial = ready > 0 && out > 2 && out / total >= UNHEALTHY_SHARE
-  if (!isPartial) return USUAL_MS
-  return total > LARGE_ZONE ? PARTIAL_MS : Number.POSITIVE_INFINITY
+  const isPartial = ready > 0 && out > 2 && out / total >= unhealthyShare
+  if (!isPartial) return 1000 / rate
+  return total > largeZone ? 1000 / secondaryRate : Number.POSITIVE_INFINITY
 }

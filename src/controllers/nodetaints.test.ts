@@ -3,13 +3,18 @@ import { expect, test } from 'vitest'
 import { timestamp } from '../lib/duration.ts'
 import { arrayAt, type JsonObject, objectAt, stringAt } from '../lib/json.ts'
 import { FakeClock } from '../lib/testing/fake-clock.ts'
-import { nodeTaintsController } from './nodetaints-controller.ts'
+import {
+  createNodeTaintsController,
+  type NodeEviction,
+  USUAL_EVICTION,
+} from './nodetaints-controller.ts'
 import { clusterWith } from './testing/cluster-with.ts'
 import { createFakeCluster, type FakeCluster } from './testing/fake-cluster.ts'
 import { reconcile } from './testing/reconcile.ts'
 import { runControllers } from './testing/run-controllers.ts'
 
 const NOW = Date.UTC(2030, 0, 1)
+const nodeTaintsController = createNodeTaintsController()
 const OLD = '2029-12-31T23:00:00Z'
 const NOT_READY = 'node.kubernetes.io/not-ready'
 const UNREACHABLE = 'node.kubernetes.io/unreachable'
@@ -150,7 +155,8 @@ test('the last taint that is removed leaves no list', async () => {
 })
 
 /** A cluster of so many nodes in a zone, of which some are out, and the nodes that have the taint after so many seconds. */
-function outage() {
+function outage(settings: Partial<NodeEviction> = {}) {
+  const controller = createNodeTaintsController({ ...USUAL_EVICTION, ...settings })
   const cluster = createFakeCluster()
   const add = (count: number, zone: string, parts: NodeParts = {}): void => {
     for (let i = 0; i < count; i++) {
@@ -163,7 +169,7 @@ function outage() {
     const found: number[] = []
     for (let second = 0; second <= Math.max(...seconds); second++) {
       const now = NOW + 1000 * second
-      await reconcile(cluster, { controller: nodeTaintsController, key: '*', now })
+      await reconcile(cluster, { controller, key: '*', now })
       if (seconds.includes(second)) found.push(evicting(cluster).length)
     }
     return found
@@ -192,6 +198,30 @@ test.each<[string, Zones, readonly [number, number, number, number]]>([
     add(out, zone, { status: 'Unknown' })
   }
   expect(await counts(0, 9, 10, 100)).toEqual(expected)
+})
+
+test.each<[string, Partial<NodeEviction>, readonly [number, number], readonly number[]]>([
+  ['at twice the rate', { rate: 0.2 }, [10, 4], [1, 1, 2, 3, 4]],
+  ['at a rate of none', { rate: 0 }, [10, 4], [0, 0, 0, 0, 0]],
+  ['in a small zone of which few are out', { secondaryRate: 1 }, [10, 4], [1, 1, 1, 2, 2]],
+  ['in a small zone of which most are out', { secondaryRate: 1 }, [9, 11], [0, 0, 0, 0, 0]],
+  [
+    'in a large zone of which most are out',
+    { secondaryRate: 0.2, largeZone: 19 },
+    [9, 11],
+    [1, 1, 2, 3, 4],
+  ],
+  ['in a zone that is not large yet', { largeZone: 20 }, [9, 11], [0, 0, 0, 0, 0]],
+  ['at a secondary rate of none', { secondaryRate: 0, largeZone: 5 }, [9, 11], [0, 0, 0, 0, 0]],
+  ['with another threshold', { unhealthyShare: 0.56 }, [9, 11], [1, 1, 1, 2, 2]],
+  ['with a threshold that few reach', { unhealthyShare: 0.2 }, [12, 3], [0, 0, 0, 0, 0]],
+  ['with a threshold that two of ten reach', { unhealthyShare: 0.2 }, [8, 2], [1, 1, 1, 2, 2]],
+])('%s, the settings decide how many nodes get the taint', async (_, settings, nodes, expected) => {
+  const { add, counts } = outage(settings)
+  const [ready, out] = nodes
+  add(ready, 'a')
+  add(out, 'a', { status: 'Unknown' })
+  expect(await counts(0, 4, 5, 10, 15)).toEqual(expected)
 })
 
 test('the node that has been out for the longest is the first', async () => {

@@ -3,7 +3,7 @@ import { timestamp } from '../lib/duration.ts'
 import { type JsonObject, stringAt } from '../lib/json.ts'
 import { FakeClock } from '../lib/testing/fake-clock.ts'
 import { nodeLifecycleController } from './nodelifecycle-controller.ts'
-import { nodeTaintsController } from './nodetaints-controller.ts'
+import { createNodeTaintsController } from './nodetaints-controller.ts'
 import { scheduler } from './scheduler/scheduler-controller.ts'
 import { taintEvictionController } from './tainteviction-controller.ts'
 import { clusterWith } from './testing/cluster-with.ts'
@@ -203,7 +203,7 @@ async function replicas(tolerations: readonly JsonObject[]) {
   cluster.put('replicasets', { metadata: { name: 'web', namespace: 'shop', uid: 'rs' }, spec })
   const controllers = [
     nodeLifecycleController,
-    nodeTaintsController,
+    createNodeTaintsController(),
     taintEvictionController,
     replicaSetController,
     scheduler,

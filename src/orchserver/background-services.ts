@@ -72,8 +72,8 @@ export async function startBackgroundServices(
   const running = runControllers({
     ...shared,
     clientOf: clientOfAccount,
-    controllers: knownControllers(config.loadBalancer, { ...identity, requests }).filter(
-      ({ name }) => isSelected(name, config.controllers),
+    controllers: knownControllers(config, { ...identity, requests }).filter(({ name }) =>
+      isSelected(name, config.controllers),
     ),
   })
   held.defer(() => running.close())

@@ -3,7 +3,16 @@ import { quote, unquoted } from '../lib/quote.ts'
 import { configurationSchema, flagsSchema } from './json-schema.ts'
 import { mapList } from './map-list.ts'
 import { cidrList, cidrPair, ipAddress, portRange, socketAddress } from './network-types.ts'
-import { boolean, duration, integer, listOf, oneOf, positiveNumber, text } from './scalar-types.ts'
+import {
+  boolean,
+  duration,
+  integer,
+  listOf,
+  numberUpTo,
+  oneOf,
+  positiveNumber,
+  text,
+} from './scalar-types.ts'
 import { matchesSchema } from './testing/matches-schema.ts'
 import { SERVER_TABLE } from './testing/server.ts'
 import type { Raw, ValueType } from './value-type.ts'
@@ -108,6 +117,7 @@ const TYPES: readonly (readonly [string, ValueType<never>])[] = Object.entries({
   word: text((value) => (/^\w+$/.test(value) ? undefined : 'write a word'), /^\w+$/),
   integer: integer(0, 31),
   positiveNumber: positiveNumber(10),
+  numberUpTo: numberUpTo(10),
   duration: duration(),
   minute: duration(60_000),
   oneOf: oneOf(['', 'rr', 'wrr']),

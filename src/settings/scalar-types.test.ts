@@ -1,6 +1,15 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { boolean, duration, integer, listOf, oneOf, positiveNumber, text } from './scalar-types.ts'
+import {
+  boolean,
+  duration,
+  integer,
+  listOf,
+  numberUpTo,
+  oneOf,
+  positiveNumber,
+  text,
+} from './scalar-types.ts'
 
 const refused = (remedy: RegExp) => ({ ok: false, remedy: expect.stringMatching(remedy) })
 
@@ -53,6 +62,20 @@ describe('positiveNumber', () => {
   })
   it.each(['0', '-1', '11', '', 'Infinity'])('refuses %s', (flag) => {
     expect(positiveNumber(10).fromFlag(flag)).toEqual(refused(/above 0, at most 10/))
+  })
+})
+
+describe('numberUpTo', () => {
+  const type = numberUpTo(1)
+  it.each([0, 0.55, 1])('takes %d, from files and flags alike', (value) => {
+    expect(type.decode(value)).toEqual({ ok: true, value })
+    expect(type.fromFlag(String(value))).toEqual({ ok: true, value })
+  })
+  it.each(['-0.1', '1.1', '', '1e-1', 'NaN'])('refuses %j', (flag) => {
+    expect(type.fromFlag(flag)).toEqual(refused(/^write a number from 0 to 1$/))
+  })
+  it.each([-0.1, 1.1, '0.5', Number.NaN])('refuses %j in a file', (raw) => {
+    expect(type.decode(raw).ok).toBe(false)
   })
 })
 

@@ -74,6 +74,8 @@ export function integer(min: number, max: number): ValueType<number> {
   }
 }
 
+const DECIMAL = /^[0-9]+(\.[0-9]+)?$/
+
 /** A number above 0, at most `max`. */
 export function positiveNumber(max: number): ValueType<number> {
   const remedy = `write a number above 0, at most ${max}`
@@ -83,7 +85,21 @@ export function positiveNumber(max: number): ValueType<number> {
     name: 'number',
     schema: { type: 'number', exclusiveMinimum: 0, maximum: max },
     decode,
-    fromFlag: (flag) => decode(/^[0-9]+(\.[0-9]+)?$/.test(flag) ? Number(flag) : null),
+    fromFlag: (flag) => decode(DECIMAL.test(flag) ? Number(flag) : null),
+    encode: (value) => value,
+  }
+}
+
+/** A number from 0 to `max`. */
+export function numberUpTo(max: number): ValueType<number> {
+  const remedy = `write a number from 0 to ${max}`
+  const decode = (raw: Raw): Decoded<number> =>
+    typeof raw === 'number' && raw >= 0 && raw <= max ? accept(raw) : refuse(remedy)
+  return {
+    name: `number 0…${max}`,
+    schema: { type: 'number', minimum: 0, maximum: max },
+    decode,
+    fromFlag: (flag) => decode(DECIMAL.test(flag) ? Number(flag) : null),
     encode: (value) => value,
   }
 }

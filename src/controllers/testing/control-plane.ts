@@ -47,7 +47,7 @@ export function startControlPlane(
   const observer = createRecordingObserver()
   const stop = new AbortController()
   const running = new Runner({
-    controllers: knownControllers(plainPools('192.0.2.1'), identity),
+    controllers: knownControllers({ loadBalancer: plainPools('192.0.2.1') }, identity),
     follower: createObjectFollower({
       client: clientOf(READER_ACCOUNT),
       clock: systemClock,

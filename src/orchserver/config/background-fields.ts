@@ -1,10 +1,15 @@
+import { USUAL_EVICTION } from '../../controllers/nodetaints-controller.ts'
 import type { Cidr } from '../../lib/ip.ts'
 import { isQualifiedName } from '../../resources/names.ts'
 import type { FieldsOf, PathsUnder } from '../../settings/field.ts'
-import { boolean, text } from '../../settings/scalar-types.ts'
+import { boolean, integer, numberUpTo, text } from '../../settings/scalar-types.ts'
 import { addressPools } from './address-pools.ts'
 import type { OrchServerConfiguration } from './configuration.ts'
 import { CONTROLLER_NAMES, fieldTypes, optionalText } from './field-types.ts'
+
+/** Nodes in each second. */
+const MAX_RATE = 1_000
+const MAX_NODES = 1_000_000
 
 /** What the cluster does by itself. */
 export const CONTROLLER_FIELDS: FieldsOf<OrchServerConfiguration, Controlling> = {
@@ -29,6 +34,30 @@ export const CONTROLLER_FIELDS: FieldsOf<OrchServerConfiguration, Controlling> =
     ),
     fallback: '',
     doc: 'The spec.loadBalancerClass of the Services that get addresses of the pools. Empty: Services without a class.',
+  },
+  'nodeEviction.rate': {
+    flag: 'node-eviction-rate',
+    type: numberUpTo(MAX_RATE),
+    fallback: USUAL_EVICTION.rate,
+    doc: 'Of how many nodes that are out, in each zone, the Pods are deleted per second: 0.1 is one node in 10 s. 0: of none.',
+  },
+  'nodeEviction.secondaryRate': {
+    flag: 'secondary-node-eviction-rate',
+    type: numberUpTo(MAX_RATE),
+    fallback: USUAL_EVICTION.secondaryRate,
+    doc: 'The same for a large zone of which too many nodes are out. In a smaller one such nodes keep their Pods.',
+  },
+  'nodeEviction.unhealthyShare': {
+    flag: 'unhealthy-zone-threshold',
+    type: numberUpTo(1),
+    fallback: USUAL_EVICTION.unhealthyShare,
+    doc: 'Which share of the nodes of a zone is too many, if it is three nodes at least and not all: 0.55 is 55 %.',
+  },
+  'nodeEviction.largeZone': {
+    flag: 'large-cluster-size-threshold',
+    type: integer(0, MAX_NODES),
+    fallback: USUAL_EVICTION.largeZone,
+    doc: 'A zone with more nodes is large.',
   },
 }
 
@@ -82,4 +111,6 @@ export const SANDBOX_NODE_FIELDS: FieldsOf<
   },
 }
 
-type Controlling = 'controllers' | PathsUnder<OrchServerConfiguration, 'loadBalancer'>
+type Controlling =
+  | 'controllers'
+  | PathsUnder<OrchServerConfiguration, 'loadBalancer' | 'nodeEviction'>

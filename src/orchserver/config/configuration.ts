@@ -1,5 +1,6 @@
 import type { Limits } from '../../apiserver/context/limits.ts'
 import type { AddressPoolSpec } from '../../controllers/loadbalancer/address-pool.ts'
+import type { NodeEviction } from '../../controllers/nodetaints-controller.ts'
 import type { DnsSettings } from '../../dns/dns-fields.ts'
 import type { Cidr, IpAddress } from '../../lib/ip.ts'
 import type { PortRange } from '../../lib/port-range.ts'
@@ -46,6 +47,8 @@ export interface OrchServerConfiguration {
     /** Empty: of the Services without a class. */
     readonly loadBalancerClass: string
   }
+  /** How fast Pods leave nodes that are out. */
+  readonly nodeEviction: NodeEviction
   readonly dns: DnsSettings
   readonly sandboxNode: SandboxNodeConfiguration
   /** The page for browsers, below `/page/`. */

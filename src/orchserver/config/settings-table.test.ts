@@ -70,6 +70,7 @@ describe('the configuration of orch-server', () => {
       page: { enabled: true },
       controllers: ['*'],
       loadBalancer: { addressPools: [], loadBalancerClass: '' },
+      nodeEviction: { rate: 0.1, secondaryRate: 0.01, unhealthyShare: 0.55, largeZone: 50 },
       sandboxNode: {
         enabled: false,
         name: '',
@@ -138,6 +139,8 @@ limits: {watchDuration: 5m, bookmarkPeriod: 2s}\n`
       '--kubelet-preferred-address-types=Hostname',
       /FLAG --kubelet-preferred-address-types\[0\]: "Hostname": write one of InternalIP, ExternalIP: names/,
     ],
+    ['--node-eviction-rate=-1', /FLAG --node-eviction-rate: .*write a number from 0 to 1000/],
+    ['--unhealthy-zone-threshold=55', /FLAG --unhealthy-zone-threshold: .*from 0 to 1/],
     ['--kubelet-preferred-address-types=', /CONFLICT .*without a type no kubelet is reached/],
     ['--cluster-signing-duration=59s', /FLAG --cluster-signing-duration: .*write at least 1m/],
     ['--kubelet-client-key=/k', /CONFLICT .*a certificate and its key go together/],
