@@ -45,7 +45,8 @@ const EVENTS = {
   delete: (world: LateWorld, at: number) => world.act(at, 'delete'),
   lose: (world: LateWorld) => world.loseAnswer(),
   scale: (world: LateWorld, at: number) => {
-    world.edit(...(at % 2 === 0 ? DEPLOYMENT : STATEFUL_SET), { replicas: at % 5 })
+    const [collection, name] = at % 2 === 0 ? DEPLOYMENT : STATEFUL_SET
+    world.edit(collection, name, { replicas: at % 5 })
   },
   /** A user deletes a ReplicaSet; the garbage collector deletes its Pods, and the Deployment makes another. */
   forget: (world: LateWorld, at: number) => {

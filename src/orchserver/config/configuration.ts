@@ -1,6 +1,5 @@
 import type { Limits } from '../../apiserver/context/limits.ts'
 import type { AddressPoolSpec } from '../../controllers/loadbalancer/address-pool.ts'
-import type { NodeEviction } from '../../controllers/nodetaints-controller.ts'
 import type { DnsSettings } from '../../dns/dns-fields.ts'
 import type { Cidr, IpAddress } from '../../lib/ip.ts'
 import type { PortRange } from '../../lib/port-range.ts'
@@ -48,7 +47,15 @@ export interface OrchServerConfiguration {
     readonly loadBalancerClass: string
   }
   /** How fast Pods leave nodes that are out. */
-  readonly nodeEviction: NodeEviction
+  readonly nodeEviction: {
+    /** Nodes of a zone in each second. */
+    readonly rate: number
+    readonly secondaryRate: number
+    /** From 0 to 1. */
+    readonly unhealthyShare: number
+    /** Nodes of a zone. */
+    readonly largeZone: number
+  }
   readonly dns: DnsSettings
   readonly sandboxNode: SandboxNodeConfiguration
   /** The page for browsers, below `/page/`. */
