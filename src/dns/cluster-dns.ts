@@ -10,7 +10,7 @@ import type { Random } from '../lib/random.ts'
 import { decodeService } from '../resources/service.ts'
 import type { Service, ServiceKey } from '../resources/types.ts'
 import { createEndpointsFeed } from '../watch/endpoints-feed.ts'
-import { createFeed, type FeedContext, type WatchProblem } from '../watch/feed.ts'
+import { createFeed, type WatchProblem } from '../watch/feed.ts'
 import { probeServer } from '../watch/server-probe.ts'
 import type { DnsSettings } from './dns-fields.ts'
 import { openForwarder } from './forward/open-forwarder.ts'
@@ -202,7 +202,7 @@ interface WatchedNames {
  */
 function watchNames(options: WatchedNames, signal: AbortSignal): Promise<void> {
   const { client, clock, random, reporter, onEvents, onSynced, onProblem } = options
-  const context: FeedContext = { client, clock, random, timing: {}, onProblem, reporter }
+  const context = { client, clock, random, timing: {}, onProblem, reporter }
   const waiting = new Set(['services', 'endpoints'])
   const listed = (name: string) => () => {
     if (waiting.delete(name) && waiting.size === 0) onSynced()

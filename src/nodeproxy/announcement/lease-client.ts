@@ -4,7 +4,6 @@ import type { RequestReporter } from '../../client/http/api-failures.ts'
 import type { ApiFailure, ApiResult } from '../../client/http/failure.ts'
 import type { Change } from '../../client/reflector/object-tracker.ts'
 import type { Reflector } from '../../client/reflector/reflector.ts'
-import type { ReflectorTiming } from '../../client/reflector/reflector-context.ts'
 import type { Clock } from '../../lib/clock.ts'
 import type { JsonObject } from '../../lib/json.ts'
 import type { Random } from '../../lib/random.ts'
@@ -17,7 +16,7 @@ const PATH = `/apis/coordination.k8s.io/v1/namespaces/${LEASE_NAMESPACE}/${RESOU
  * An election cannot wait long after the API server was away: then each node would see nothing, and none would take
  * what is not announced.
  */
-const WATCH_TIMING: Partial<ReflectorTiming> = {
+const WATCH_TIMING = {
   backoffBaseMs: 50,
   backoffMaxMs: 1_000,
   awayMaxMs: 500,
