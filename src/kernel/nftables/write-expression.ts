@@ -47,6 +47,13 @@ function nameOf(expression: Expression): string {
   return expression.type === 'foreign' ? expression.name : NAMES[expression.type]
 }
 
+function writePayload(to: AttributeWriter, one: Extract<Expression, { type: 'payload' }>): void {
+  to.be32(1, one.to)
+    .be32(2, number.BASE[one.base])
+    .be32(3, one.offset)
+    .be32(4, one.length)
+}
+
 function writeRandom(to: AttributeWriter, one: Extract<Expression, { type: 'random' }>): void {
   to.be32(1, one.to)
     .be32(2, one.modulus)
@@ -80,11 +87,7 @@ function writeData(to: AttributeWriter, one: Expression, family: Family): void {
     case 'setMeta':
       return void to.be32(2, number.META[one.key]).be32(3, one.from)
     case 'payload':
-      return void to
-        .be32(1, one.to)
-        .be32(2, number.BASE[one.base])
-        .be32(3, one.offset)
-        .be32(4, one.length)
+      return writePayload(to, one)
     case 'ct':
       to.be32(1, one.to).be32(2, conntrackKey(one.key, family))
       if (one.direction) to.u8(3, number.DIRECTION[one.direction])
