@@ -48,10 +48,7 @@ function nameOf(expression: Expression): string {
 }
 
 function writePayload(to: AttributeWriter, one: Extract<Expression, { type: 'payload' }>): void {
-  to.be32(1, one.to)
-    .be32(2, number.BASE[one.base])
-    .be32(3, one.offset)
-    .be32(4, one.length)
+  to.be32(1, one.to).be32(2, number.BASE[one.base]).be32(3, one.offset).be32(4, one.length)
 }
 
 function writeRandom(to: AttributeWriter, one: Extract<Expression, { type: 'random' }>): void {
