@@ -75,6 +75,20 @@ test.each<[string, PolicyEvent, boolean]>([
   expect(model.takeChanges().isNarrower).toBe(expected)
 })
 
+test('a Pod that gets a label that is denied, and loses it at once, withdraws nothing', () => {
+  const plain = podOf('y/a', '10.0.1.1', {}, 'node-2')
+  const model = fresh([
+    podOf('x/a', '10.0.0.1', {}, NODE),
+    plain,
+    ...['x', 'y'].map((name) => ({ kind: 'namespace', name, labels: {} }) as const),
+    clusterOf('c', 'Admin', [DENY_LABEL]),
+  ])
+  model.takeChanges()
+  model.apply([podOf('y/a', '10.0.1.1', { app: 'bad' }, 'node-2')])
+  model.apply([plain])
+  expect(model.takeChanges()).toMatchObject({ isNarrower: false, members: new Map() })
+})
+
 test('one of two policies that goes withdraws what it admitted, and so does one of two rules', () => {
   const other = { from: [{ podSelector: { matchLabels: { app: 'c' } } }] }
   const model = fresh([
