@@ -139,6 +139,8 @@ export default defineConfig({
         test: {
           name: 'architecture',
           include: ['test/architecture/**/*.test.ts'],
+          // What was found in a file of the project is kept for the next rules.
+          isolate: false,
           maxWorkers: '100%',
           ...TIMEOUTS,
           sequence: { groupOrder: ORDER.unit },

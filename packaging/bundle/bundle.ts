@@ -39,16 +39,27 @@ export function launched(
   return { main, flags: [...new Set(flags)] }
 }
 
+/** Joins the modules that programs with launchers can come to load. */
+export function bundlePrograms(root: string, programs: readonly string[]): Promise<Bundle> {
+  return bundleMains(
+    root,
+    Object.fromEntries(programs.map((name) => [name, launched(root, name).main])),
+  )
+}
+
 /**
- * Joins the modules that programs can come to load, without their types: those imported when a program starts, and in
- * files of their own those imported later. Names are kept, so that a stack trace can be read.
+ * Joins the modules that main files, by the names of what starts them, can come to load, without their types: those
+ * imported when a program starts, and in files of their own those imported later. Names are kept, so that a stack trace
+ * can be read.
  */
-export async function bundlePrograms(root: string, programs: readonly string[]): Promise<Bundle> {
+export async function bundleMains(
+  root: string,
+  input: Readonly<Record<string, string>>,
+): Promise<Bundle> {
   const found: Found = { required: new Set(), beside: new Set(), threads: new Map() }
-  const input = Object.fromEntries(programs.map((name) => [name, launched(root, name).main]))
   const build = await rolldown({
     cwd: root,
-    input,
+    input: { ...input },
     platform: 'node',
     external: (name) => {
       if (isBuiltin(name)) return true

@@ -24,7 +24,7 @@ export function importsOf(file: SourceFile): readonly ModuleImport[] {
 }
 
 function findImports(file: SourceFile): readonly ModuleImport[] {
-  return [...walk(parse(file))].flatMap(([node]) => {
+  return nodesWithImports(file).flatMap((node) => {
     const specifier = nameOf(node['source'])
     if (!node.type.includes('Import') && !node.type.startsWith('Export')) return []
     if (specifier === undefined) return []
@@ -32,6 +32,13 @@ function findImports(file: SourceFile): readonly ModuleImport[] {
     const target = relative ? posix.join(posix.dirname(file.path), specifier) : specifier
     return [{ from: file.path, target, relative, typeOnly: isTypeOnly(node), names: names(node) }]
   })
+}
+
+/** Only `import(…)` can be anywhere: all else is at the top of a file. */
+function nodesWithImports(file: SourceFile): readonly SyntaxNode[] {
+  const program = parse(file)
+  if (/\bimport\s*\(/.test(file.text)) return [...walk(program)].map(([node]) => node)
+  return Array.isArray(program['body']) ? program['body'].filter(isNode) : []
 }
 
 function isTypeOnly(node: SyntaxNode): boolean {

@@ -31,8 +31,14 @@ export function* walk(
   const left: (readonly [SyntaxNode, SyntaxNode | undefined])[] = [[node, parent]]
   for (let next = left.pop(); next !== undefined; next = left.pop()) {
     yield next
-    for (const child of Object.values(next[0]).flat().reverse()) {
-      if (isNode(child)) left.push([child, next[0]])
+    const values = Object.values(next[0])
+    for (let at = values.length - 1; at >= 0; at--) {
+      const value = values[at]
+      if (Array.isArray(value)) {
+        for (let i = value.length - 1; i >= 0; i--) {
+          if (isNode(value[i])) left.push([value[i], next[0]])
+        }
+      } else if (isNode(value)) left.push([value, next[0]])
     }
   }
 }

@@ -17,6 +17,11 @@ import { dirname, join } from 'node:path'
 import { root } from './on-demand/root.ts'
 
 const NAMES = ['node-proxy', 'orch-server', 'orchctl', 'orch-dns'] as const
+/** What labs start beside the programs, by the path of its main file. */
+const OF_LABS = {
+  'lab-agent': 'test/support/agent/main.ts',
+  'stub-api': 'test/support/stub-api/main.ts',
+} as const
 /** What the programs read beside their own code. */
 const BESIDE = ['config', 'node_modules', 'package.json', 'scripts', 'src']
 const FOLDER = 'NP_PROGRAMS'
@@ -28,6 +33,12 @@ const DAY_MS = 24 * 60 * 60_000
  */
 export function launcherOf(name: (typeof NAMES)[number]): string {
   return join(process.env[FOLDER] ?? root, 'bin', name)
+}
+
+/** The file with which a lab starts one of its own programs or threads: bundled likewise, or that of the checkout. */
+export function mainOfLab(name: keyof typeof OF_LABS): string {
+  const folder = process.env[FOLDER]
+  return folder === undefined ? join(root, OF_LABS[name]) : join(folder, `lib/${name}.js`)
 }
 
 /** Before the tests of a project of vitest: bundles the programs, unless that was done since their source changed. */
@@ -42,13 +53,14 @@ export async function setup(): Promise<void> {
 
 /** Whole at once, also where another run makes the same. */
 async function makePrograms(folder: string): Promise<void> {
-  const { bundlePrograms, launched } = await import('../../packaging/bundle/bundle.ts')
+  const { bundleMains, bundlePrograms, launched } = await import('../../packaging/bundle/bundle.ts')
   mkdirSync(dirname(folder), { recursive: true })
   const made = mkdtempSync(`${folder}.`)
   chmodSync(made, 0o755)
   for (const place of ['bin', 'lib']) mkdirSync(join(made, place))
   for (const place of BESIDE) symlinkSync(join('../../..', place), join(made, place))
-  const { files } = await bundlePrograms(root, NAMES)
+  const bundles = [await bundleMains(root, OF_LABS), await bundlePrograms(root, NAMES)]
+  const files = bundles.flatMap((bundle) => [...bundle.files])
   for (const [path, code] of files) writeFileSync(join(made, path), code)
   for (const name of NAMES) {
     const launcher = readFileSync(join(root, 'bin', name), 'utf8')
@@ -74,7 +86,8 @@ function removeUnused(parent: string, now: Date): void {
 
 /** Another one after every change of what a bundle is made of. */
 function stateOfSource(): string {
-  const patterns = ['src/**/*.ts', 'packaging/bundle/*.ts', 'bin/*', 'package-lock.json']
+  const labs = Object.values(OF_LABS).map((main) => join(dirname(main), '*.ts'))
+  const patterns = ['src/**/*.ts', 'packaging/bundle/*.ts', 'bin/*', 'package-lock.json', ...labs]
   const state = createHash('sha256')
   for (const path of globSync(patterns, { cwd: root }).toSorted()) {
     const { mtimeMs, size } = statSync(join(root, path))

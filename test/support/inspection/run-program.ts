@@ -1,3 +1,4 @@
+import { readFileSync } from 'node:fs'
 import type { Lab } from '../lab/lab.ts'
 
 /** How a program ended. */
@@ -25,8 +26,6 @@ export async function runProgram(
   const environment = home === undefined ? [] : ['env', `HOME=${home}`]
   const command = ['sh', '-c', script, prefix, ...environment, ...words]
   const code = Number(await site.namespace.exec(command, { timeoutMs }))
-  const [stdout = '', stderr = ''] = await Promise.all(
-    ['out', 'err'].map((part) => site.namespace.exec(['cat', `${prefix}.${part}`])),
-  )
-  return { code, stdout, stderr }
+  const output = (part: 'out' | 'err'): string => readFileSync(`${prefix}.${part}`, 'utf8')
+  return { code, stdout: output('out'), stderr: output('err') }
 }

@@ -1,8 +1,7 @@
 import { Worker } from 'node:worker_threads'
 import type { AgentCalls, AgentReply } from '../agent/protocol.ts'
+import { mainOfLab } from '../programs.ts'
 import type { Namespace } from './namespace.ts'
-
-const PROGRAM = new URL('../agent/main.ts', import.meta.url)
 
 /** The lab's handle of a running agent in one namespace. */
 export interface Agent {
@@ -23,7 +22,7 @@ interface Waiter {
  * its own would take ten times as long to start, and each pod has one.
  */
 export function startAgent(namespace: Namespace): Agent {
-  const worker = new Worker(PROGRAM, {
+  const worker = new Worker(mainOfLab('lab-agent'), {
     workerData: { namespace: namespace.name },
     execArgv: ['--disable-warning=ExperimentalWarning'],
   })

@@ -1,3 +1,4 @@
+import { mainOfLab } from '../programs.ts'
 import type { Serves } from '../stub-api/route.ts'
 import { type ApiKind, type ApiServer, RANGES } from './api-server.ts'
 import { kubeconfigText } from './kubeconfig.ts'
@@ -5,7 +6,6 @@ import { API_PORT, WORLD } from './plan.ts'
 import { type LabProcess, startProcess } from './process.ts'
 import type { Site } from './site.ts'
 
-const STUB = new URL('../stub-api/main.ts', import.meta.url).pathname
 const REAL = new URL('../../../src/apiserver/main.ts', import.meta.url).pathname
 
 /** The kind of API server for labs that do not name one: `NP_API_SERVER`, or the stand-in if that is not set. */
@@ -22,7 +22,8 @@ export function createApiServer(world: Site, kind: 'real' | Serves): ApiServer {
     admin: () => undefined,
     kubeconfigFor: () => Promise.resolve(kubeconfigText({ url })),
     async start() {
-      const program = kind === 'real' ? [REAL, ...RANGES] : [STUB, `--serves=${kind}`]
+      const program =
+        kind === 'real' ? [REAL, ...RANGES] : [mainOfLab('stub-api'), `--serves=${kind}`]
       const place = [`--host=${WORLD.v4}`, `--port=${API_PORT}`]
       running = startProcess(world.namespace, [process.execPath, ...program, ...place])
       await running.said('http://')

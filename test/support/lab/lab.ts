@@ -12,7 +12,7 @@ import { labPrefix, removeLab, removeLeftovers } from './leftovers.ts'
 import { createOrchServer, isOrchServer } from './orch-server.ts'
 import { hostNet, isV6, NODE_ADDRESSES, NODE_NAME, OUTSIDE } from './plan.ts'
 import { createPods, type Pods } from './pods.ts'
-import { closeSite, type Site } from './site.ts'
+import { closeSites, type Site } from './site.ts'
 import { buildTopology } from './topology.ts'
 
 export interface LabOptions {
@@ -154,7 +154,7 @@ export async function createLab(options: LabOptions = {}): Promise<Lab> {
       await daemon.kill()
       await apiServer.stop()
       await pods.close()
-      await Promise.all([node, world, outside].map(closeSite))
+      await closeSites([node, world, outside])
       rmSync(folder, { recursive: true, force: true })
       unguard()
     },

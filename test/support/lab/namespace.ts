@@ -1,5 +1,8 @@
 import { type CommandOptions, run } from './command.ts'
 
+/** The `ip` sub-command without which a namespace reaches not even itself. */
+export const LOOPBACK_UP = 'link set lo up'
+
 /** One network namespace of a lab. */
 export interface Namespace {
   /** The name for `ip netns`. */
@@ -13,10 +16,22 @@ export interface Namespace {
 
 /** Creates a namespace with its loopback up. */
 export async function addNamespace(name: string): Promise<Namespace> {
-  await run(['ip', 'netns', 'add', name], { atOnce: true })
-  const namespace = namespaceNamed(name)
-  await namespace.ip(['link set lo up'])
+  const namespace = await addEmptyNamespace(name)
+  await namespace.ip([LOOPBACK_UP])
   return namespace
+}
+
+/** Creates a namespace. The first batch in it starts with `LOOPBACK_UP`, which so needs no program of its own. */
+export async function addEmptyNamespace(name: string): Promise<Namespace> {
+  await run(['ip', 'netns', 'add', name], { atOnce: true })
+  return namespaceNamed(name)
+}
+
+/** Removes several by one program, the others also if one is gone. */
+export async function removeNamespaces(namespaces: readonly Namespace[]): Promise<void> {
+  if (namespaces.length === 0) return
+  const input = namespaces.map(({ name }) => `netns del ${name}\n`).join('')
+  await run(['ip', '-force', '-batch', '-'], { input, atOnce: true })
 }
 
 function namespaceNamed(name: string): Namespace {

@@ -1,5 +1,6 @@
+import { LOOPBACK_UP } from './namespace.ts'
 import { BRIDGE, GATEWAY, hostNet, isV6, POD_INTERFACE } from './plan.ts'
-import { closeSite, openSite, type Site } from './site.ts'
+import { closeSites, openEmptySite, type Site } from './site.ts'
 import { writeSysctls } from './sysctl.ts'
 
 /** Pods of the node under test: each its own namespace behind a port of the node's bridge. */
@@ -20,10 +21,15 @@ export function createPods(prefix: string, node: Site): Pods {
 
   async function take(ip: string): Promise<Site> {
     const reused = idle.pop()
-    const site = reused ?? (await all[all.push(openPod(prefix, node, all.length)) - 1])
-    if (site === undefined) throw new Error('no pod')
-    await address(site, node, ip)
-    return site
+    if (reused !== undefined) {
+      await reused.namespace.ip(addressing(ip))
+      await node.namespace.ip([routeTo(ip)])
+      return reused
+    }
+    const name = `${POD_INTERFACE}${all.length}`
+    const opened = openPod(`${prefix}-${name}`, name, { node, ip })
+    all.push(opened)
+    return opened
   }
 
   return {
@@ -36,27 +42,30 @@ export function createPods(prefix: string, node: Site): Pods {
     async clear() {
       const taken = [...byIp]
       byIp.clear()
-      for (const [ip, promise] of taken) {
-        const site = await promise
-        await withdraw(site, node, ip)
-        idle.push(site)
-      }
+      const sites = await Promise.all(taken.map(([ip, site]) => withdraw(site, ip)))
+      await node.namespace.ip(withdrawn(taken.map(([ip]) => ip)))
+      idle.push(...sites)
     },
     async close() {
       const sites = await Promise.all(all)
       all.length = 0
-      await Promise.all(sites.map(closeSite))
+      await closeSites(sites)
     },
   }
 }
 
-async function openPod(prefix: string, node: Site, serial: number): Promise<Site> {
-  const site = await openSite(`${prefix}-pod${serial}`)
-  const port = `${POD_INTERFACE}${serial}`
+/** A new pod with its first address. */
+async function openPod(
+  name: string,
+  port: string,
+  { node, ip }: { readonly node: Site; readonly ip: string },
+): Promise<Site> {
+  const site = await openEmptySite(name)
   await node.namespace.ip([
     `link add ${port} type veth peer name eth0 netns ${site.namespace.name}`,
     `link set ${port} master ${BRIDGE} up`,
     `link set ${port} type bridge_slave hairpin on`,
+    routeTo(ip),
   ])
   await writeSysctls(site.agent, {
     'net/ipv4/ip_local_port_range': '10000 65000',
@@ -65,22 +74,27 @@ async function openPod(prefix: string, node: Site, serial: number): Promise<Site
     'net/ipv4/conf/all/accept_redirects': 0,
     'net/ipv6/conf/eth0/accept_redirects': 0,
   })
-  await site.namespace.ip(['link set eth0 up'])
+  await site.namespace.ip([LOOPBACK_UP, 'link set eth0 up', ...addressing(ip)])
   return site
 }
 
 /** Gives a pod an address and routes, so that it reaches every other host, also its neighbours, through the node. */
-async function address(site: Site, node: Site, ip: string): Promise<void> {
+function addressing(ip: string): readonly string[] {
   const gateway = isV6(ip) ? GATEWAY.v6 : GATEWAY.v4
-  await site.namespace.ip([
+  return [
     `addr add ${hostNet(ip)} dev eth0${isV6(ip) ? ' nodad' : ''}`,
     `route add ${hostNet(gateway)} dev eth0`,
     `route add default via ${gateway} dev eth0`,
-  ])
-  await node.namespace.ip([`route replace ${hostNet(ip)} dev ${BRIDGE}`])
+  ]
 }
 
-async function withdraw(site: Site, node: Site, ip: string): Promise<void> {
+/** For the node. */
+function routeTo(ip: string): string {
+  return `route replace ${hostNet(ip)} dev ${BRIDGE}`
+}
+
+async function withdraw(pod: Promise<Site>, ip: string): Promise<Site> {
+  const site = await pod
   const gateway = isV6(ip) ? GATEWAY.v6 : GATEWAY.v4
   await site.agent.call('unlistenAll', null)
   await site.namespace.ip([
@@ -88,5 +102,11 @@ async function withdraw(site: Site, node: Site, ip: string): Promise<void> {
     `route del ${hostNet(gateway)} dev eth0`,
     `addr del ${hostNet(ip)} dev eth0`,
   ])
-  await node.namespace.ip([`route del ${hostNet(ip)} dev ${BRIDGE}`, 'neigh flush all'])
+  return site
+}
+
+/** For the node, when these are gone. */
+function withdrawn(ips: readonly string[]): readonly string[] {
+  if (ips.length === 0) return []
+  return [...ips.map((ip) => `route del ${hostNet(ip)} dev ${BRIDGE}`), 'neigh flush all']
 }

@@ -1,5 +1,5 @@
 import { type Agent, startAgent } from './agent.ts'
-import { addNamespace, type Namespace } from './namespace.ts'
+import { addEmptyNamespace, addNamespace, type Namespace, removeNamespaces } from './namespace.ts'
 
 /** One namespace with its agent. */
 export interface Site {
@@ -12,7 +12,17 @@ export async function openSite(name: string): Promise<Site> {
   return { namespace, agent: startAgent(namespace) }
 }
 
-export async function closeSite({ namespace, agent }: Site): Promise<void> {
-  await agent.stop()
-  await namespace.remove()
+/** One whose namespace is empty; see `addEmptyNamespace`. */
+export async function openEmptySite(name: string): Promise<Site> {
+  const namespace = await addEmptyNamespace(name)
+  return { namespace, agent: startAgent(namespace) }
+}
+
+export async function closeSite(site: Site): Promise<void> {
+  await closeSites([site])
+}
+
+export async function closeSites(sites: readonly Site[]): Promise<void> {
+  await Promise.all(sites.map(({ agent }) => agent.stop()))
+  await removeNamespaces(sites.map(({ namespace }) => namespace))
 }

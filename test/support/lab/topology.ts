@@ -1,6 +1,7 @@
 import { loadModules } from './modules.ts'
+import { LOOPBACK_UP } from './namespace.ts'
 import { BRIDGE, BRIDGE_MAC, GATEWAY, hostNet, NODE_ADDRESSES, OUTSIDE, WORLD } from './plan.ts'
-import { openSite, type Site } from './site.ts'
+import { openEmptySite, type Site } from './site.ts'
 import { writeSysctls } from './sysctl.ts'
 
 /**
@@ -26,16 +27,16 @@ export interface TopologyOptions {
 export async function buildTopology(prefix: string, options: TopologyOptions): Promise<Topology> {
   await loadModules()
   const [node, world, outside] = await Promise.all([
-    openSite(`${prefix}-node`),
-    openSite(`${prefix}-world`),
-    openSite(`${prefix}-outside`),
+    openEmptySite(`${prefix}-node`),
+    openEmptySite(`${prefix}-world`),
+    openEmptySite(`${prefix}-outside`),
   ])
   await Promise.all([tuneNode(node, options), tuneHost(world), tuneHost(outside)])
-  await linkUp(node, world, outside)
+  await linkWorld(world, { node, outside })
+  await buildNode(node)
+  await buildOutside(outside)
   await tuneUplinks(node, world)
-  await nodeAddresses(node)
   await worldAddresses(world)
-  await outsideAddresses(outside)
   return { node, world, outside }
 }
 
@@ -76,37 +77,19 @@ async function tuneHost({ agent }: Site): Promise<void> {
   })
 }
 
-async function linkUp(node: Site, world: Site, outside: Site): Promise<void> {
-  await world.namespace.ip([
+/** The links of the world, whose other ends are those of the two. */
+async function linkWorld(
+  { namespace }: Site,
+  { node, outside }: { readonly node: Site; readonly outside: Site },
+): Promise<void> {
+  await namespace.ip([
+    LOOPBACK_UP,
     'link add lan type bridge',
     `link add to-node type veth peer name eth0 netns ${node.namespace.name}`,
     `link add to-outside type veth peer name eth0 netns ${outside.namespace.name}`,
     'link set to-node master lan up',
     'link set to-outside master lan up',
     'link set lan up',
-  ])
-  await node.namespace.ip([
-    'link set eth0 up',
-    `link add ${BRIDGE} address ${BRIDGE_MAC} type bridge`,
-    `link set ${BRIDGE} up`,
-  ])
-  await outside.namespace.ip(['link set eth0 up'])
-}
-
-async function tuneUplinks(node: Site, world: Site): Promise<void> {
-  await writeSysctls(world.agent, { 'net/ipv4/conf/lan/rp_filter': 0 })
-  await writeSysctls(node.agent, { 'net/ipv4/conf/eth0/send_redirects': 0 })
-}
-
-async function nodeAddresses({ namespace }: Site): Promise<void> {
-  await namespace.ip([
-    ...NODE_ADDRESSES.map((address) => `addr add ${address} dev eth0 nodad`),
-    `addr add ${hostNet(GATEWAY.v4)} dev ${BRIDGE}`,
-    `addr add ${hostNet(GATEWAY.v6)} dev ${BRIDGE} nodad`,
-    `route add default via ${WORLD.v4}`,
-    `route add default via ${WORLD.v6}`,
-    `route add ${hostNet(OUTSIDE.v4)} dev eth0`,
-    `route add ${hostNet(OUTSIDE.v6)} dev eth0`,
   ])
 }
 
@@ -120,8 +103,31 @@ async function worldAddresses({ namespace }: Site): Promise<void> {
   ])
 }
 
-async function outsideAddresses({ namespace }: Site): Promise<void> {
+async function buildNode({ namespace }: Site): Promise<void> {
   await namespace.ip([
+    LOOPBACK_UP,
+    'link set eth0 up',
+    `link add ${BRIDGE} address ${BRIDGE_MAC} type bridge`,
+    `link set ${BRIDGE} up`,
+    ...NODE_ADDRESSES.map((address) => `addr add ${address} dev eth0 nodad`),
+    `addr add ${hostNet(GATEWAY.v4)} dev ${BRIDGE}`,
+    `addr add ${hostNet(GATEWAY.v6)} dev ${BRIDGE} nodad`,
+    `route add default via ${WORLD.v4}`,
+    `route add default via ${WORLD.v6}`,
+    `route add ${hostNet(OUTSIDE.v4)} dev eth0`,
+    `route add ${hostNet(OUTSIDE.v6)} dev eth0`,
+  ])
+}
+
+async function tuneUplinks(node: Site, world: Site): Promise<void> {
+  await writeSysctls(world.agent, { 'net/ipv4/conf/lan/rp_filter': 0 })
+  await writeSysctls(node.agent, { 'net/ipv4/conf/eth0/send_redirects': 0 })
+}
+
+async function buildOutside({ namespace }: Site): Promise<void> {
+  await namespace.ip([
+    LOOPBACK_UP,
+    'link set eth0 up',
     `addr add ${hostNet(OUTSIDE.v4)} dev eth0`,
     `addr add ${hostNet(OUTSIDE.v6)} dev eth0 nodad`,
     'route add default via 192.168.0.2 dev eth0 onlink',
