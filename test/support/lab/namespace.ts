@@ -4,6 +4,8 @@ import { type CommandOptions, run } from './command.ts'
 export interface Namespace {
   /** The name for `ip netns`. */
   readonly name: string
+  /** Process ids in it that no signal to a program of the namespace reaches. */
+  readonly spared: Set<number>
   /** Runs a command inside it and returns its standard output. */
   exec(command: readonly string[], options?: CommandOptions): Promise<string>
   /** Runs `ip` sub-commands inside it, as one batch that stops at the first error. */
@@ -22,6 +24,7 @@ export async function addNamespace(name: string): Promise<Namespace> {
 function namespaceNamed(name: string): Namespace {
   return {
     name,
+    spared: new Set(),
     exec: (command, options) => run(['ip', 'netns', 'exec', name, ...command], options),
     async ip(lines) {
       if (lines.length === 0) return
