@@ -1,3 +1,4 @@
+import { readFile } from 'node:fs/promises'
 import type { Lab } from '../lab/lab.ts'
 
 /** How a program ended. */
@@ -26,7 +27,7 @@ export async function runProgram(
   const command = ['sh', '-c', script, prefix, ...environment, ...words]
   const code = Number(await site.namespace.exec(command, { timeoutMs }))
   const [stdout = '', stderr = ''] = await Promise.all(
-    ['out', 'err'].map((part) => site.namespace.exec(['cat', `${prefix}.${part}`])),
+    ['out', 'err'].map((part) => readFile(`${prefix}.${part}`, 'utf8')),
   )
   return { code, stdout, stderr }
 }
