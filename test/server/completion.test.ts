@@ -1,22 +1,22 @@
 import { spawnSync } from 'node:child_process'
 import { delimiter } from 'node:path'
-import { fileURLToPath } from 'node:url'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { openShellOnTerminal, type ShellOnTerminal } from '../support/orchctl/interactive-shell.ts'
 import { type OrchctlShell, openOrchctlShell } from '../support/orchctl/orchctl-shell.ts'
+import { orchctlOnPath, type ProgramOnPath } from '../support/orchctl/program-on-path.ts'
 import {
   type OrchServerProcess,
   startOrchServer,
 } from '../support/orchserver/orch-server-process.ts'
 
-const BIN = fileURLToPath(new URL('../../bin', import.meta.url))
-
 let server: OrchServerProcess
 let shell: OrchctlShell
+let onPath: ProgramOnPath
 
 beforeAll(async () => {
   server = await startOrchServer()
   shell = await openOrchctlShell(server.kubeconfig)
+  onPath = await orchctlOnPath(shell)
   const n = ['-n', 'shop']
   await shell.ok(['create', 'namespace', 'shop'])
   await shell.ok(['create', 'serviceaccount', 'robot', ...n])
@@ -35,6 +35,7 @@ beforeAll(async () => {
 })
 
 afterAll(async () => {
+  await onPath?.[Symbol.asyncDispose]()
   await shell?.[Symbol.asyncDispose]()
   await server?.[Symbol.asyncDispose]()
 })
@@ -82,27 +83,40 @@ const LINES: readonly (readonly [string, string])[] = [
   ['orchctl apply -f kubeco', 'orchctl apply -f kubeconfig'],
 ]
 
+const END = 'THATS-ALL'
+
 function has(program: string): boolean {
   return spawnSync(program, ['--version']).error === undefined
 }
 
 describe.skipIf(!has('fish'))('fish', () => {
-  test.each(LINES)('%s', async (line, completed) => {
-    const script = `orchctl completion fish | source; complete -C "${line}"`
-    const env = { PATH: `${BIN}${delimiter}${process.env['PATH']}`, XDG_CONFIG_HOME: shell.home }
-    const words = line.split(' ')
-    const found = (await shell.program('fish', ['--no-config', '-c', script], { env }))
-      .split('\n')
-      .filter((word) => word !== '')
-    expect(found).toEqual(completed === line ? [] : [completed.split(' ').at(words.length - 1)])
+  let candidates: readonly string[] = []
+
+  beforeAll(async () => {
+    const each = LINES.map(([line]) => `complete -C "${line}"; echo ${END}`)
+    const script = ['orchctl completion fish | source', ...each].join('\n')
+    const env = {
+      PATH: `${onPath.folder}${delimiter}${process.env['PATH']}`,
+      XDG_CONFIG_HOME: shell.home,
+    }
+    candidates = (await shell.program('fish', ['--no-config', '-c', script], { env })).split(END)
   })
+
+  test.each(LINES.map(([line, completed], index) => [line, completed, index] as const))(
+    '%s',
+    (line, completed, index) => {
+      const words = line.split(' ')
+      const found = candidates[index]!.split('\n').filter((word) => word !== '')
+      expect(found).toEqual(completed === line ? [] : [completed.split(' ').at(words.length - 1)])
+    },
+  )
 })
 
 describe.each(['bash', 'zsh'] as const)('%s', (program) => {
   let terminal: ShellOnTerminal | undefined
 
   beforeAll(async () => {
-    if (has(program)) terminal = await openShellOnTerminal(program, shell)
+    if (has(program)) terminal = await openShellOnTerminal(program, shell, onPath.folder)
   })
   afterAll(() => terminal?.[Symbol.asyncDispose]())
 
@@ -113,7 +127,8 @@ describe.each(['bash', 'zsh'] as const)('%s', (program) => {
 
 test('several candidates, and none without a server', async () => {
   const words = (...typed: readonly string[]) => shell.ok(['__complete', '--', ...typed])
-  expect(await words('create', 'cluster')).toBe('clusterrole\nclusterrolebinding\n')
+  const apart = await shell.runApart(['__complete', '--', 'create', 'cluster'])
+  expect(apart).toEqual({ code: 0, stdout: 'clusterrole\nclusterrolebinding\n', stderr: '' })
   expect(await words('get', 'svc', '--server=https://127.0.0.1:1', 'x')).toBe('')
   expect(await words('nonsense', 'x')).toBe('')
 })

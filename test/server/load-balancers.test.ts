@@ -2,7 +2,9 @@ import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
 import { parse } from 'yaml'
-import { isJsonObject, type JsonObject } from '../../src/lib/json.ts'
+import { type ApiClient, createApiClient } from '../../src/client/http/api-client.ts'
+import { systemClock } from '../../src/lib/clock.ts'
+import { arrayAt, isJsonObject, type JsonObject, stringAt } from '../../src/lib/json.ts'
 import { installedKubectls } from '../support/kubectl/installed.ts'
 import { type OperatedPage, operatePage } from '../support/pages/operated-page.ts'
 import { blocksOf, sectionsOf } from '../support/pages/page-section.ts'
@@ -35,6 +37,7 @@ const seen = new Set<string>()
 
 describe.runIf(installedKubectls().length > 0)('the page about pools, with kubectl', () => {
   let page: OperatedPage
+  let api: ApiClient
 
   beforeAll(async () => {
     const [pools = ''] = blocksOf('load-balancers.md', 'Pools', 'yaml')
@@ -44,10 +47,15 @@ describe.runIf(installedKubectls().length > 0)('the page about pools, with kubec
       page: 'load-balancers.md',
       settings: { ...settings, services: { clusterIPRange: '10.96.0.0/16,fd00:96::/112' } },
     })
+    const { connection } = page.server
+    api = createApiClient({ connection, clock: systemClock, userAgent: 'test' })
     await page.sh('kubectl create namespace partners; kubectl create namespace guests')
   })
 
-  afterAll(() => page?.[Symbol.asyncDispose]())
+  afterAll(async () => {
+    await api?.close()
+    await page?.[Symbol.asyncDispose]()
+  })
 
   afterEach(async () => {
     const others = 'kubectl get services -o name | grep -v /kubernetes | xargs -r kubectl delete'
@@ -233,6 +241,30 @@ describe.runIf(installedKubectls().length > 0)('the page about pools, with kubec
     await page.sh(`kubectl apply -f - <<'END'\n${JSON.stringify(object)}\nEND`)
   }
 
+  /** Addresses, condition, and types and reasons of Events, as the API has them. */
+  async function stateOf(name: string, namespace: string) {
+    const folder = `/api/v1/namespaces/${namespace}`
+    const service = await read(`${folder}/services/${name}`)
+    const about = `fieldSelector=involvedObject.uid%3D${stringAt(service, 'metadata', 'uid')}`
+    const events = await read(`${folder}/events?${about}`)
+    const condition = arrayAt(service, 'status', 'conditions').find(
+      (one) => stringAt(one, 'type') === TYPE,
+    )
+    return [
+      arrayAt(service, 'status', 'loadBalancer', 'ingress')
+        .map((one) => stringAt(one, 'ip'))
+        .join(),
+      `${stringAt(condition, 'status')} ${stringAt(condition, 'reason')}`.trim(),
+      arrayAt(events, 'items').map((one) => `${stringAt(one, 'type')} ${stringAt(one, 'reason')}`),
+    ]
+  }
+
+  /** Empty where the server does not answer, as while it restarts. */
+  async function read(path: string): Promise<JsonObject> {
+    const answer = await api.get(path)
+    return answer.ok ? (answer.value as JsonObject) : {}
+  }
+
   async function shown(name: string, namespace: string): Promise<string> {
     const get = `kubectl get service ${name} -n ${namespace}`
     const text = await page.sh(
@@ -245,12 +277,16 @@ describe.runIf(installedKubectls().length > 0)('the page about pools, with kubec
     return page.sh(`kubectl describe service ${name} -n ${namespace} | sed -n '/^Events:/,$p'`)
   }
 
+  /** Waits until the API has it, because each kubectl is a process; then kubectl prints it. */
   async function expectRow(name: string, { ip, condition, event }: Row, namespace = 'default') {
-    await expect.poll(() => shown(name, namespace)).toBe(`${ip} ${condition}`.trim())
-    const [type, reason] = event.split(' ')
+    const addresses = ip.startsWith('<') ? '' : ip
     await expect
-      .poll(() => eventsOf(name, namespace))
-      .toMatch(new RegExp(`^ +${type} +${reason} `, 'm'))
+      .poll(() => stateOf(name, namespace))
+      .toEqual([addresses, condition, expect.arrayContaining([event])])
+    const get = `kubectl get service ${name} -n ${namespace} --no-headers`
+    expect((await page.sh(`${get} | awk '{print $4}'`)).trim()).toBe(ip)
+    const [type, reason] = event.split(' ')
+    expect(await eventsOf(name, namespace)).toMatch(new RegExp(`^ +${type} +${reason} `, 'm'))
     seen.add(condition === '' ? `removed ${reason} ${type}` : `${condition} ${type}`)
   }
 })

@@ -376,17 +376,19 @@ describe('the program', () => {
     [['config', 'use-context', 'none'], 2, /no context "none"/],
     [['create', 'token', 'x', '--duration=soon'], 2, /is no duration/],
   ])('%j ends with %i', async (args, code, message) => {
-    const ran = await shell.run(args)
+    const ran = await shell.runApart(args)
     expect(ran).toMatchObject({ code, stdout: '', stderr: expect.stringMatching(message) })
     expect(ran.stderr).toMatch(/^orchctl: .* \(NP_[A-Z_]+\)\n$/)
   })
 
   test('help names commands and exit codes; without arguments, too', async () => {
-    const help = await shell.ok(['--help'])
-    expect(help).toMatch(/Exit codes:\n {2}0 {2}done/)
-    expect(await shell.ok([])).toBe(help)
+    const help = await shell.runApart(['--help'])
+    expect(help).toMatchObject({ code: 0, stderr: '' })
+    expect(help.stdout).toMatch(/Exit codes:\n {2}0 {2}done/)
+    expect(await shell.runApart([])).toEqual(help)
     expect(await shell.ok(['get', '--help'])).toMatch(/^Usage: orchctl get/)
-    expect(await shell.ok(['version'])).toMatch(/^Client Version: v.*\nServer Version: v/)
+    const { stdout } = await shell.runApart(['version'])
+    expect(stdout).toMatch(/^Client Version: v.*\nServer Version: v/)
   })
 
   test('contexts: several files, shown without secrets, changed with comments kept', async () => {

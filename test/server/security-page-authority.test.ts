@@ -2,6 +2,9 @@ import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
 import { installedKubectls } from '../support/kubectl/installed.ts'
 import { byToken, type OperatedPage, operatePage } from '../support/pages/operated-page.ts'
 
+/** For what starts programs. */
+const SELDOM = { timeout: 90_000, interval: 1_000 }
+
 let page: OperatedPage
 
 beforeAll(async () => {
@@ -37,7 +40,7 @@ describe.runIf(installedKubectls().length > 0)('the authority is replaced in ste
     expect(await page.sh('openssl x509 -noout -issuer -in pki/server.crt | diff - issuer')).toBe('')
     for (const user of ['prometheus', 'late'])
       expect(await isServed(`${user}.kubeconfig`)).toContain(user)
-    await vi.waitFor(async () => expect(await trustedByPods()).toBe(2), { timeout: 90_000 })
+    await vi.waitFor(async () => expect(await trustedByPods()).toBe(2), SELDOM)
     await kubeconfigOf('ann')
   })
 
@@ -63,7 +66,7 @@ describe.runIf(installedKubectls().length > 0)('the authority is replaced in ste
       await expect(isServed(`${user}.kubeconfig`)).rejects.toThrow('Unauthorized')
     }
     expect(await isServed('bob.kubeconfig')).toContain('bob')
-    await vi.waitFor(async () => expect(await trustedByPods()).toBe(1), { timeout: 90_000 })
+    await vi.waitFor(async () => expect(await trustedByPods()).toBe(1), SELDOM)
     expect(await page.sh('grep -c BEGIN pki/ca.crt')).toBe('1\n')
   })
 })

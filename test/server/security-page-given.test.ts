@@ -12,6 +12,7 @@ import { hasEtcd } from '../support/etcd/has-etcd.ts'
 import { type OidcProvider, startOidcProvider } from '../support/identity/oidc-provider.ts'
 import { installedKubectls } from '../support/kubectl/installed.ts'
 import {
+  byCertificate,
   byToken,
   type OperatedPage,
   operatePage,
@@ -26,6 +27,8 @@ import {
 const ETC = '/etc/orch-server'
 /** Files are read every ten seconds. */
 const WAITING = { timeout: 90_000, interval: 100 }
+/** For what starts programs. */
+const SELDOM = { ...WAITING, interval: 1_000 }
 
 let page: OperatedPage
 let etcd: EtcdProcess
@@ -122,7 +125,7 @@ async function clientOf(authority: TestAuthority, name: string): Promise<Proof> 
   const { cert, key } = await authority.client(name)
   await page.write(`${name}.crt`, cert)
   await page.write(`${name}.key`, key)
-  return ['--cert', join(page.etc, `${name}.crt`), '--key', join(page.etc, `${name}.key`)]
+  return byCertificate(join(page.etc, `${name}.crt`), join(page.etc, `${name}.key`))
 }
 
 async function statusOfUser(): Promise<number> {
@@ -137,10 +140,10 @@ describe.runIf(hasEtcd() && installedKubectls().length > 0)('docs/operate/securi
     await page.write('server.next.crt', next.cert + authorities.serving[1].cert)
     await page.write('server.next.key', next.key)
     expect(await page.follow('The given serving certificate', 0)).toContain('IP Address:127.0.0.1')
-    await vi.waitFor(async () => expect(await serial()).not.toBe(old), WAITING)
+    await vi.waitFor(async () => expect(await serial()).not.toBe(old), SELDOM)
     expect(old).toContain('serial=')
     expect(page.server.pid).toBe(pid)
-    await vi.waitFor(write, WAITING)
+    await vi.waitFor(write, SELDOM)
   })
 
   test('authorities of clients are accepted side by side, and the old one then refused', async () => {
@@ -194,7 +197,7 @@ describe.runIf(hasEtcd() && installedKubectls().length > 0)('docs/operate/securi
       await giveToEtcd(ca, await next.server())
       await etcd.kill()
       await etcd.start()
-      await vi.waitFor(write, WAITING)
+      await vi.waitFor(write, SELDOM)
     }
     await page.write('etcd-ca.next.crt', next.cert)
     await step(0)

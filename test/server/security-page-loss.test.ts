@@ -6,6 +6,7 @@ import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
 import { newTestAuthority } from '../support/certificates/test-authority.ts'
 import { installedKubectls } from '../support/kubectl/installed.ts'
 import {
+  byCertificate,
   byToken,
   type OperatedPage,
   operatePage,
@@ -96,7 +97,7 @@ describe.runIf(installedKubectls().length > 0)('a file of the data directory is 
       cp admin.kubeconfig /etc/orch-server/old.kubeconfig
       kubectl create secret generic password --from-literal=word=open
       kubectl create serviceaccount builder`)
-    ann = ['--cert', join(page.etc, 'ann.crt'), '--key', join(page.etc, 'ann.key')]
+    ann = byCertificate(join(page.etc, 'ann.crt'), join(page.etc, 'ann.key'))
     token = byToken((await page.sh('kubectl create token builder')).trim())
     await page.server.stop()
     await cp(dataDir, copy, { recursive: true })

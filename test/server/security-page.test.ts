@@ -1,14 +1,16 @@
 import { decodeJwt, decodeProtectedHeader } from 'jose'
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
 import { installedKubectls } from '../support/kubectl/installed.ts'
-import { byToken, type Proof } from '../support/pages/operated-page.ts'
+import { byCertificate, byToken, type Proof } from '../support/pages/operated-page.ts'
 import { openSecurityPage, type SecurityPage } from '../support/pages/security-page.ts'
 
 /** What is taken over without a restart is read every ten seconds. */
 const WAITING = { timeout: 90_000, interval: 100 }
+/** For what starts programs. */
+const SELDOM = { ...WAITING, interval: 1_000 }
 
 /** Of a kubeconfig with a certificate, which the page extracts. */
-const PROMETHEUS: Proof = ['--cert', 'prometheus.crt', '--key', 'prometheus.key']
+const PROMETHEUS = byCertificate('prometheus.crt', 'prometheus.key')
 
 let page: SecurityPage
 
@@ -68,7 +70,7 @@ describe.runIf(installedKubectls().length > 0)('the commands of docs/operate/sec
     expect(issuer).toBe('https://orch.example.com:6443')
     const keys = await page.sh('curl -sk https://127.0.0.1:6443/openid/v1/jwks')
     expect(keys).toContain(kid)
-    expect(await page.status([])).toBe(401)
+    expect(await page.status({})).toBe(401)
   })
 
   test('who loses a binding or an account is refused', async () => {
@@ -123,7 +125,7 @@ describe.runIf(installedKubectls().length > 0)('the commands of docs/operate/sec
     await page.follow('Replace the key of account tokens', 0)
     await vi.waitFor(
       async () => expect(keyOf(await tokenOf('builder'))).not.toBe(keyOf(old)),
-      WAITING,
+      SELDOM,
     )
     const fresh = await tokenOf('builder')
     expect(await page.status(byToken(old))).toBe(200)

@@ -32,7 +32,12 @@ const DAY_MS = 24 * 60 * 60_000
  * one, and otherwise that of the checkout.
  */
 export function launcherOf(name: (typeof NAMES)[number]): string {
-  return join(process.env[FOLDER] ?? root, 'bin', name)
+  return join(programsFolder(), 'bin', name)
+}
+
+/** What pages call `/opt/node-proxy`: the launchers in `bin` are those of `launcherOf`. */
+export function programsFolder(): string {
+  return process.env[FOLDER] ?? root
 }
 
 /** The file with which a lab starts one of its own programs or threads: bundled likewise, or that of the checkout. */

@@ -206,9 +206,11 @@ test('a user without the right to get nodes/proxy is refused by the node', async
   expect(stderr).toContain('user "outsider" may not get nodes/proxy of node "test-node"')
 })
 
-describe.runIf(installedKubectls().length > 0)('by way of orch-server', () => {
+const [OLDEST] = installedKubectls()
+
+describe.runIf(OLDEST !== undefined)('by way of orch-server', () => {
   const raw = (user: string, path: string) => {
-    const kubectl = installedKubectls()[0]?.path ?? ''
+    const kubectl = OLDEST?.path ?? ''
     return run(lab().outside, kubectl, 'get', '--raw', path, '--kubeconfig', kubeconfig(user))
   }
   const below = (path: string, node = NODE_NAME) =>
@@ -246,7 +248,7 @@ describe.runIf(installedKubectls().length > 0)('by way of orch-server', () => {
   })
 
   test('the stream of changes goes on: a change of an endpoint arrives', async () => {
-    const { path: kubectl = '' } = installedKubectls()[0] ?? {}
+    const { path: kubectl = '' } = OLDEST ?? {}
     const words = [kubectl, 'get', '--raw', below('changes'), '--kubeconfig', kubeconfig('reader')]
     const reader = startProcess(lab().outside.namespace, words)
     onTestFinished(async () => {

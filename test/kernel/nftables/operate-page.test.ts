@@ -5,6 +5,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import { deployAll } from '../../support/flows/deploy.ts'
 import { useLab } from '../../support/lab/use-lab.ts'
 import { blocksOf } from '../../support/pages/page-section.ts'
+import { programsFolder } from '../../support/programs.ts'
 
 /** The commands of a page of `docs/operate`, on a node that serves. */
 const PAGE = { page: 'nftables.md' } as const
@@ -16,7 +17,7 @@ const LIMITED = '203.0.113.80'
 const CLIENT = '10.0.0.2'
 const NAME = 'shop/web'
 /** The folder of the program `node-proxy`. */
-const BIN = new URL('../../../bin', import.meta.url).pathname
+const BIN = join(programsFolder(), 'bin')
 
 /** Where the rules of a firewall are saved. */
 let file = ''

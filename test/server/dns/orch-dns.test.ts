@@ -3,7 +3,6 @@ import { once } from 'node:events'
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { type ApiClient, createApiClient } from '../../../src/client/http/api-client.ts'
@@ -18,8 +17,8 @@ import {
   type OrchServerProcess,
   startOrchServer,
 } from '../../support/orchserver/orch-server-process.ts'
+import { launcherOf } from '../../support/programs.ts'
 
-const BIN = fileURLToPath(new URL('../../../bin', import.meta.url))
 const SERVICES = '/api/v1/namespaces/default/services'
 const run = promisify(execFile)
 
@@ -88,7 +87,7 @@ test('its account needs the role for names, and no more', async () => {
   const folder = mkdtempSync(join(tmpdir(), 'np-dns-'))
   held.defer(() => rmSync(folder, { recursive: true }))
   const kubeconfig = join(folder, 'kubeconfig')
-  await run(join(BIN, 'orch-server'), [
+  await run(launcherOf('orch-server'), [
     'kubeconfig',
     '--user=system:cluster-dns',
     `--data-dir=${server.dataDir}`,
@@ -116,7 +115,7 @@ test('a token in its kubeconfig that is due is renewed, or reported where the ri
   const claims = { namespace: 'kube-system', account: { name: 'dns', uid } }
   /** Writes a kubeconfig as an operator does, whose token has five of its sixty minutes left. */
   async function writeKubeconfig(...flags: readonly string[]): Promise<string> {
-    await run(join(BIN, 'orch-server'), [
+    await run(launcherOf('orch-server'), [
       'kubeconfig',
       '--service-account=kube-system/dns',
       `--data-dir=${server.dataDir}`,
@@ -167,7 +166,7 @@ test('after SIGTERM it is not ready, and answers a while longer', async () => {
 describe('a start that cannot serve ends with 1 and the reason', () => {
   async function failure(...flags: readonly string[]): Promise<string> {
     const words = [`--kubeconfig=${server.kubeconfig}`, '--status-address=', ...flags]
-    const { code, stdout } = await run(join(BIN, 'orch-dns'), words).then(
+    const { code, stdout } = await run(launcherOf('orch-dns'), words).then(
       () => ({ code: 0, stdout: '' }),
       (error: { code: number; stdout: string }) => error,
     )

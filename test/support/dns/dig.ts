@@ -14,6 +14,15 @@ export interface PrintedAnswer {
 /** `dig` of BIND or `kdig` of Knot. */
 export type DigProgram = 'dig' | 'kdig'
 
+/** A question, as the programs take it. */
+export interface DigQuestion {
+  readonly name: string
+  readonly type: string
+}
+
+/** Begins what either program prints of one answer. */
+const ANSWER = ';; ->>HEADER<<-'
+const QUESTION = /^;; QUESTION SECTION:\n;;? ?(?<name>\S+)\s+IN\s+(?<type>\S+)$/m
 const SECTION = /^;; (?<name>ANSWER|ADDITIONAL|AUTHORITY) SECTION:$/
 const RECORD = /^(?<name>[^;\s]\S*)\s+\d+\s+IN\s+(?<type>\S+)\s+(?<data>.*)$/
 
@@ -21,10 +30,46 @@ const RECORD = /^(?<name>[^;\s]\S*)\s+\d+\s+IN\s+(?<type>\S+)\s+(?<data>.*)$/
 export async function dig(
   program: DigProgram,
   port: number,
-  ...query: readonly string[]
+  question: DigQuestion,
+  ...options: readonly string[]
 ): Promise<PrintedAnswer> {
+  const [answer] = await digEach(program, port, [question], ...options)
+  return answer!
+}
+
+/**
+ * Sends the questions one after the other, each by itself, in one run of the program.
+ * @returns the answers in the order of the questions
+ */
+export async function digEach(
+  program: DigProgram,
+  port: number,
+  questions: readonly DigQuestion[],
+  ...options: readonly string[]
+): Promise<readonly PrintedAnswer[]> {
   const bounds = program === 'dig' ? ['+tries=1', '+time=5'] : ['+retry=0', '+timeout=5', '+noidn']
-  const { stdout } = await run(program, ['@127.0.0.1', '-p', String(port), ...bounds, ...query])
+  const words = ['@127.0.0.1', '-p', String(port), ...bounds, ...options]
+  const asked = questions.flatMap(({ name, type }) => ['-q', name, '-t', type])
+  const { stdout } = await run(program, [...words, ...asked], { maxBuffer: MAX_OUTPUT })
+  const printed = stdout.split(ANSWER).slice(1)
+  return questions.map(({ name, type }, index) => {
+    const answer = printed[index] ?? ''
+    const { name: shown, type: ofType } = QUESTION.exec(answer)?.groups ?? {}
+    if (printed.length !== questions.length || ofType !== type || isOther(shown, name)) {
+      throw new Error(`no answer of ${program} to ${type} ${name}:\n${answer || stdout}`)
+    }
+    return parsed(answer)
+  })
+}
+
+const MAX_OUTPUT = 8 * 1024 * 1024
+
+/** Whether the printed name is not the one of the question. */
+function isOther(shown = '', name: string): boolean {
+  return withoutDot(shown) !== withoutDot(name)
+}
+
+function parsed(stdout: string): PrintedAnswer {
   const sections: Record<string, string[]> = { ANSWER: [], ADDITIONAL: [], AUTHORITY: [] }
   let section: string[] | undefined
   for (const line of stdout.split('\n')) {
@@ -44,6 +89,9 @@ export async function dig(
 
 /** Names without the final dot, the owner in lower case. */
 function recordText({ name = '', type = '', data = '' }: Record<string, string>): string {
-  const plain = data.replace(/\.$/, '')
-  return `${name.toLowerCase().replace(/\.$/, '')} ${type} ${plain}`
+  return `${withoutDot(name.toLowerCase())} ${type} ${withoutDot(data)}`
+}
+
+function withoutDot(name: string): string {
+  return name.replace(/\.$/, '')
 }

@@ -1,8 +1,10 @@
+import { join } from 'node:path'
 import type { Lab } from '../lab/lab.ts'
 import { NODE_NAME } from '../lab/plan.ts'
+import { programsFolder } from '../programs.ts'
 import { inspectionSocket } from './node-command.ts'
 
-const BIN = new URL('../../../bin', import.meta.url).pathname
+const BIN = join(programsFolder(), 'bin')
 /** The path of the record in the pages. */
 const RECORD = '/tmp/node7.tar.gz'
 const CONFIG = '/etc/node-proxy/config.yaml'

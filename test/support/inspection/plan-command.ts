@@ -15,14 +15,18 @@ export interface Keys {
 
 /** Runs `node-proxy plan` on the lab's node, with the configuration of its daemon. */
 export async function runPlan(lab: Lab, ...words: readonly string[]): Promise<NodePlan> {
-  return JSON.parse(await planOutput(lab, '-o', 'json', ...words))
+  const ran = await lab.commands.run(planWords(lab, '-o', 'json', ...words))
+  if (ran.code !== 0) throw new Error(`node-proxy plan ended with ${ran.code}: ${ran.stderr}`)
+  return JSON.parse(ran.stdout)
 }
 
-/** The output of `node-proxy plan`; throws if the exit code is not 0. */
+/** The output of `node-proxy plan`, in a process of its own; throws if the exit code is not 0. */
 export function planOutput(lab: Lab, ...words: readonly string[]): Promise<string> {
-  const flags = [`--config=${lab.daemon.configFile}`, ...backendFlags()]
-  const command = [LAUNCHER, 'plan', ...flags, ...words]
-  return lab.node.namespace.exec(command, { timeoutMs: 150_000 })
+  return lab.node.namespace.exec([LAUNCHER, ...planWords(lab, ...words)], { timeoutMs: 150_000 })
+}
+
+function planWords({ daemon }: Lab, ...words: readonly string[]): readonly string[] {
+  return ['plan', `--config=${daemon.configFile}`, ...backendFlags(), ...words]
 }
 
 /** A file with these objects, for `-f`. */

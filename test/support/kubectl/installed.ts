@@ -1,6 +1,15 @@
 import { spawnSync } from 'node:child_process'
-import { globSync, realpathSync } from 'node:fs'
+import {
+  globSync,
+  mkdirSync,
+  readFileSync,
+  realpathSync,
+  renameSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs'
 import { delimiter, dirname, join } from 'node:path'
+import { root } from '../on-demand/root.ts'
 
 /** A kubectl of this machine. */
 export interface Kubectl {
@@ -10,6 +19,8 @@ export interface Kubectl {
   /** `33` */
   readonly minor: number
 }
+
+const VERSIONS = join(root, 'node_modules/.cache/kubectl')
 
 /**
  * The kubectls under test: the oldest and the newest in the folders of PATH, where several versions may be installed
@@ -34,11 +45,35 @@ function found(): readonly string[] {
   return [...new Set([...named, ...beside].map((path) => realpathSync(path)))]
 }
 
+/** Variables with which a kubectl that soon ends takes less processor time: one thread, which collects no garbage. */
+export const SHORT_LIVED = { GOMAXPROCS: '1', GOGC: 'off' } as const
+
+/** The newest one; without any, the name that a shell would look for. */
+export function newestKubectl(): string {
+  return installedKubectls().at(-1)?.path ?? 'kubectl'
+}
+
 /** Empty for a program that reports no version of its own, such as a wrapper that chooses a kubectl. */
 function asKubectl(path: string): readonly Kubectl[] {
-  const { stdout } = spawnSync(path, ['version', '--client', '--output=json'], { encoding: 'utf8' })
-  const known = /"gitVersion": "v(1\.(\d+)\.[^"-]+)"/.exec(stdout ?? '')
+  const known = /"gitVersion": "v(1\.(\d+)\.[^"-]+)"/.exec(versionOf(path))
   return known === null ? [] : [{ path, version: known[1]!, minor: Number(known[2]) }]
+}
+
+/** What `kubectl version` prints, which is kept: to start all kubectls of a machine takes seconds. */
+function versionOf(path: string): string {
+  const { mtimeMs, size } = statSync(path)
+  const kept = join(VERSIONS, encodeURIComponent(`${path} ${mtimeMs} ${size}`))
+  try {
+    return readFileSync(kept, 'utf8')
+  } catch {
+    const words = ['version', '--client', '--output=json']
+    const { status, stdout } = spawnSync(path, words, { encoding: 'utf8' })
+    if (status !== 0) return ''
+    mkdirSync(VERSIONS, { recursive: true })
+    writeFileSync(`${kept}.${process.pid}`, stdout)
+    renameSync(`${kept}.${process.pid}`, kept)
+    return stdout
+  }
 }
 
 function complain(): void {

@@ -3,7 +3,7 @@ import { copyFile, mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { delimiter, join } from 'node:path'
 import { createInterface } from 'node:readline'
-import type { Kubectl } from './installed.ts'
+import { type Kubectl, SHORT_LIVED } from './installed.ts'
 
 export interface ShellOptions {
   readonly kubectl: Kubectl
@@ -84,6 +84,7 @@ async function furnish(home: string, { kubectl, kubeconfig, files }: ShellOption
 
 function environment(home: string, namespace: string): Readonly<Record<string, string>> {
   return {
+    ...SHORT_LIVED,
     HOME: home,
     KUBECONFIG: join(home, 'kubeconfig'),
     PATH: join(home, 'bin') + delimiter + (process.env['PATH'] ?? ''),

@@ -9,6 +9,7 @@ import { type Beyond, createBeyond, SINK } from './beyond.ts'
 import { createDaemon, type Daemon } from './daemon.ts'
 import { createKubeApiserver } from './kube-apiserver.ts'
 import { labPrefix, removeLab, removeLeftovers } from './leftovers.ts'
+import { createNodeCommands, type NodeCommands } from './node-commands.ts'
 import { createOrchServer, isOrchServer } from './orch-server.ts'
 import { hostNet, isV6, NODE_ADDRESSES, NODE_NAME, OUTSIDE } from './plan.ts'
 import { createPods, type Pods } from './pods.ts'
@@ -39,6 +40,8 @@ export interface Lab {
   readonly apiServer: ApiServer
   readonly api: Api
   readonly daemon: Daemon
+  /** Runs commands of node-proxy on the node, which need no process of their own. */
+  readonly commands: NodeCommands
   /** Scratch folder, removed with the lab. */
   readonly folder: string
   /** Starts real listeners for an endpoint: in a pod of its own, or beyond the node. */
@@ -86,6 +89,7 @@ export async function createLab(options: LabOptions = {}): Promise<Lab> {
   await api.apply(nodeObject(options.nodeLabels ?? {}))
   const pods = createPods(prefix, node)
   const beyond = createBeyond(world)
+  const commands = createNodeCommands(node.namespace)
   const daemon = createDaemon({
     node,
     api,
@@ -116,6 +120,7 @@ export async function createLab(options: LabOptions = {}): Promise<Lab> {
     apiServer,
     api,
     daemon,
+    commands,
     folder,
     site,
     crowd: async (count) => {
@@ -151,6 +156,7 @@ export async function createLab(options: LabOptions = {}): Promise<Lab> {
       await node.agent.call('unlistenAll', null)
     },
     async close() {
+      await commands[Symbol.asyncDispose]()
       await daemon.kill()
       await apiServer.stop()
       await pods.close()

@@ -7,6 +7,8 @@ export const LOOPBACK_UP = 'link set lo up'
 export interface Namespace {
   /** The name for `ip netns`. */
   readonly name: string
+  /** Process ids in it that no signal to a program of the namespace reaches. */
+  readonly spared: Set<number>
   /** Runs a command inside it and returns its standard output. */
   exec(command: readonly string[], options?: CommandOptions): Promise<string>
   /** Runs `ip` sub-commands inside it, as one batch that stops at the first error. */
@@ -37,6 +39,7 @@ export async function removeNamespaces(namespaces: readonly Namespace[]): Promis
 function namespaceNamed(name: string): Namespace {
   return {
     name,
+    spared: new Set(),
     exec: (command, options) => run(['ip', 'netns', 'exec', name, ...command], options),
     async ip(lines) {
       if (lines.length === 0) return

@@ -9,8 +9,7 @@ import type { Site } from './site.ts'
  */
 export async function netState({ namespace }: Site): Promise<readonly string[]> {
   const parts = await Promise.all([
-    rules(namespace, 'iptables-save'),
-    rules(namespace, 'ip6tables-save'),
+    savedRules({ namespace }),
     tables(namespace),
     sets(namespace),
     servers(namespace),
@@ -18,6 +17,12 @@ export async function netState({ namespace }: Site): Promise<readonly string[]> 
     routing(namespace, '-6'),
   ])
   return parts.flat().toSorted()
+}
+
+/** The chains and rules of iptables and ip6tables. */
+export async function savedRules({ namespace }: Pick<Site, 'namespace'>): Promise<string[]> {
+  const programs = ['iptables-save', 'ip6tables-save']
+  return (await Promise.all(programs.map((program) => rules(namespace, program)))).flat()
 }
 
 /** Matches the names of what each mode puts there. */

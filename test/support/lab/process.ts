@@ -10,7 +10,7 @@ export interface LabProcess {
   output(): string
   /** Resolves when the output contains `text`, `times` times; throws if the program ends before. */
   said(text: string, options?: { readonly times?: number }): Promise<void>
-  /** Sends a signal to it and to every process that it started. */
+  /** Sends a signal to it and to every process in the namespace that started after it and is not spared. */
   signal(name: NodeJS.Signals): void
   /** Sends a signal to it alone. */
   signalAlone(name: NodeJS.Signals): void
@@ -66,7 +66,9 @@ export function startProcess(
       if (child.pid !== undefined) send(child.pid, name)
     },
     signal(name) {
-      for (const pid of pidsIn(namespace.name)) if (!before.has(pid)) send(pid, name)
+      for (const pid of pidsIn(namespace.name)) {
+        if (!before.has(pid) && !namespace.spared.has(pid)) send(pid, name)
+      }
     },
   }
 }

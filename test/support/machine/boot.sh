@@ -1,6 +1,6 @@
 #!/bin/sh
 # The first process of a machine: in namespaces of its own, with the files of this one, of which it changes
-# copies in memory. $1: the checkout, which is at /run/checkout, wherever it is here.
+# copies in memory. $1: the checkout, which is at /run/checkout, wherever it is here. $2: the kubectl of the machine.
 set -eu
 mount --make-rprivate /
 mount -t tmpfs -o mode=755 tmpfs /run
@@ -40,6 +40,7 @@ cat >/usr/local/bin/npm <<'PROGRAM'
 ln -s /run/checkout/node_modules node_modules
 PROGRAM
 chmod +x /usr/local/bin/git /usr/local/bin/npm
+[ ! -f "$2" ] || [ "$2" = /usr/local/bin/kubectl ] || ln -sf "$2" /usr/local/bin/kubectl
 hostname node-7
 echo node-7 >/etc/hostname
 echo 0123456789abcdef0123456789abcdef >/etc/machine-id

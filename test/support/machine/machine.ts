@@ -3,6 +3,7 @@ import { once } from 'node:events'
 import { existsSync, readFileSync } from 'node:fs'
 import { setTimeout as delay } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
+import { newestKubectl } from '../kubectl/installed.ts'
 import { root } from '../on-demand/root.ts'
 import { tieToUs } from '../tie-to-us.ts'
 import { makeCgroup, removeCgroup } from './cgroup.ts'
@@ -40,7 +41,7 @@ export interface FirstProcess {
 
 /** Starts a machine, with the files of this one unless `first` gives it others; resolves when systemd answers. */
 export async function startMachine(
-  first: FirstProcess = { script: BOOT, args: [root] },
+  first: FirstProcess = { script: BOOT, args: [root, newestKubectl()] },
 ): Promise<Machine> {
   const group = makeCgroup()
   const enter = 'echo $$ >"$0/cgroup.procs" && exec unshare "$@"'

@@ -1,10 +1,7 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { fileURLToPath } from 'node:url'
 import { tieToUs } from '../tie-to-us.ts'
 import type { OrchctlShell } from './orchctl-shell.ts'
-
-const BIN = fileURLToPath(new URL('../../../bin', import.meta.url))
 
 /** How each shell is started without files of the user, and how it loads the completion. */
 const SHELLS = {
@@ -26,10 +23,11 @@ export interface ShellOnTerminal extends AsyncDisposable {
   completed(line: string): Promise<string>
 }
 
-/** Opens a shell on a terminal that the program `script` of util-linux provides. */
+/** Opens a shell on a terminal that the program `script` of util-linux provides. `bin`: the folder of orchctl. */
 export async function openShellOnTerminal(
   name: InteractiveShell,
   { home }: OrchctlShell,
+  bin: string,
 ): Promise<ShellOnTerminal> {
   const { command, setup } = SHELLS[name]
   const child = spawn('script', ['-qfec', command, '/dev/null'], {
@@ -41,7 +39,7 @@ export async function openShellOnTerminal(
       TERM: 'dumb',
       INPUTRC: '/dev/null',
       PS1: '',
-      PATH: `${BIN}:${process.env['PATH']}`,
+      PATH: `${bin}:${process.env['PATH']}`,
     },
     stdio: ['pipe', 'pipe', 'inherit'],
   })

@@ -3,17 +3,14 @@ import { copyFile, mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
+import { newestKubectl } from '../kubectl/installed.ts'
 import { launcherOf } from '../programs.ts'
+import { type ProgramRunner, type Ran, startProgramRunner } from '../runner/program-runner.ts'
 import { tieToUs } from '../tie-to-us.ts'
 
 const PROGRAM = launcherOf('orchctl')
 
-/** What a run of orchctl wrote, and its exit code. */
-export interface Ran {
-  readonly code: number
-  readonly stdout: string
-  readonly stderr: string
-}
+const SCRIPT = new URL('../runner/orchctl.script.ts', import.meta.url)
 
 export interface RunOptions {
   /** For standard input. */
@@ -34,9 +31,11 @@ export interface Running {
 /** A user of orchctl with a home, and therefore a cache, of their own. */
 export interface OrchctlShell extends AsyncDisposable {
   readonly home: string
-  /** Runs it to its end, in the home. */
+  /** Runs it to its end, in the home, in a process that all these runs share. */
   run(args: readonly string[], options?: RunOptions): Promise<Ran>
-  /** The same, for a run that must end with 0. @returns standard output */
+  /** The same in a process of its own. */
+  runApart(args: readonly string[], options?: RunOptions): Promise<Ran>
+  /** The same as `run`, for a run that must end with 0. @returns standard output */
   ok(args: readonly string[], options?: RunOptions): Promise<string>
   /** Runs another program with the same home and kubeconfig, which must end with 0. */
   program(file: string, args: readonly string[], options?: RunOptions): Promise<string>
@@ -51,6 +50,7 @@ export async function openOrchctlShell(kubeconfig: string): Promise<OrchctlShell
   const home = await mkdtemp(join(tmpdir(), 'np-orchctl-'))
   await copyFile(kubeconfig, join(home, 'kubeconfig'))
   const variables = { ...process.env, HOME: home, KUBECONFIG: join(home, 'kubeconfig') }
+  let runner: ProgramRunner | undefined
   const ended: (() => Promise<unknown>)[] = []
 
   const runProgram = (file: string, args: readonly string[], { input, env }: RunOptions) =>
@@ -68,17 +68,24 @@ export async function openOrchctlShell(kubeconfig: string): Promise<OrchctlShell
       child.stdin?.end(input ?? '')
     })
 
-  async function must(file: string, args: readonly string[], options: RunOptions): Promise<string> {
-    const { code, stdout, stderr } = await runProgram(file, args, options)
-    if (code === 0) return stdout
-    throw new Error(`${file} ${args.join(' ')} ended with ${code}:\n${stdout}${stderr}`)
+  const run = (args: readonly string[], options: RunOptions): Promise<Ran> => {
+    const env = { ...variables, XDG_CACHE_HOME: '' }
+    runner ??= startProgramRunner({ script: SCRIPT, cwd: home, env })
+    return runner.run({ args, ...options })
   }
 
   return {
     home,
-    run: (args, options = {}) => runProgram(PROGRAM, args, options),
-    ok: (args, options = {}) => must(PROGRAM, args, options),
-    program: (file, args, options = {}) => must(file, args, options),
+    run: (args, options = {}) => run(args, options),
+    runApart: (args, options = {}) => runProgram(PROGRAM, args, options),
+    ok: async (args, options = {}) => outputOf('orchctl', args, await run(args, options)),
+    program: async (file, args, options = {}) =>
+      outputOf(
+        file,
+        args,
+        // The one of the PATH may be a wrapper that first requests from the server which kubectl it shall start.
+        await runProgram(file === 'kubectl' ? newestKubectl() : file, args, options),
+      ),
     start(args) {
       const child = spawn(PROGRAM, [...args], { cwd: home, env: variables })
       tieToUs(child)
@@ -102,7 +109,13 @@ export async function openOrchctlShell(kubeconfig: string): Promise<OrchctlShell
     },
     async [Symbol.asyncDispose]() {
       await Promise.all(ended.map((stop) => stop()))
+      await runner?.[Symbol.asyncDispose]()
       await rm(home, { recursive: true, force: true })
     },
   }
+}
+
+function outputOf(file: string, args: readonly string[], { code, stdout, stderr }: Ran): string {
+  if (code === 0) return stdout
+  throw new Error(`${file} ${args.join(' ')} ended with ${code}:\n${stdout}${stderr}`)
 }

@@ -1,21 +1,29 @@
 import { execFile } from 'node:child_process'
-import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
+import { mkdir, mkdtemp, readFile, rm, symlink, writeFile } from 'node:fs/promises'
+import { get } from 'node:https'
 import { tmpdir } from 'node:os'
-import { join } from 'node:path'
-import { fileURLToPath } from 'node:url'
+import { delimiter, join, resolve } from 'node:path'
 import { stringify } from 'yaml'
+import { newestKubectl, SHORT_LIVED } from '../kubectl/installed.ts'
 import { type OrchServerProcess, startOrchServer } from '../orchserver/orch-server-process.ts'
+import { programsFolder } from '../programs.ts'
 import { blocksOf } from './page-section.ts'
 
-const ROOT = fileURLToPath(new URL('../../..', import.meta.url)).replace(/\/$/, '')
 /** Commands that only root may run, which the test replaces. */
 const SYSTEMCTL = /^systemctl (restart|stop|start) orch-server\n/m
 
-/** The arguments of curl that authenticate a request. */
-export type Proof = readonly string[]
+/** What authenticates a request: a token, or a certificate, in files whose paths may begin at the data directory. */
+export interface Proof {
+  readonly token?: string
+  readonly certificate?: { readonly cert: string; readonly key: string }
+}
 
 export function byToken(token: string): Proof {
-  return ['-H', `Authorization: Bearer ${token}`]
+  return { token }
+}
+
+export function byCertificate(cert: string, key: string): Proof {
+  return { certificate: { cert, key } }
 }
 
 export interface PageOptions {
@@ -51,7 +59,9 @@ export async function operatePage(options: PageOptions): Promise<OperatedPage> {
   const { page, settings = {}, files = {} } = options
   const folder = await mkdtemp(join(tmpdir(), 'np-page-'))
   const [etc, logs] = [join(folder, 'etc'), join(folder, 'log')]
-  for (const path of [etc, logs]) await mkdir(path)
+  for (const path of [etc, logs, join(folder, 'bin')]) await mkdir(path)
+  // The one of the PATH may be a wrapper that first requests from the server which kubectl it shall start.
+  await symlink(newestKubectl(), join(folder, 'bin/kubectl'))
   const write = (name: string, text: string): Promise<void> =>
     writeFile(join(etc, name), text, { mode: 0o600 })
   for (const [name, text] of Object.entries(files)) await write(name, text)
@@ -59,7 +69,7 @@ export async function operatePage(options: PageOptions): Promise<OperatedPage> {
     text
       .replaceAll('/etc/orch-server', etc)
       .replaceAll('/var/log/orch-server', logs)
-      .replaceAll('/opt/node-proxy', ROOT)
+      .replaceAll('/opt/node-proxy', programsFolder())
   const kind = { apiVersion: 'server.config.orch.io/v1alpha1', kind: 'OrchServerConfiguration' }
   await write('config.yaml', inFolders(stringify({ ...kind, ...settings })))
   if (options.prepare !== undefined) {
@@ -104,11 +114,7 @@ export async function operatePage(options: PageOptions): Promise<OperatedPage> {
     follow,
     write,
     log: () => Buffer.concat(written).toString(),
-    status: async (proof) => {
-      const url = `${server.url}/api`
-      const args = ['-sk', '-o', '/dev/null', '-w', '%{http_code}', ...proof, url]
-      return Number(await run('curl', args, { cwd: server.dataDir }))
-    },
+    status: (proof) => statusOf(server, proof),
     [Symbol.asyncDispose]: async () => {
       await server[Symbol.asyncDispose]()
       await rm(folder, { recursive: true })
@@ -116,20 +122,32 @@ export async function operatePage(options: PageOptions): Promise<OperatedPage> {
   }
 }
 
-function bash(script: string, home: string): Promise<string> {
-  const env = { ...process.env, HOME: home }
-  return run('bash', ['-c', script], { env })
+/** On a connection of its own, because a server knows a certificate since its connection was made. */
+async function statusOf({ url, dataDir }: OrchServerProcess, proof: Proof): Promise<number> {
+  const read = (path: string): Promise<Buffer> => readFile(resolve(dataDir, path))
+  const { token, certificate } = proof
+  const { promise, resolve: answered, reject } = Promise.withResolvers<number>()
+  const options = {
+    agent: false,
+    rejectUnauthorized: false,
+    headers: token === undefined ? {} : { authorization: `Bearer ${token}` },
+    ...(certificate && { cert: await read(certificate.cert), key: await read(certificate.key) }),
+  }
+  const sent = get(`${url}/api`, options, (response) => {
+    response.resume()
+    answered(response.statusCode ?? 0)
+  })
+  sent.on('error', reject)
+  return promise
 }
 
-function run(
-  program: string,
-  args: readonly string[],
-  options: { readonly env?: NodeJS.ProcessEnv; readonly cwd?: string },
-): Promise<string> {
-  return new Promise((resolve, reject) => {
-    const child = execFile(program, args, options, (failure, out, err) =>
-      failure === null ? resolve(out) : reject(new Error(`${out}${err}`, { cause: failure })),
-    )
-    child.stdin?.end()
-  })
+function bash(script: string, home: string): Promise<string> {
+  const path = `${join(home, 'bin')}${delimiter}${process.env['PATH']}`
+  const env = { ...process.env, ...SHORT_LIVED, HOME: home, PATH: path }
+  const { promise, resolve: printed, reject } = Promise.withResolvers<string>()
+  const child = execFile('bash', ['-c', script], { env }, (failure, out, err) =>
+    failure === null ? printed(out) : reject(new Error(`${out}${err}`, { cause: failure })),
+  )
+  child.stdin?.end()
+  return promise
 }

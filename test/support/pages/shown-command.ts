@@ -1,9 +1,11 @@
+import { join } from 'node:path'
 import { expect } from 'vitest'
+import { programsFolder } from '../programs.ts'
 import { blocksOf } from './page-section.ts'
 import { shapeFaults } from './shown-output.ts'
 
 const PAGE = 'troubleshooting.md'
-const BIN = new URL('../../../bin', import.meta.url).pathname
+const BIN = join(programsFolder(), 'bin')
 
 /** Runs a script. @returns everything that it printed, also to standard error */
 export type Run = (script: string) => Promise<string>

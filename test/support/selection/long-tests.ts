@@ -60,7 +60,7 @@ export const LONG_TESTS: readonly LongTests[] = [
   },
   {
     reason:
-      'starts a process for each plan; dry-run.test of src/sync plans over fakes in every run',
+      'reads the whole kernel before and after each plan; dry-run.test of src/sync plans over fakes in every run',
     projects: ['kernel'],
     files: ['test/kernel/inspection/plan-modes.test.ts', 'test/kernel/inspection/plan.test.ts'],
   },
@@ -76,7 +76,7 @@ export const LONG_TESTS: readonly LongTests[] = [
   },
   {
     reason:
-      'starts dig and kdig for each question; a unit test sends the same ones to the server itself',
+      'sends each question by dig and by kdig; a unit test sends the same ones to the server itself',
     projects: ['server'],
     files: ['test/server/dns/golden-questions.test.ts'],
   },

@@ -8,8 +8,8 @@ import { systemClock } from '../../../../src/lib/clock.ts'
 import { arrayAt, type JsonObject, objectAt, stringAt, valueAt } from '../../../../src/lib/json.ts'
 import { addNamespace, type Namespace } from '../../../support/lab/namespace.ts'
 import { type LabProcess, startProcess } from '../../../support/lab/process.ts'
+import { launcherOf } from '../../../support/programs.ts'
 
-const BIN = new URL('../../../../bin', import.meta.url).pathname
 const RBAC = '/apis/rbac.authorization.k8s.io/v1'
 const NODE_IP = '192.0.2.10'
 const POD_NETWORK = '10.77.0.0/24'
@@ -64,7 +64,7 @@ export async function startPodCluster(
   writeFileSync(tokens, `${token},admin,,system:masters\n`, { mode: 0o600 })
   const dataDir = join(folder, 'data')
   const server = startProcess(node, [
-    `${BIN}/orch-server`,
+    launcherOf('orch-server'),
     `--data-dir=${dataDir}`,
     `--token-auth-file=${tokens}`,
     `--bind-address=${NODE_IP}`,
@@ -132,14 +132,14 @@ async function startDaemon(
   })
   const kubeconfig = join(folder, 'node-proxy.kubeconfig')
   await node.exec([
-    `${BIN}/orch-server`,
+    launcherOf('orch-server'),
     'kubeconfig',
     '--service-account=kube-system/node-proxy',
     `--data-dir=${dataDir}`,
     `--output=${kubeconfig}`,
   ])
   const daemon = startProcess(node, [
-    `${BIN}/node-proxy`,
+    launcherOf('node-proxy'),
     `--kubeconfig=${kubeconfig}`,
     '--hostname-override=node-a',
     `--cluster-cidr=${POD_NETWORK}`,
@@ -159,7 +159,7 @@ function socketOf(folder: string): string {
 async function remoteInspection({ node, folder, dataDir, make }: DaemonParts) {
   const tls = join(folder, 'tls')
   await node.exec([
-    `${BIN}/orch-server`,
+    launcherOf('orch-server'),
     'node-certificate',
     '--node=node-a',
     `--address=${NODE_IP}`,
