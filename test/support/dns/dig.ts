@@ -49,8 +49,8 @@ export async function digEach(
 ): Promise<readonly PrintedAnswer[]> {
   const bounds = program === 'dig' ? ['+tries=1', '+time=5'] : ['+retry=0', '+timeout=5', '+noidn']
   const words = ['@127.0.0.1', '-p', String(port), ...bounds, ...options]
-  const asked = questions.flatMap(({ name, type }) => ['-q', name, '-t', type])
-  const { stdout } = await run(program, [...words, ...asked], { maxBuffer: MAX_OUTPUT })
+  const queries = questions.flatMap(({ name, type }) => ['-q', name, '-t', type])
+  const { stdout } = await run(program, [...words, ...queries], { maxBuffer: MAX_OUTPUT })
   const printed = stdout.split(ANSWER).slice(1)
   return questions.map(({ name, type }, index) => {
     const answer = printed[index] ?? ''
