@@ -1,6 +1,7 @@
 import { receiveMessageOnPort, workerData } from 'node:worker_threads'
 import { monotonicMs } from '../../lib/clock.ts'
 import { NodeProxyError } from '../../lib/error.ts'
+import { endFastCalls } from '../sockets/fast-calls.ts'
 import { Poller } from '../sockets/poller.ts'
 import { openSyscalls } from '../sockets/syscalls.ts'
 import { LinkResponder } from './link-responder.ts'
@@ -21,6 +22,7 @@ run(workerData as ResponderSetup)
 
 /** The life of the thread: it waits in the kernel, so that it answers whatever the main thread does. */
 function run({ device, port, wake, counts }: ResponderSetup): void {
+  endFastCalls()
   const send = (message: ResponderMessage) => port.postMessage(message)
   const sys = openSyscalls()
   if (sys === undefined) throw new TypeError('a responder needs node:ffi')

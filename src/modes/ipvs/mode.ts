@@ -1,10 +1,5 @@
 import type { ForwardingEntry, ServiceKey } from '../../forwarding/entry.ts'
-import type {
-  Ipvs,
-  IpvsTimeouts,
-  RealServerState,
-  TrafficCounters,
-} from '../../kernel/ipvs/ipvs.ts'
+import type { Ipvs, RealServerState, TrafficCounters } from '../../kernel/ipvs/ipvs.ts'
 import type { Clock } from '../../lib/clock.ts'
 import { NodeProxyError } from '../../lib/error.ts'
 import { Mutex } from '../../lib/mutex.ts'
@@ -132,9 +127,7 @@ export class IpvsMode implements Mode {
     const { timeouts } = this.#state.settings
     const configured = (['tcp', 'tcpFin', 'udp'] as const).filter((name) => timeouts[name] > 0)
     const within = (name: keyof typeof timeouts) => Math.min(timeouts[name], MAX_TIMEOUT)
-    const wanted: Partial<IpvsTimeouts> = Object.fromEntries(
-      configured.map((name) => [name, within(name)] as const),
-    )
+    const wanted = Object.fromEntries(configured.map((name) => [name, within(name)] as const))
     if (configured.length > 0) await this.#kernel.ipvs.setTimeouts(wanted)
     this.#hasTimeouts = true
   }

@@ -1,5 +1,6 @@
 import { readFileSync, writeFileSync } from 'node:fs'
 import { parentPort, workerData } from 'node:worker_threads'
+import { endFastCalls } from '../../../src/kernel/sockets/fast-calls.ts'
 import { connectEach, connectMany, connectTimed, KeptConnections, Load } from './clients.ts'
 import { enterNamespace } from './enter.ts'
 import type { Explainer } from './explain.ts'
@@ -74,6 +75,7 @@ async function hold(params: AgentCalls['holdOpen']['params']) {
   return { id: held.push(connections) - 1, ...connections.report() }
 }
 
+endFastCalls()
 enterNamespace((workerData as { readonly namespace: string }).namespace)
 parentPort?.on('message', (request: AgentRequest) => {
   const reply = (message: AgentReply): void => parentPort?.postMessage(message)

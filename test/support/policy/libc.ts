@@ -1,5 +1,6 @@
 import { dlopen } from 'node:ffi'
 import { closeSync, openSync } from 'node:fs'
+import { endFastCalls } from '../../../src/kernel/sockets/fast-calls.ts'
 import { parseIpBytes } from '../../../src/lib/ip.ts'
 
 const AF = { v4: 2, v6: 10 } as const
@@ -21,6 +22,7 @@ const IPPROTO_IPV6 = 41
 const IPV6_V6ONLY = 26
 const ECONNREFUSED = 111
 
+endFastCalls()
 const { functions: libc } = dlopen('libc.so.6', {
   setns: { return: 'i32', arguments: ['i32', 'i32'] },
   socket: { return: 'i32', arguments: ['i32', 'i32', 'i32'] },

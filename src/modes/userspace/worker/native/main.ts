@@ -1,5 +1,6 @@
 import { receiveMessageOnPort } from 'node:worker_threads'
 import { Datagrams } from '../../../../kernel/sockets/datagrams.ts'
+import { endFastCalls } from '../../../../kernel/sockets/fast-calls.ts'
 import { OriginalDestinations } from '../../../../kernel/sockets/original-destinations.ts'
 import { PipePool } from '../../../../kernel/sockets/pipes.ts'
 import { Poller } from '../../../../kernel/sockets/poller.ts'
@@ -31,6 +32,7 @@ const MAX_PIPES = 256
 
 /** The life of a native worker, from its setup to the order to end: it blocks this thread. */
 export function runNativeWorker(setup: WorkerSetup): void {
+  endFastCalls()
   const sys = openSyscalls()
   if (sys === undefined) throw new TypeError('a native worker needs node:ffi')
   new NativeWorker(setup, sys).run()
