@@ -7,16 +7,26 @@ import type { Command, SetSpec, Table } from '../nftables/objects.ts'
 import { address } from '../nftables/rules/encode.ts'
 import { bits, destinationAddress, TCP_FLAGS } from '../nftables/rules/fields.ts'
 import { hasState, isProtocol, STATE } from '../nftables/rules/matches.ts'
-import { compare, copyTo, isIn, rule, verdict } from '../nftables/rules/statements.ts'
+import {
+  compare,
+  copyTo,
+  isIn,
+  jump,
+  rule,
+  type Statement,
+  verdict,
+} from '../nftables/rules/statements.ts'
 
 /** One table in each IP family that needs it, while it needs it; it goes with the process. */
 export const TABLE = 'node-proxy-former-nodes'
 const MAP = 'former-nodes'
-const CHAIN = 'pass-on'
+/** The first one is called by the kernel, and finds out what belongs to no connection of this node. */
+const CHAIN = { unknown: 'unknown', passOn: 'pass-on' } as const
 /** After connection tracking (-200) and before translation (-100). */
 const HOOK = { type: 'filter', hook: 'prerouting', priority: -150 } as const
 const FAMILIES = [4, 6] as const
 const SYN = Buffer.from([0x02])
+const FIN_OR_RST = Buffer.from([0x05])
 /**
  * So many milliseconds longer than this node has an address its packets are passed on: until the network knows the
  * node that has it now. What neither node knows may go back and forth meanwhile, until its hop limit is used up.
@@ -155,22 +165,34 @@ function tableCommands(table: Table): readonly Command[] {
   const { family } = table
   const type = family === 4 ? 'ipv4_addr' : 'ipv6_addr'
   const spec: SetSpec = { key: [type], data: [type] }
-  const isUnknown = [
-    ...hasState(STATE.new | STATE.invalid),
-    ...isProtocol('TCP'),
-    ...compare(bits(TCP_FLAGS, SYN), 'different', SYN),
-  ]
   const destination = destinationAddress(family)
+  const toPassOn = jump(CHAIN.passOn)
+  const rules = {
+    [CHAIN.unknown]: [
+      rule(isProtocol('TCP'), hasState(STATE.new), hasNoFlag(SYN), toPassOn),
+      // A packet that ends an unknown connection begins none, and so it is invalid. Others that are invalid belong to
+      // connections of this node: the former node would have its endpoint reset them.
+      rule(isProtocol('TCP'), hasState(STATE.invalid), hasFlag(FIN_OR_RST), toPassOn),
+    ],
+    [CHAIN.passOn]: [rule(copyTo(MAP, destination)), rule(isIn(MAP, destination), verdict('drop'))],
+  }
   return [
     { do: 'addTable', table, spec: { isOwned: true } },
     { do: 'addSet', table, set: MAP, spec },
-    { do: 'addChain', table, chain: CHAIN, spec: { hook: HOOK } },
-    { do: 'addRule', table, chain: CHAIN, rule: rule(isUnknown, copyTo(MAP, destination)) },
-    {
-      do: 'addRule',
-      table,
-      chain: CHAIN,
-      rule: rule(isUnknown, isIn(MAP, destination), verdict('drop')),
-    },
+    { do: 'addChain', table, chain: CHAIN.passOn },
+    { do: 'addChain', table, chain: CHAIN.unknown, spec: { hook: HOOK } },
+    ...Object.entries(rules).flatMap(([chain, all]) =>
+      all.map((one) => ({ do: 'addRule', table, chain, rule: one }) as const),
+    ),
   ]
+}
+
+const NO_FLAGS = Buffer.from([0])
+
+function hasFlag(flags: Buffer): Statement {
+  return compare(bits(TCP_FLAGS, flags), 'different', NO_FLAGS)
+}
+
+function hasNoFlag(flags: Buffer): Statement {
+  return compare(bits(TCP_FLAGS, flags), 'equal', NO_FLAGS)
 }

@@ -134,6 +134,7 @@ test('a node that is stopped hands its addresses over, and no connection is lost
   expect(await lab.daemon(node).stop()).toBe(0)
   expect(await holders()).not.toContain(node)
   await takeOvers(node, ips, from)
+  for (const ip of ips) await lab.turned(ip)
   for (const one of held) expect(await one.check()).toMatchObject({ lost: [], refused: [] })
   const report = await end()
   expect(report.failures).toEqual([])
@@ -143,6 +144,7 @@ test('a node that is stopped hands its addresses over, and no connection is lost
   await lab.startDaemon(node)
   await lab.settled()
   expectOneAfterTheOther(node, ips)
+  for (const ip of ips) await lab.turned(ip)
   for (const one of [...held, ...later]) {
     expect(await one.check()).toMatchObject({ lost: [], refused: [] })
     await one.end()
@@ -183,6 +185,7 @@ test('with policy Local the address follows the endpoints, and no connection is 
     await write([endpointsAt(to), draining])
     await expect.poll(() => lab.announcer(ip), WAIT).toBe(to)
     await write([endpointsAt(to)])
+    await lab.turned(ip)
     const { alive, lost } = await held.check()
     expect({ alive, lost }).toEqual({ alive: { [from]: 5 }, lost: [] })
     await held.end()

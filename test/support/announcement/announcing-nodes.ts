@@ -117,6 +117,18 @@ export class AnnouncingNodes {
     await vi.waitFor(check, WAIT)
   }
 
+  /** Waits until the client sends packets of an address to the node that answers for it: it may know that a second later. */
+  async turned(ip: string): Promise<void> {
+    const { namespace } = this.site('client')
+    const check = async () => {
+      const name = this.announcer(ip)
+      const entry = await namespace.exec(['ip', 'neigh', 'show', 'to', ip])
+      const isTurned = name !== undefined && entry.includes(macOf(NODES.indexOf(name)))
+      if (!isTurned) throw new Error(`${name} answers for ${ip}; the client has ${entry}`)
+    }
+    await vi.waitFor(check, WAIT)
+  }
+
   /** Cuts a node off from the API server, or ends that. */
   connectToServer(name: NodeName, isConnected: boolean): Promise<void> {
     return this.site('lan').namespace.ip([`link set api-${name} ${isConnected ? 'up' : 'down'}`])
@@ -143,7 +155,7 @@ export class AnnouncingNodes {
 
   /** Opens connections to an address that stay, and exchange bytes until they are ended. */
   async hold(destination: string) {
-    const { agent } = this.site('client')
+    const { agent, namespace } = this.site('client')
     const { id } = await agent.call('holdOpen', {
       protocol: 'TCP',
       source: isIPv6(destination) ? CLIENT6 : CLIENT,
@@ -155,7 +167,16 @@ export class AnnouncingNodes {
     })
     return {
       check: () => agent.call('holdCheck', { id }),
-      end: () => agent.call('holdEnd', { id, how: 'close' }),
+      /** Closes them; resolves when the other ends have acknowledged that. */
+      async end() {
+        await agent.call('holdEnd', { id, how: 'close' })
+        const check = async () => {
+          const states = ['state', 'established', 'state', 'fin-wait-1']
+          const open = await namespace.exec(['ss', '-Htn', ...states, 'dst', destination])
+          if (open !== '') throw new Error(`still open: ${open}`)
+        }
+        await vi.waitFor(check, WAIT)
+      },
     }
   }
 
