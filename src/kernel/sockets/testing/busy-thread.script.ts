@@ -1,3 +1,4 @@
+import { compileFunction } from 'node:vm'
 import { parentPort } from 'node:worker_threads'
 import { endFastCalls } from '../fast-calls.ts'
 import { openSyscalls } from '../syscalls.ts'
@@ -16,7 +17,7 @@ const sys = openSyscalls()!
 const { address } = sys.allocate(16)
 parentPort!.postMessage('busy')
 for (;;) {
-  const makesCalls = new Function('sys', 'address', BODY)
+  const makesCalls = compileFunction(BODY, ['sys', 'address'])
   makesCalls(sys, address)
   makesCalls(sys, address)
 }
