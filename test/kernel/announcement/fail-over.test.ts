@@ -145,10 +145,9 @@ test('a node that is stopped hands its addresses over, and no connection is lost
   await lab.settled()
   expectOneAfterTheOther(node, ips)
   for (const ip of ips) await lab.turned(ip)
-  for (const one of [...held, ...later]) {
-    expect(await one.check()).toMatchObject({ lost: [], refused: [] })
-    await one.end()
-  }
+  const all = [...held, ...later]
+  for (const one of all) expect(await one.check()).toMatchObject({ lost: [], refused: [] })
+  await Promise.all(all.map((one) => one.end()))
 })
 
 /** The holders of all Leases of addresses and announcers. */

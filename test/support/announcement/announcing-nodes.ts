@@ -167,7 +167,7 @@ export class AnnouncingNodes {
     })
     return {
       check: () => agent.call('holdCheck', { id }),
-      /** Closes them; resolves when the other ends have acknowledged that. */
+      /** Closes them; resolves when no connection to the address is open or waits for an answer to that. */
       async end() {
         await agent.call('holdEnd', { id, how: 'close' })
         const check = async () => {
