@@ -1,4 +1,4 @@
-import type { Clock } from '../../lib/clock.ts'
+import { type Clock, sleep } from '../../lib/clock.ts'
 import { messageOf } from '../../lib/error.ts'
 import { type Family, familyOf, type IpAddress } from '../../lib/ip.ts'
 import { Mutex } from '../../lib/mutex.ts'
@@ -6,7 +6,7 @@ import type { Nftables } from '../nftables/nftables.ts'
 import type { Command, SetSpec, Table } from '../nftables/objects.ts'
 import { address } from '../nftables/rules/encode.ts'
 import { bits, destinationAddress, TCP_FLAGS } from '../nftables/rules/fields.ts'
-import { hasState, isProtocol, STATE } from '../nftables/rules/matches.ts'
+import { hasState, IS_MIDDLE_OF_TCP, isProtocol, STATE } from '../nftables/rules/matches.ts'
 import {
   compare,
   copyTo,
@@ -25,7 +25,6 @@ const CHAIN = { unknown: 'unknown', passOn: 'pass-on' } as const
 /** After connection tracking (-200) and before translation (-100). */
 const HOOK = { type: 'filter', hook: 'prerouting', priority: -150 } as const
 const FAMILIES = [4, 6] as const
-const SYN = Buffer.from([0x02])
 const FIN_OR_RST = Buffer.from([0x05])
 /**
  * So many milliseconds longer than this node has an address its packets are passed on: until the network knows the
@@ -85,10 +84,7 @@ export class FormerNodes {
   /** Removes everything, a moment later if packets are passed on. */
   async close(): Promise<void> {
     await this.use(new Map())
-    const { promise, resolve } = Promise.withResolvers<void>()
-    if (this.#givenUp.size === 0) resolve()
-    else this.#parts.clock.after(GIVEN_UP_MS, resolve)
-    await promise
+    if (this.#givenUp.size > 0) await sleep(this.#parts.clock, GIVEN_UP_MS)
     await this.#mutex.run(async () => this.#end())
   }
 
@@ -169,7 +165,7 @@ function tableCommands(table: Table): readonly Command[] {
   const toPassOn = jump(CHAIN.passOn)
   const rules = {
     [CHAIN.unknown]: [
-      rule(isProtocol('TCP'), hasState(STATE.new), hasNoFlag(SYN), toPassOn),
+      rule(IS_MIDDLE_OF_TCP, toPassOn),
       // A packet that ends an unknown connection begins none, and so it is invalid. Others that are invalid belong to
       // connections of this node: the former node would have its endpoint reset them.
       rule(isProtocol('TCP'), hasState(STATE.invalid), hasFlag(FIN_OR_RST), toPassOn),
@@ -191,8 +187,4 @@ const NO_FLAGS = Buffer.from([0])
 
 function hasFlag(flags: Buffer): Statement {
   return compare(bits(TCP_FLAGS, flags), 'different', NO_FLAGS)
-}
-
-function hasNoFlag(flags: Buffer): Statement {
-  return compare(bits(TCP_FLAGS, flags), 'equal', NO_FLAGS)
 }
