@@ -2,15 +2,14 @@ import { isDeepEqual } from '../lib/equal.ts'
 import { type JsonObject, objectAt, valueAt, without } from '../lib/json.ts'
 import { labelMatcher } from '../resources/label-selector.ts'
 import { readCondition, setCondition, type WantedCondition } from '../resources/status-condition.ts'
-import { namespaceGroup } from './cache/collections.ts'
+import { labelGroup, namespaceGroup } from './cache/collections.ts'
 import type { ObjectChange, View } from './cache/object-cache.ts'
-import { keyOf, type ObjectMeta } from './objects/object-meta.ts'
+import { controllerOf, keyOf, type ObjectMeta } from './objects/object-meta.ts'
 import type { BudgetObject } from './objects/plain-objects.ts'
 import type { PodObject } from './objects/pod-object.ts'
 import type { WorkloadObject } from './objects/workload-object.ts'
 import { type Controller, type Reconciliation, SETTLED } from './runner/controller.ts'
 import { type EventWrite, eventWrite, statusPatch } from './runner/write.ts'
-import { controllerOf, selectablePods } from './workloads/shared/pods-of.ts'
 import { scaledValue } from './workloads/shared/scaled-value.ts'
 
 const ALLOWED = 'DisruptionAllowed'
@@ -79,11 +78,19 @@ function takesScale({ minAvailable, maxUnavailable }: BudgetObject): boolean {
 function reconcile(key: string, view: View, now: number): Reconciliation {
   const budget = view.poddisruptionbudgets.get(key)
   if (budget === undefined || budget.meta.terminating) return SETTLED
-  const pods = selectablePods(budget, view).filter(selectionOf(budget))
+  const pods = [...view.pods.group(groupFor(budget))].filter(selectionOf(budget))
   const wanted = wantedPods(budget, pods, view)
   return 'problem' in wanted
     ? fail(budget, wanted, now)
     : count(budget, { pods, wanted, evicted: pendingEvictions(budget, pods, now), now })
+}
+
+/** A group with all Pods that a budget selects: those with the first label of its selector, else those of its namespace. */
+function groupFor({ meta, selector }: BudgetObject): string {
+  const [first] = Object.entries(objectAt(selector, 'matchLabels'))
+  return first !== undefined && typeof first[1] === 'string'
+    ? labelGroup(meta.namespace, [first[0], first[1]])
+    : namespaceGroup(meta.namespace)
 }
 
 /** How many Pods there should be, and how many of them have to be healthy. */

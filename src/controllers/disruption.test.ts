@@ -283,7 +283,10 @@ test('a change of the size of a workload concerns the budgets that take it', () 
     ),
   ]
   expect(affected({ replicas: 3 })).toEqual(['shop/web', 'shop/share'])
-  const adopted = { ...after.meta, owners: [{ ...after.meta, reference: { controller: true } }] }
+  const adopted = {
+    ...after.meta,
+    owners: [{ ...after.meta, isController: true, reference: { controller: true } }],
+  }
   expect(affected({ meta: adopted })).toEqual(['shop/web', 'shop/share'])
   expect(affected({ status: {} })).toEqual([])
   expect(Object.keys(disruptionController.watches)).toEqual([
@@ -327,7 +330,7 @@ test('a change of a Pod concerns the budgets that select it', () => {
   expect(affected(undefined, other)).toEqual([])
   const { meta } = after
   expect(affected(after, { ...after, restarts: 1, meta: { ...meta, version: '9' } })).toEqual([])
-  const owners = [{ ...meta, reference: { controller: true } }] as never
+  const owners = [{ ...meta, isController: true, reference: { controller: true } }] as never
   const ends = [{ ready: false }, { finished: true }, { meta: { ...meta, terminating: true } }]
   for (const regarded of [...ends, { meta: { ...meta, owners } }]) {
     expect(affected(after, { ...after, ...regarded })).toEqual(['shop/web'])

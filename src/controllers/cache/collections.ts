@@ -3,6 +3,7 @@ import { canonicalAddress } from '../../lib/legacy-address.ts'
 import { SERVICE_NAME } from '../../resources/label-names.ts'
 import { type NodeObject, readNode } from '../objects/node-object.ts'
 import {
+  controllerOf,
   keyOf,
   type MetadataObject,
   type ObjectMeta,
@@ -84,7 +85,7 @@ const METADATA_ONLY: CollectionSpec<MetadataObject> = {
   groups: () => [],
 }
 
-const WORKLOAD: CollectionSpec<WorkloadObject> = { decode: readWorkload, groups: () => [] }
+const WORKLOAD: CollectionSpec<WorkloadObject> = { decode: readWorkload, groups: orphansOf }
 
 /** How each collection is decoded and grouped. */
 export const COLLECTIONS: { readonly [K in CollectionName]: CollectionSpec<Objects[K]> } = {
@@ -104,6 +105,7 @@ export const COLLECTIONS: { readonly [K in CollectionName]: CollectionSpec<Objec
   pods: {
     decode: readPod,
     groups: ({ meta, nodeName, finished, placement, antiAffinity }) => [
+      ...orphansOf({ meta }),
       ...Object.entries(meta.labels).map((label) => labelGroup(meta.namespace, label)),
       nodeGroup(nodeName),
       ...(finished ? [FINISHED_GROUP] : []),
@@ -133,7 +135,7 @@ export const COLLECTIONS: { readonly [K in CollectionName]: CollectionSpec<Objec
       token === undefined ? [] : [accountGroup(keyOf({ ...meta, name: token.accountName }))],
   },
   serviceaccounts: METADATA_ONLY,
-  controllerrevisions: { decode: readRevision, groups: () => [] },
+  controllerrevisions: { decode: readRevision, groups: orphansOf },
   daemonsets: WORKLOAD,
   deployments: WORKLOAD,
   replicasets: WORKLOAD,
@@ -208,6 +210,15 @@ export const UNDECIDED_GROUP = 'undecided'
 /** Objects that name the object with this uid as an owner; a group of every collection. */
 export function ownerGroup(uid: string): string {
   return `owner ${uid}`
+}
+
+/** Pods, workloads and ControllerRevisions of a namespace that no owner controls. */
+export function orphanGroup(namespace: string): string {
+  return `orphans of ${namespace}`
+}
+
+function orphansOf({ meta }: MetadataObject): readonly string[] {
+  return controllerOf(meta) === undefined ? [orphanGroup(meta.namespace)] : []
 }
 
 /** All groups of an object. */

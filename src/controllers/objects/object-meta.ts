@@ -38,10 +38,17 @@ export interface OwnerReference {
   readonly kind: string
   readonly name: string
   readonly uid: string
+  /** The field `controller`: at most one owner of an object has it. */
+  readonly isController: boolean
   /** The field `blockOwnerDeletion`: whether a foreground deletion of the owner waits until the object is deleted. */
   readonly blocksOwnerDeletion: boolean
   /** The reference as it is stored, so that it can be written again unchanged. */
   readonly reference: JsonObject
+}
+
+/** The owner that controls an object, of which there is at most one. */
+export function controllerOf({ owners }: Pick<ObjectMeta, 'owners'>): OwnerReference | undefined {
+  return owners.find(({ isController }) => isController)
 }
 
 /** `namespace/name`, or `name` without a namespace. */
@@ -76,6 +83,7 @@ function readOwner(reference: JsonObject): OwnerReference {
     kind: stringAt(reference, 'kind'),
     name: stringAt(reference, 'name'),
     uid: stringAt(reference, 'uid'),
+    isController: valueAt(reference, 'controller') === true,
     blocksOwnerDeletion: valueAt(reference, 'blockOwnerDeletion') === true,
   }
 }

@@ -67,6 +67,8 @@ export interface PodObject {
   readonly ready: boolean
   /** The condition `Ready`. */
   readonly readiness: StatusCondition
+  /** Since when it has been ready, in milliseconds since the epoch; 0: not known, undefined: it is not ready. */
+  readonly readySince: number | undefined
   /** The condition `DisruptionTarget`: a component of the cluster is about to delete the Pod. */
   readonly disruption: StatusCondition
   /** Ports with a name: of containers, then of sidecars (init containers with `restartPolicy: Always`). */
@@ -125,6 +127,7 @@ export function readPod(object: JsonObject): PodObject {
     boundAt: readBoundAt(status),
     ready: readiness.status === 'True',
     readiness,
+    readySince: readReadySince(readiness),
     disruption: readCondition(status, DISRUPTION),
     namedPorts: readNamedPorts(spec),
     priority: Number(valueAt(spec, 'priority') ?? 0) || 0,
@@ -134,6 +137,10 @@ export function readPod(object: JsonObject): PodObject {
     antiAffinity: readAntiAffinity(spec, meta),
     placement: isToBind ? readPlacement(spec, status, meta) : undefined,
   }
+}
+
+function readReadySince({ status, lastTransitionTime }: StatusCondition): number | undefined {
+  return status === 'True' ? Date.parse(lastTransitionTime) || 0 : undefined
 }
 
 function readBoundAt(podStatus: JsonObject): string {

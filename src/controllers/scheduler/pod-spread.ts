@@ -1,12 +1,11 @@
 import { ownerGroup } from '../cache/collections.ts'
 import { podsOf, servicesOf } from '../cache/selection.ts'
 import type { NodeObject } from '../objects/node-object.ts'
-import { ownValue } from '../objects/object-meta.ts'
+import { controllerOf, ownValue } from '../objects/object-meta.ts'
 import type { PodObject } from '../objects/pod-object.ts'
 import type { Placement, SpreadConstraint } from '../objects/pod-placement.ts'
 import { meets } from '../objects/requirements.ts'
 import { nodeSelection } from '../workloads/shared/node-match.ts'
-import { controllerOf } from '../workloads/shared/pods-of.ts'
 import { type Reason, refusedByState, type SchedulerView } from './node-filters.ts'
 import { placeOf, selectable } from './pod-affinity.ts'
 

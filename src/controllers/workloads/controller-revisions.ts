@@ -1,14 +1,14 @@
 import { type JsonObject, objectAt, without } from '../../lib/json.ts'
 import { labelMatcher } from '../../resources/label-selector.ts'
 import { COLLECTION_ROUTES } from '../cache/collection-route.ts'
-import { namespaceGroup, ownerGroup } from '../cache/collections.ts'
+import { orphanGroup, ownerGroup } from '../cache/collections.ts'
 import type { ObjectChange, View } from '../cache/object-cache.ts'
-import { keyOf } from '../objects/object-meta.ts'
+import { controllerOf, keyOf } from '../objects/object-meta.ts'
 import type { RevisionObject } from '../objects/revision-object.ts'
 import { countAt, type WorkloadObject } from '../objects/workload-object.ts'
 import { type Deletion, statusPatch, type Write } from '../runner/write.ts'
 import { isSameTemplate, templateHash } from './deployment/owned-sets.ts'
-import { adopt, controllerOf, controllerReference } from './shared/pods-of.ts'
+import { adopt, controllerReference } from './shared/pods-of.ts'
 
 /** Label of Pods: the revision of their template. */
 export const POD_REVISION = 'controller-revision-hash'
@@ -145,9 +145,8 @@ function owned({ meta }: WorkloadObject, view: View): readonly RevisionObject[] 
 function adoptable({ meta, selector }: WorkloadObject, view: View): readonly RevisionObject[] {
   if (meta.terminating || selector === undefined) return []
   const isSelected = labelMatcher(selector)
-  return [...view.controllerrevisions.group(namespaceGroup(meta.namespace))].filter(
-    (one) =>
-      controllerOf(one.meta) === undefined && !one.meta.terminating && isSelected(one.meta.labels),
+  return [...view.controllerrevisions.group(orphanGroup(meta.namespace))].filter(
+    (one) => !one.meta.terminating && isSelected(one.meta.labels),
   )
 }
 

@@ -1,7 +1,7 @@
 import { arrayAt, isJsonObject, type JsonObject, objectAt, stringAt } from '../../lib/json.ts'
 import { ownerGroup } from '../cache/collections.ts'
 import type { ObjectChange, View } from '../cache/object-cache.ts'
-import { isEmpty, keyOf, type ObjectMeta } from '../objects/object-meta.ts'
+import { controllerOf, isEmpty, keyOf, type ObjectMeta } from '../objects/object-meta.ts'
 import type { PodObject } from '../objects/pod-object.ts'
 import { countAt, type WorkloadObject } from '../objects/workload-object.ts'
 import { type Controller, type Reconciliation, SETTLED } from '../runner/controller.ts'
@@ -34,7 +34,7 @@ import {
   podDeletion,
   podEvent,
 } from './pod-writes.ts'
-import { claimPods, controllerOf, type PodDifference, workloadsOfPod } from './shared/pods-of.ts'
+import { claimPods, type PodDifference, workloadsOfPod } from './shared/pods-of.ts'
 import { type Conditions, conditionsOf } from './shared/status-difference.ts'
 import { byDeletionOrder } from './shared/surplus-pods.ts'
 

@@ -2,19 +2,13 @@ import { isDeepEqual } from '../../../lib/equal.ts'
 import { contentHash } from '../../../lib/hash.ts'
 import { isJsonObject, type Json, type JsonObject, objectAt, without } from '../../../lib/json.ts'
 import { selectsLabels } from '../../../resources/label-selector.ts'
-import { namespaceGroup, ownerGroup } from '../../cache/collections.ts'
+import { namespaceGroup, orphanGroup, ownerGroup } from '../../cache/collections.ts'
 import type { ObjectChange, View } from '../../cache/object-cache.ts'
-import { byAge, keyOf } from '../../objects/object-meta.ts'
+import { byAge, controllerOf, keyOf } from '../../objects/object-meta.ts'
 import type { PodObject } from '../../objects/pod-object.ts'
 import { countAt, type WorkloadObject } from '../../objects/workload-object.ts'
 import type { Create, Patch } from '../../runner/write.ts'
-import {
-  adopt,
-  controllerOf,
-  controllerReference,
-  release,
-  untilAvailable,
-} from '../shared/pods-of.ts'
+import { adopt, controllerReference, release, untilAvailable } from '../shared/pods-of.ts'
 import { byDeletionOrder, isActive } from '../shared/surplus-pods.ts'
 
 /** Label of the ReplicaSets of a Deployment and of their Pods, and in their selectors: the hash of the template. */
@@ -39,8 +33,8 @@ export function claimSets(
   )
   const found = meta.terminating
     ? []
-    : [...view.replicasets.group(namespaceGroup(meta.namespace))].filter(
-        (set) => isOrphan(set) && !set.meta.terminating && isSelected(deployment, set),
+    : [...view.replicasets.group(orphanGroup(meta.namespace))].filter(
+        (set) => !set.meta.terminating && isSelected(deployment, set),
       )
   const lost = controlled.filter((set) => !isSelected(deployment, set) && !set.meta.terminating)
   const sets = controlled.filter((set) => isSelected(deployment, set)).toSorted(byAge)
@@ -54,10 +48,6 @@ export function claimSets(
       ...lost.map((set) => release('replicasets', set.meta, meta.uid)),
     ],
   }
-}
-
-function isOrphan({ meta }: WorkloadObject): boolean {
-  return controllerOf(meta) === undefined
 }
 
 function isSelected({ selector }: WorkloadObject, { meta }: WorkloadObject): boolean {

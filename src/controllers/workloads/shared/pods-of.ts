@@ -1,20 +1,15 @@
-import { type JsonObject, objectAt, stringAt, stringsAt, valueAt } from '../../../lib/json.ts'
+import { type JsonObject, objectAt, stringAt, stringsAt } from '../../../lib/json.ts'
 import { labelMatcher } from '../../../resources/label-selector.ts'
 import { COLLECTION_ROUTES, type CollectionName } from '../../cache/collection-route.ts'
-import { labelGroup, namespaceGroup, ownerGroup } from '../../cache/collections.ts'
+import { namespaceGroup, orphanGroup, ownerGroup } from '../../cache/collections.ts'
 import type { ObjectChange, View } from '../../cache/object-cache.ts'
-import { keyOf, type ObjectMeta, type OwnerReference } from '../../objects/object-meta.ts'
+import { controllerOf, keyOf, type ObjectMeta } from '../../objects/object-meta.ts'
 import type { PodObject } from '../../objects/pod-object.ts'
 import type { WorkloadObject } from '../../objects/workload-object.ts'
 import type { Create, Patch } from '../../runner/write.ts'
 
 /** The kinds whose controllers own Pods. */
 export type PodOwner = 'replicasets' | 'daemonsets' | 'statefulsets' | 'jobs'
-
-/** The owner that controls an object, of which there is at most one. */
-export function controllerOf({ owners }: ObjectMeta): OwnerReference | undefined {
-  return owners.find(({ reference }) => valueAt(reference, 'controller') === true)
-}
 
 /** How an object refers to the owner that controls it. */
 export function controllerReference(collection: CollectionName, owner: ObjectMeta): JsonObject {
@@ -68,8 +63,8 @@ export function claimPods(
   const lost = controlled.filter((pod) => !isSelected(pod))
   const found = meta.terminating
     ? []
-    : selectablePods(owner, view).filter(
-        (pod) => isOrphan(pod) && !pod.meta.terminating && isSelected(pod),
+    : [...view.pods.group(orphanGroup(meta.namespace))].filter(
+        (pod) => !pod.meta.terminating && isSelected(pod),
       )
   return {
     pods: controlled.filter(isSelected),
@@ -149,40 +144,17 @@ export interface PodDifference {
   readonly spec?: JsonObject
 }
 
-/** Since when a Pod has been ready, in milliseconds since the epoch; undefined: it is not. */
-export function readySince({ ready, readiness }: PodObject): number | undefined {
-  if (!ready) return undefined
-  const since = Date.parse(readiness.lastTransitionTime)
-  return Number.isNaN(since) ? 0 : since
-}
-
 /** After how many milliseconds a Pod has been ready for `minReadyMs`; 0: it is available; infinite: it is not ready. */
-export function untilAvailable(pod: PodObject, minReadyMs: number, now: number): number {
-  const since = readySince(pod)
-  return since === undefined ? Number.POSITIVE_INFINITY : Math.max(0, since + minReadyMs - now)
+export function untilAvailable({ readySince }: PodObject, minReadyMs: number, now: number): number {
+  return readySince === undefined
+    ? Number.POSITIVE_INFINITY
+    : Math.max(0, readySince + minReadyMs - now)
 }
 
 function selectorOf({ selector }: WorkloadObject): (pod: PodObject) => boolean {
   if (selector === undefined) return () => false
   const matches = labelMatcher(selector)
   return ({ meta }) => matches(meta.labels)
-}
-
-/** Pods among which are all that a selector selects: those with its first label, else those of the namespace. */
-export function selectablePods(
-  { meta, selector }: Pick<WorkloadObject, 'meta' | 'selector'>,
-  view: View,
-): readonly PodObject[] {
-  const [first] = Object.entries(objectAt(selector, 'matchLabels'))
-  const group =
-    first !== undefined && typeof first[1] === 'string'
-      ? labelGroup(meta.namespace, [first[0], first[1]])
-      : namespaceGroup(meta.namespace)
-  return [...view.pods.group(group)]
-}
-
-function isOrphan({ meta }: PodObject): boolean {
-  return controllerOf(meta) === undefined
 }
 
 /** Makes an owner the one that controls an object, and adds a finalizer. */

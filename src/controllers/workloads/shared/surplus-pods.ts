@@ -1,8 +1,8 @@
 import { ownerGroup } from '../../cache/collections.ts'
 import type { View } from '../../cache/object-cache.ts'
+import { controllerOf } from '../../objects/object-meta.ts'
 import type { PodObject } from '../../objects/pod-object.ts'
 import type { WorkloadObject } from '../../objects/workload-object.ts'
-import { controllerOf, readySince } from './pods-of.ts'
 
 const COST = 'controller.kubernetes.io/pod-deletion-cost'
 const PHASES = ['Pending', 'Unknown', 'Running']
@@ -46,7 +46,7 @@ function relatedPods(
 type Rank = readonly (number | string)[]
 
 function rankOf(pod: PodObject, onNode: number): Rank {
-  const since = readySince(pod)
+  const since = pod.readySince
   return [
     pod.nodeName === '' ? 0 : 1,
     Math.max(0, PHASES.indexOf(pod.phase)),
