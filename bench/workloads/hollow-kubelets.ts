@@ -11,6 +11,7 @@ interface Pod {
   readonly metadata: {
     readonly name: string
     readonly namespace: string
+    readonly resourceVersion: string
     readonly deletionTimestamp?: string
   }
   readonly spec: {
@@ -115,15 +116,20 @@ export class HollowKubelets implements AsyncDisposable {
     const listed = expectOk(await this.#client.get('/api/v1/pods')) as {
       readonly metadata: { readonly resourceVersion: string }
     }
-    const query = { watch: 'true', resourceVersion: listed.metadata.resourceVersion }
-    const options = { query, signal, lifetimeMs: DAY_MS }
-    const watch = expectOk(await this.#client.watch('/api/v1/pods', options))
-    onFollowing()
-    for await (const lines of watch.batches) {
-      for (const line of lines) this.#see(JSON.parse(line ?? '') as WatchEvent)
-      this.#settle()
+    let { resourceVersion } = listed.metadata
+    // A server ends each watch after some minutes.
+    while (!signal.aborted) {
+      const query = { watch: 'true', resourceVersion }
+      const options = { query, signal, lifetimeMs: DAY_MS }
+      const watch = expectOk(await this.#client.watch('/api/v1/pods', options))
+      onFollowing()
+      for await (const lines of watch.batches) {
+        const events = lines.map((line) => JSON.parse(line ?? '') as WatchEvent)
+        for (const event of events) this.#see(event)
+        resourceVersion = events.at(-1)?.object.metadata.resourceVersion ?? resourceVersion
+        this.#settle()
+      }
     }
-    if (!signal.aborted) throw new Error('the watch of Pods has ended')
   }
 
   #see({ type, object }: WatchEvent): void {

@@ -283,7 +283,7 @@ test('heartbeats concern no key; a change of the state does', () => {
   ]
   expect(affected({ heartbeatAt: timestamp(NOW) })).toEqual([])
   expect(affected({ unschedulable: true })).toEqual(['n', '*'])
-  expect(nodeTaintsController.delayMs?.('n')).toBe(0)
+  expect(nodeTaintsController.delayMs?.('n', cluster.view)).toBe(0)
 })
 
 test('three dead nodes get the taint within 21 s, at work', async () => {

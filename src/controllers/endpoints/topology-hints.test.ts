@@ -248,7 +248,7 @@ test('a heartbeat of a Node affects no Service, a change of its processors those
   expect(change(beating('node-a', 'a', '2026-01-01T00:00:01Z'))).toEqual([])
   expect(change(beating('node-a', 'a', '2026-01-01T00:00:02Z'))).toEqual([])
   const [capacity = ''] = change(rawNode('node-a', 'a', readyNode('8')))
-  expect(controller.delayMs?.(capacity)).toBeGreaterThan(0)
+  expect(controller.delayMs?.(capacity, view)).toBeGreaterThan(0)
   expect([...(controller.reconcile(capacity, view, 0, 0).dirty ?? [])]).toEqual(['shop/web'])
   expect(change(rawNode('node-a', 'a'))).toEqual([capacity])
   expect(change(rawNode('node-a', 'b')).toSorted()).toEqual(['shop/plain', 'shop/web'])

@@ -2,6 +2,7 @@ import { type ApiResult, isTerminating } from '../../client/http/failure.ts'
 import type { Clock } from '../../lib/clock.ts'
 import type { View } from '../cache/object-cache.ts'
 import type { Controller } from './controller.ts'
+import { EventLimit } from './event-limit.ts'
 import type { RunnerObserver, WriteResult } from './observer.ts'
 import { isOutdated, reportsOn, type Write } from './write.ts'
 
@@ -38,6 +39,7 @@ export class ControllerLoop {
   readonly #parts: LoopParts
   readonly #queue: WorkQueue
   readonly #episodes = new ProblemEpisodes()
+  readonly #eventLimit: EventLimit
   readonly #running = new Set<Promise<void>>()
   #turnBegan = Number.NEGATIVE_INFINITY
   #cancelTurn: (() => void) | undefined
@@ -45,6 +47,7 @@ export class ControllerLoop {
   constructor(parts: LoopParts) {
     this.#parts = parts
     const { controller, view, clock, timing } = parts
+    this.#eventLimit = new EventLimit(clock)
     this.#queue = new WorkQueue({
       ...timing,
       clock,
@@ -59,9 +62,9 @@ export class ControllerLoop {
 
   /** Adds dirty keys, each after the delay that the controller sets for it. */
   add(keys: Iterable<string>): void {
-    const { controller } = this
+    const { controller, view } = this.#parts
     for (const key of keys) {
-      const ms = controller.delayMs?.(key) ?? 0
+      const ms = controller.delayMs?.(key, view) ?? 0
       if (ms > 0) this.#queue.addAfter(key, ms)
       else this.#queue.add(key)
     }
@@ -157,6 +160,10 @@ export class ControllerLoop {
   }
 
   async #write(write: Write): Promise<ApiResult<unknown>> {
+    if (write.verb === 'record' && !this.#eventLimit.take(write)) {
+      this.#parts.observer.wrote(this.controller.name, write.verb, 'suppressed')
+      return { ok: true, value: undefined }
+    }
     const answer = await this.#parts.write(write)
     this.#parts.observer.wrote(this.controller.name, write.verb, resultOf(answer))
     return answer

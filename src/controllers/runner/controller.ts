@@ -29,7 +29,7 @@ export interface Controller {
    * Milliseconds for which a key that a change made dirty waits for further changes,
    * counted from the first; 0 where the function is absent. Many changes cost one reconcile.
    */
-  delayMs?(key: string): number
+  delayMs?(key: string, view: View): number
   /** Of the keys that wait, those with the greatest number are reconciled first; 0 where the function is absent. */
   priority?(key: string, view: View): number
   /** For each collection, the keys that a change of one of its objects makes dirty. */

@@ -14,8 +14,11 @@ export interface ControllerProblem {
   readonly cause?: unknown
 }
 
-/** How a write ended: `conflict` is the expected refusal, because another client wrote first. */
-export type WriteResult = 'done' | 'conflict' | 'failed'
+/**
+ * How a write ended: `conflict` is the expected refusal, because another client wrote first; `suppressed` is an Event that was
+ * not written because its object has too many.
+ */
+export type WriteResult = 'done' | 'conflict' | 'failed' | 'suppressed'
 
 /** Receives the reports of the runner, for metrics and logs. */
 export interface RunnerObserver {
@@ -61,7 +64,7 @@ export const RUNNER_METRICS = {
     name: 'controller_writes_total',
     type: 'counter',
     labels: ['controller', 'verb', 'result'],
-    help: 'Writes, by verb and result; a conflict is expected and is retried.',
+    help: 'Writes, by verb and result; a conflict is expected and is retried, and `suppressed` are Events about an object that has had more than 25.',
   },
   problems: {
     name: 'controller_problems_total',

@@ -2,6 +2,7 @@ import { expect, onTestFinished, test } from 'vitest'
 import { FakeClock } from '../../lib/testing/fake-clock.ts'
 import { endpointsController } from '../endpoints/endpoints-controller.ts'
 import { endpointSlicesController } from '../endpoints/endpointslices-controller.ts'
+import { readMeta } from '../objects/object-meta.ts'
 import { electable } from '../testing/electable.ts'
 import { createFakeCluster, type FakeCluster, refusal } from '../testing/fake-cluster.ts'
 import { rawEndpoints, rawPod, rawService } from '../testing/fixtures.ts'
@@ -9,6 +10,7 @@ import { createRecordingObserver } from '../testing/recording-observer.ts'
 import type { Controller } from './controller.ts'
 import type { LoopTiming } from './controller-loop.ts'
 import { alone, type Leadership, Runner } from './runner.ts'
+import { eventWrite } from './write.ts'
 
 interface Options {
   readonly cluster?: FakeCluster
@@ -330,4 +332,29 @@ test('a loop that reconciled for 10 ms yields to the event loop', async () => {
   expect(looked).toEqual(['shop/a', 'shop/b'])
   await clock.advance(0)
   expect(looked).toEqual(['shop/a', 'shop/b', 'shop/c', 'shop/d'])
+})
+
+test('Events that are too many for their object are not written, and counted', async () => {
+  const meta = readMeta(rawService())
+  const event = eventWrite(
+    { apiVersion: 'v1', kind: 'Service', meta },
+    { controller: 'test', type: 'Normal', reason: 'Seen', message: 'again' },
+    0,
+  )
+  const controller: Controller = {
+    name: 'test',
+    account: 'test',
+    watches: { services: ({ key }) => [key] },
+    reconcile: () => ({ writes: Array.from({ length: 27 }, () => event) }),
+  }
+  const { cluster, clock, observer } = start({ controllers: [controller] })
+  cluster.put('services', rawService())
+  for (let turn = 0; turn < 10; turn++) await clock.advance(0)
+  expect(cluster.log).toHaveLength(25)
+  const outcomes = observer.records.map((record) => record.split(' ').at(-1))
+  expect(outcomes).toEqual([
+    ...Array.from({ length: 25 }, () => 'done'),
+    'suppressed',
+    'suppressed',
+  ])
 })

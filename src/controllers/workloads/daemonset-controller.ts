@@ -24,7 +24,7 @@ import {
   podEvent,
   podMessage,
 } from './pod-writes.ts'
-import { claimPods, untilAvailable, workloadsOfPod } from './shared/pods-of.ts'
+import { claimPods, gatherMs, untilAvailable, workloadsOfPod } from './shared/pods-of.ts'
 import { statusDifference } from './shared/status-difference.ts'
 
 /** Pods that one reconcile makes or deletes; the next one follows at once. */
@@ -45,6 +45,7 @@ const ALWAYS = [
 export const daemonSetController: Controller = {
   name: 'daemonset',
   account: 'daemon-set-controller',
+  delayMs: (key, view) => gatherMs(view.daemonsets.get(key)),
   watches: {
     daemonsets: ({ key, after }) => (after === undefined ? [] : [key]),
     pods: workloadsOfPod('daemonsets'),

@@ -41,6 +41,7 @@ import {
   withFoundSet,
   withProgress,
 } from './deployment/rollout-status.ts'
+import { gatherMs } from './shared/pods-of.ts'
 import { type Conditions, conditionsOf, statusDifference } from './shared/status-difference.ts'
 
 const NAME = 'deployment'
@@ -52,6 +53,7 @@ const NAME = 'deployment'
 export const deploymentController: Controller = {
   name: NAME,
   account: 'deployment-controller',
+  delayMs: (key, view) => gatherMs(view.deployments.get(key)),
   watches: {
     deployments: ({ key, after }) => (after === undefined ? [] : [key]),
     replicasets: deploymentsOfSet,

@@ -34,7 +34,7 @@ import {
   podDeletion,
   podEvent,
 } from './pod-writes.ts'
-import { claimPods, type PodDifference, workloadsOfPod } from './shared/pods-of.ts'
+import { claimPods, gatherMs, type PodDifference, workloadsOfPod } from './shared/pods-of.ts'
 import { type Conditions, conditionsOf } from './shared/status-difference.ts'
 import { byDeletionOrder } from './shared/surplus-pods.ts'
 
@@ -57,6 +57,7 @@ const INDEX_VARIABLE = 'JOB_COMPLETION_INDEX'
 export const jobController: Controller = {
   name: 'job',
   account: 'job-controller',
+  delayMs: (key, view) => gatherMs(view.jobs.get(key)),
   watches: {
     jobs: (change, view) => [change.key, ...podsWithout(change, view)],
     pods: (change, view) => [...workloadsOfPod('jobs')(change, view), ...lostPod(change, view)],

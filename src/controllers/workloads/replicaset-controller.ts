@@ -11,7 +11,7 @@ import {
   podDeletion,
   podMessage,
 } from './pod-writes.ts'
-import { claimPods, untilAvailable, workloadsOfPod } from './shared/pods-of.ts'
+import { claimPods, gatherMs, untilAvailable, workloadsOfPod } from './shared/pods-of.ts'
 import { statusDifference } from './shared/status-difference.ts'
 import { byDeletionOrder, isActive } from './shared/surplus-pods.ts'
 
@@ -22,6 +22,7 @@ const BURST = 500
 export const replicaSetController: Controller = {
   name: 'replicaset',
   account: 'replicaset-controller',
+  delayMs: (key, view) => gatherMs(view.replicasets.get(key)),
   watches: {
     replicasets: ({ key, after }) => (after === undefined ? [] : [key]),
     pods: workloadsOfPod('replicasets'),

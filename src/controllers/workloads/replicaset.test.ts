@@ -232,7 +232,8 @@ test('a reconcile makes at most 500 Pods, and the next one follows at once', asy
   expect(first.writes.filter(({ verb }) => verb === 'create')).toHaveLength(500)
   expect(first.dirty).toEqual(['shop/web'])
   const clock = await runControllers(cluster, [replicaSetController])
-  while (cluster.all('pods').length < 501) await clock.advance(0)
+  for (let turn = 0; turn < 50 && cluster.all('pods').length < 501; turn++) await clock.advance(250)
+  expect(cluster.all('pods')).toHaveLength(501)
   cluster.put('replicasets', replicaSet({ replicas: 0 }))
   const next = replicaSetController.reconcile('shop/web', cluster.view, NOW, 0)
   expect(next.writes.filter(({ verb }) => verb === 'delete')).toHaveLength(500)
@@ -290,4 +291,15 @@ test('a change of a Pod concerns the ReplicaSet that controls it, or those that 
   ]
   expect(affected('shop/a')).toEqual(['shop/web'])
   expect(affected('shop/b')).toEqual(['shop/web'])
+})
+
+test('changes of a ReplicaSet of many Pods are gathered, also while it has them still', () => {
+  const gathered = (replicas: number, present = 0): number | undefined => {
+    const { cluster } = scene({ ...replicaSet({ replicas }), status: { replicas: present } })
+    return replicaSetController.delayMs?.('shop/web', cluster.view)
+  }
+  const found = [gathered(0), gathered(50), gathered(51), gathered(5_000), gathered(0, 100)]
+  expect(found).toEqual([0, 0, 51, 250, 100])
+  const { cluster } = scene(replicaSet())
+  expect(replicaSetController.delayMs?.('shop/gone', cluster.view)).toBe(0)
 })

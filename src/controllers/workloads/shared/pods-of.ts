@@ -5,7 +5,7 @@ import { namespaceGroup, orphanGroup, ownerGroup } from '../../cache/collections
 import type { ObjectChange, View } from '../../cache/object-cache.ts'
 import { controllerOf, keyOf, type ObjectMeta } from '../../objects/object-meta.ts'
 import type { PodObject } from '../../objects/pod-object.ts'
-import type { WorkloadObject } from '../../objects/workload-object.ts'
+import { countAt, type WorkloadObject } from '../../objects/workload-object.ts'
 import type { Create, Patch } from '../../runner/write.ts'
 
 /** The kinds whose controllers own Pods. */
@@ -75,6 +75,21 @@ export function claimPods(
       ...lost.map((pod) => release('pods', pod.meta, meta.uid)),
     ],
   }
+}
+
+/** As many Pods need no gathering of changes. */
+const FEW_PODS = 50
+const MAX_GATHER_MS = 250
+
+/**
+ * Milliseconds for which changes that concern a workload are gathered. Each reconcile and each status takes as long as the
+ * workload has Pods, and its Pods become ready one by one.
+ */
+export function gatherMs(workload: WorkloadObject | undefined): number {
+  if (workload === undefined) return 0
+  const { replicas, status } = workload
+  const pods = Math.max(replicas, countAt(status, 0, 'replicas'))
+  return pods <= FEW_PODS ? 0 : Math.min(pods, MAX_GATHER_MS)
 }
 
 /** The keys of the workloads of one kind that a change of a Pod concerns. */
