@@ -154,6 +154,25 @@ test.each([
   },
 )
 
+test.each([
+  ['is there', { ok: true, value: { metadata: { uid: 'owner' } } }, true],
+  [
+    'is being deleted',
+    { ok: true, value: { metadata: { uid: 'owner', deletionTimestamp: '2030-01-01T00:00:00Z' } } },
+    409,
+  ],
+  ['has a successor', { ok: true, value: { metadata: { uid: 'other' } } }, 409],
+  ['is gone', refused(404), 409],
+  ['may not be read', refused(403), 403],
+] satisfies [string, ApiResult<unknown>, true | number][])(
+  'what belongs to another one is patched only if the server knows: that %s',
+  async (_, found, wanted) => {
+    const write = { verb: 'patch', collection: 'endpoints', meta, body: {} } as const
+    const requests = await request({ ...write, undeleted: OWNER }, found)
+    expect(requests.slice(0, 2)).toEqual([REQUESTED, wanted === true ? `${ENDPOINTS}/web` : wanted])
+  },
+)
+
 test('a deletion may be one of any version, and without grace', async () => {
   const write = { verb: 'delete', collection: 'endpoints', meta, graceSeconds: 0 } as const
   expect(await request({ ...write, anyVersion: true })).toEqual([

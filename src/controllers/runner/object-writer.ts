@@ -105,17 +105,25 @@ async function hindrance(
     meta,
     absent = [],
     present,
+    undeleted,
     emptied,
-  }: Pick<Deletion, 'meta' | 'absent' | 'present' | 'emptied'>,
+  }: Pick<Deletion, 'meta' | 'absent' | 'present' | 'emptied'> & Pick<Patch, 'undeleted'>,
 ): Promise<ApiFailure | undefined> {
   for (const identity of absent) {
-    const found = await isThere(client, identity)
-    if (typeof found === 'object') return found
-    if (found) return changed(`${nameOf(identity)} is still there`)
+    const found = await find(client, identity)
+    if (!found.ok) return found.failure
+    if (found.value !== undefined) return changed(`${nameOf(identity)} is still there`)
   }
-  const kept = present === undefined || (await isThere(client, present))
-  if (typeof kept === 'object') return kept
-  if (!kept && present !== undefined) return changed(`${nameOf(present)} is gone`)
+  const needed = present ?? undeleted
+  if (needed !== undefined) {
+    const found = await find(client, needed)
+    if (!found.ok) return found.failure
+    if (found.value === undefined) return changed(`${nameOf(needed)} is gone`)
+    const isTerminating = stringAt(found.value, 'metadata', 'deletionTimestamp') !== ''
+    if (undeleted !== undefined && isTerminating) {
+      return changed(`${nameOf(undeleted)} is being deleted`)
+    }
+  }
   return emptied && contents(client, emptied, meta.namespace)
 }
 
@@ -131,14 +139,16 @@ async function contents(
   return changed(`there are still ${collection}`)
 }
 
-async function isThere(
+/** The object as the server has it; undefined: the server has none, or one with another uid. */
+async function find(
   client: WritingClient,
   { collection, namespace, name, uid }: ObjectIdentity,
-): Promise<boolean | ApiFailure> {
+): Promise<ApiResult<JsonObject | undefined>> {
   const found = await client.get(pathOf(collection, namespace, name))
-  if (!found.ok) return found.failure.code !== 404 && found.failure
-  const isOther = isJsonObject(found.value) && stringAt(found.value, 'metadata', 'uid') !== uid
-  return uid === '' || !isOther
+  if (!found.ok) return found.failure.code === 404 ? { ok: true, value: undefined } : found
+  const object = isJsonObject(found.value) ? found.value : {}
+  const isOther = uid !== '' && stringAt(object, 'metadata', 'uid') !== uid
+  return { ok: true, value: isOther ? undefined : object }
 }
 
 function nameOf({ collection, name }: ObjectIdentity): string {

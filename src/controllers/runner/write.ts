@@ -44,6 +44,8 @@ export interface Patch {
   readonly body: JsonObject
   /** The object is changed only if the server reports each of these as gone. */
   readonly absent?: readonly ObjectIdentity[]
+  /** The object is changed only if the server reports that this one exists and is not being deleted. */
+  readonly undeleted?: ObjectIdentity
   /**
    * Completes the body when the write is made, with what a pure reconcile cannot compute, such as a signature;
    * undefined: nothing is written.

@@ -115,6 +115,11 @@ export function createFakeCluster(clock: Pick<Clock, 'now'> = new FakeClock()): 
     return found !== undefined && (uid === '' || readMeta(found).uid === uid)
   }
 
+  function isTerminating({ collection, namespace, name }: ObjectIdentity): boolean {
+    const found = objects.get(`${collection} ${keyOf({ namespace, name })}`)
+    return found !== undefined && readMeta(found).terminating
+  }
+
   function isFull({ emptied, meta: { namespace } }: Deletion): boolean {
     return (
       emptied !== undefined && all(emptied).some((one) => readMeta(one).namespace === namespace)
@@ -154,6 +159,10 @@ export function createFakeCluster(clock: Pick<Clock, 'now'> = new FakeClock()): 
       return { ok: true, value: store(collection, boundTo(write.nodeName, known)) }
     }
     if (write.absent?.some(isPresent)) return refusal(409, 'still there')
+    const { undeleted } = write
+    if (undeleted && (!isPresent(undeleted) || isTerminating(undeleted))) {
+      return refusal(409, 'not there')
+    }
     const patched = withConditions(known, mergePatch(known, write.body))
     if (write.subresource === 'finalize' && arrayAt(patched, 'spec', 'finalizers').length === 0) {
       remove(collection, key)

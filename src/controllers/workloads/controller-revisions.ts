@@ -44,8 +44,9 @@ export function historyOf(
 ): History | readonly Write[] {
   const orphans = adoptable(owner, view)
   if (orphans.length > 0) {
-    const reference = controllerReference(collection, owner.meta)
-    return orphans.map(({ meta }) => adopt('controllerrevisions', meta, reference))
+    return orphans.map(({ meta }) =>
+      adopt('controllerrevisions', meta, { collection, meta: owner.meta }),
+    )
   }
   const revisions = owned(owner, view)
   const last = revisions.at(-1)

@@ -197,6 +197,22 @@ test('Pods that it selects are adopted, those that it no longer selects are rele
   expect(await run()).toEqual(['patch replicasets/shop/web'])
 })
 
+test.each<[string, JsonObject | undefined]>([
+  ['is being deleted', replicaSet({ replicas: 1 }, { deletionTimestamp: '2030-01-01T00:00:00Z' })],
+  ['is gone', undefined],
+  ['has a successor', replicaSet({ replicas: 1 }, {}, 'next')],
+])('an owner adopts nothing that %s at the server and not yet in the caches', async (_, after) => {
+  const { run, cluster } = scene(
+    replicaSet({ replicas: 1 }),
+    pod('orphan', { metadata: { ownerReferences: null } }),
+  )
+  cluster.hold()
+  if (after === undefined) cluster.remove('replicasets', 'shop/web')
+  else cluster.put('replicasets', after)
+  await expect(run()).rejects.toThrow('not there')
+  expect(valueAt(cluster.get('pods', 'shop/orphan'), 'metadata', 'ownerReferences')).toBe(undefined)
+})
+
 test('a ReplicaSet that is scaled while Pods are made or deleted goes on as it is now', async () => {
   const pods = ['a', 'b', 'c', 'd'].map((name) => pod(name))
   for (const [from, to] of [
@@ -218,10 +234,11 @@ test('a ReplicaSet that is scaled while Pods are made or deleted goes on as it i
   }
 })
 
-test('a ReplicaSet that is being deleted makes and deletes no Pods', async () => {
+test('a ReplicaSet that is being deleted makes, deletes and releases no Pods', async () => {
   const deletionTimestamp = '2030-01-01T00:00:00Z'
   for (const replicas of [0, 5]) {
-    const { run } = scene(replicaSet({ replicas }, { deletionTimestamp }), pod('a'))
+    const moved = pod('moved', { metadata: { labels: { app: 'other' } } })
+    const { run } = scene(replicaSet({ replicas }, { deletionTimestamp }), pod('a'), moved)
     expect(await run()).toEqual(['patch replicasets/shop/web'])
   }
 })

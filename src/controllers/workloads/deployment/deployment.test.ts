@@ -522,6 +522,15 @@ test('ReplicaSets that it selects are adopted, those that it no longer selects a
   expect([owners('1'), owners('2')]).toEqual([[], [OWNER]])
 })
 
+test('a Deployment that is being deleted releases no ReplicaSet', async () => {
+  const { cluster, settle } = scene({ metadata: { deletionTimestamp: '2030-01-01T00:00:00Z' } })
+  add(cluster, '1', 0, { parts: { metadata: { labels: { app: 'other' } } } })
+  await settle()
+  expect(arrayAt(cluster.get('replicasets', 'shop/1'), 'metadata', 'ownerReferences')).toEqual([
+    OWNER,
+  ])
+})
+
 test('a refused ReplicaSet is reported, and made later', async () => {
   const { cluster, condition, sizes } = scene()
   cluster.intercept = async (write) =>

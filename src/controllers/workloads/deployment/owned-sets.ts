@@ -22,7 +22,10 @@ export interface OwnedSets {
   readonly old: readonly WorkloadObject[]
 }
 
-/** The ReplicaSets of a Deployment; with the writes that adopt those that it selects, and release others. */
+/**
+ * The ReplicaSets that a Deployment controls and selects, and the writes that adopt those without a controller that it
+ * selects, and release those that it no longer selects. One that is being deleted adopts and releases none.
+ */
 export function claimSets(
   deployment: WorkloadObject,
   view: View,
@@ -36,15 +39,16 @@ export function claimSets(
     : [...view.replicasets.group(orphanGroup(meta.namespace))].filter(
         (set) => !set.meta.terminating && isSelected(deployment, set),
       )
-  const lost = controlled.filter((set) => !isSelected(deployment, set) && !set.meta.terminating)
+  const lost = meta.terminating
+    ? []
+    : controlled.filter((set) => !isSelected(deployment, set) && !set.meta.terminating)
   const sets = controlled.filter((set) => isSelected(deployment, set)).toSorted(byAge)
   const current = sets.find(({ template }) => isSameTemplate(template, deployment.template))
-  const reference = controllerReference('deployments', meta)
   return {
     current,
     old: sets.filter((set) => set !== current),
     writes: [
-      ...found.map((set) => adopt('replicasets', set.meta, reference)),
+      ...found.map((set) => adopt('replicasets', set.meta, { collection: 'deployments', meta })),
       ...lost.map((set) => release('replicasets', set.meta, meta.uid)),
     ],
   }

@@ -170,7 +170,10 @@ function hasProgressed(before: Counts, after: Counts): boolean {
   )
 }
 
-/** In how many milliseconds the rollout will have made no progress for too long; undefined: it is over, or is too late. */
+/**
+ * In how many milliseconds the rollout will have made no progress for too long, and a second for what `lastUpdateTime`
+ * leaves out; undefined: it is over, or is too late.
+ */
 export function untilLate(
   conditions: Conditions,
   deployment: WorkloadObject,

@@ -46,7 +46,7 @@ interface ClaimRules {
 
 /**
  * The Pods of a workload. Between two workloads that select the same Pod the one that controls it has it; a workload
- * that is being deleted adopts none.
+ * that is being deleted adopts and releases none.
  */
 export function claimPods(
   collection: PodOwner,
@@ -60,7 +60,7 @@ export function claimPods(
   const controlled = [...view.pods.group(ownerGroup(meta.uid))].filter(
     (pod) => controllerOf(pod.meta)?.uid === meta.uid,
   )
-  const lost = controlled.filter((pod) => !isSelected(pod))
+  const lost = meta.terminating ? [] : controlled.filter((pod) => !isSelected(pod))
   const found = meta.terminating
     ? []
     : [...view.pods.group(orphanGroup(meta.namespace))].filter(
@@ -69,9 +69,7 @@ export function claimPods(
   return {
     pods: controlled.filter(isSelected),
     writes: [
-      ...found.map((pod) =>
-        adopt('pods', pod.meta, controllerReference(collection, meta), finalizer),
-      ),
+      ...found.map((pod) => adopt('pods', pod.meta, { collection, meta: owner.meta }, finalizer)),
       ...lost.map((pod) => release('pods', pod.meta, meta.uid)),
     ],
   }
@@ -172,17 +170,28 @@ function selectorOf({ selector }: WorkloadObject): (pod: PodObject) => boolean {
   return ({ meta }) => matches(meta.labels)
 }
 
-/** Makes an owner the one that controls an object, and adds a finalizer. */
+/**
+ * Makes an owner the one that controls an object, and adds a finalizer. The server has to confirm the owner first: the
+ * caches may show an object that a deletion leaves behind before they show the deletion, and an object whose owner is gone
+ * is deleted.
+ */
 export function adopt(
   collection: CollectionName,
   meta: ObjectMeta,
-  owner: JsonObject,
+  owner: { readonly collection: CollectionName; readonly meta: ObjectMeta },
   finalizer?: string,
 ): Patch {
-  const ownerReferences = [...references(meta), owner]
+  const ownerReferences = [...references(meta), controllerReference(owner.collection, owner.meta)]
   const isHeld = finalizer === undefined || meta.finalizers.includes(finalizer)
   const held = isHeld ? {} : { finalizers: [...meta.finalizers, finalizer] }
-  return { verb: 'patch', collection, meta, body: { metadata: { ownerReferences, ...held } } }
+  const { namespace, name, uid } = owner.meta
+  return {
+    verb: 'patch',
+    collection,
+    meta,
+    body: { metadata: { ownerReferences, ...held } },
+    undeleted: { collection: owner.collection, namespace, name, uid },
+  }
 }
 
 /** Removes the owner with this uid from an object. */
