@@ -12,7 +12,7 @@ const MAX_MESSAGE = 4_096
 /** The octets of the longest message without its header. */
 export const MAX_BODY = MAX_MESSAGE - HEADER
 
-/** Types of messages, each with the least and the most octets that it may have. */
+/** Types of messages, each with the least and the greatest number of octets that it may have. */
 const TYPES = {
   open: [1, 29, MAX_MESSAGE],
   update: [2, 23, MAX_MESSAGE],
@@ -112,8 +112,8 @@ function headerFault(octets: Uint8Array): Notification | undefined {
   if (length < HEADER || length > MAX_MESSAGE) return badLength
   const kind = kindOf(octets)
   if (kind === undefined) return notification(ERROR.header, 3, octets.slice(MARKER + 2, HEADER))
-  const [, least, most] = TYPES[kind]
-  return length < least || length > most ? badLength : undefined
+  const [, least, greatest] = TYPES[kind]
+  return length < least || length > greatest ? badLength : undefined
 }
 
 function lengthOf(octets: Uint8Array): number {

@@ -15,14 +15,14 @@ export function updatesBetween(
   const gone = [...advertised.keys()].filter((ip) => !desired.has(ip))
   const changed = [...desired].filter(([ip, route]) => !isDeepEqual(advertised.get(ip), route))
   const withdrawn = FAMILIES.flatMap((family) =>
-    withdrawals(ofFamily(gone, family), { family, most: MAX_BODY }),
+    withdrawals(ofFamily(gone, family), { family, maxOctets: MAX_BODY }),
   )
   // Routes with the same attributes share UPDATEs.
   const groups = Map.groupBy(changed, ([ip, route]) => JSON.stringify([familyOf(ip), route]))
   const announced = [...groups.values()].flatMap((group) => {
     const [[ip, route]] = group as [(typeof group)[number]]
     const ips = group.map(([one]) => one)
-    return announcements(ips, route, context, { family: familyOf(ip), most: MAX_BODY })
+    return announcements(ips, route, context, { family: familyOf(ip), maxOctets: MAX_BODY })
   })
   return [...withdrawn, ...announced]
 }

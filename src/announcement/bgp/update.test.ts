@@ -48,6 +48,19 @@ test('communities of both sizes, each once; a list longer than 255 octets', () =
   expect(attributesOf(6, EXTERNAL, many)[8]).toHaveLength(800)
 })
 
+test('the attributes of IPv4 routes are in the order of their types, as RFC 4271 recommends', () => {
+  const route = { nextHop: NEXT[4], communities: ['1:2', '1:2:3'] }
+  const contexts = [
+    { ...EXTERNAL, localASN: 65_537, hasLongASN: false },
+    { ...EXTERNAL, isInternal: true },
+  ]
+  for (const context of contexts) {
+    const [body] = updatesBetween(new Map(), new Map([[V4, route]]), context)
+    const types = [...readUpdate(body!).attributes.keys()]
+    expect(types).toEqual(types.toSorted((a, b) => a - b))
+  }
+})
+
 test('what is a community', () => {
   const texts = [
     '0:0',
@@ -59,6 +72,9 @@ test('what is a community', () => {
     '01:2',
     'x',
     '1:2:3:4',
+    'no-export',
+    'constructor',
+    '__defineGetter__',
   ]
   expect(texts.map((text) => parseCommunity(text) !== undefined)).toEqual([
     true,
@@ -68,6 +84,9 @@ test('what is a community', () => {
     false,
     false,
     false,
+    false,
+    false,
+    true,
     false,
     false,
   ])

@@ -18,6 +18,12 @@ export interface UpdateContext {
   readonly hasLongASN: boolean
 }
 
+/** What the bodies of UPDATEs have in common: the family of their routes, and how long each may be. */
+interface BodyLimits {
+  readonly family: Family
+  readonly maxOctets: number
+}
+
 /** Flags of path attributes, shifted as in the octet. */
 const WELL_KNOWN = 0x40
 const OPTIONAL = 0x80
@@ -37,60 +43,58 @@ const TYPE = {
 const AS_SEQUENCE = 2
 /** The preference that routers use inside an AS by default. */
 const LOCAL_PREF = 100
-const WELL_KNOWN_COMMUNITIES: Readonly<Record<string, readonly number[]>> = {
-  'graceful-shutdown': [0xff_ff, 0],
-  blackhole: [0xff_ff, 666],
-  'no-export': [0xff_ff, 0xff_01],
-  'no-advertise': [0xff_ff, 0xff_02],
-}
+const WELL_KNOWN_COMMUNITIES: ReadonlyMap<string, readonly number[]> = new Map([
+  ['graceful-shutdown', [0xff_ff, 0]],
+  ['blackhole', [0xff_ff, 666]],
+  ['no-export', [0xff_ff, 0xff_01]],
+  ['no-advertise', [0xff_ff, 0xff_02]],
+])
 
 /** The numbers of a community: two of two octets, or three of four; undefined if it is none. */
 export function parseCommunity(text: string): readonly number[] | undefined {
-  const known = WELL_KNOWN_COMMUNITIES[text]
+  const known = WELL_KNOWN_COMMUNITIES.get(text)
   if (known !== undefined) return known
   if (!/^(0|[1-9][0-9]{0,9})(:(0|[1-9][0-9]{0,9})){1,2}$/.test(text)) return undefined
   const numbers = text.split(':').map(Number)
-  const most = numbers.length === 2 ? 0xff_ff : 0xff_ff_ff_ff
-  return numbers.every((number) => number <= most) ? numbers : undefined
+  const greatest = numbers.length === 2 ? 0xff_ff : 0xff_ff_ff_ff
+  return numbers.every((number) => number <= greatest) ? numbers : undefined
 }
 
-/** The bodies of UPDATEs that announce host routes of one family, each of at most `most` octets. */
+/** The bodies of UPDATEs that announce host routes of one family. */
 export function announcements(
   ips: readonly IpAddress[],
   attributes: RouteAttributes,
   context: UpdateContext,
-  { family, most }: { readonly family: Family; readonly most: number },
+  { family, maxOctets }: BodyLimits,
 ): readonly Uint8Array[] {
-  const common = commonAttributes(attributes, context)
+  const nextHop = [...ipBytes(attributes.nextHop)]
   if (family === 4) {
-    const all = [
-      ...common,
-      ...attribute(WELL_KNOWN, TYPE.nextHop, [...ipBytes(attributes.nextHop)]),
-    ]
+    const hop = attribute(WELL_KNOWN, TYPE.nextHop, nextHop)
+    const all = attributesWith(hop, attributes, context)
     const head = [...octetsOf(0, 2), ...octetsOf(all.length, 2), ...all]
-    return inParts(ips, most - head.length).map((nlri) => Uint8Array.from([...head, ...nlri]))
+    return inParts(ips, maxOctets - head.length).map((nlri) => Uint8Array.from([...head, ...nlri]))
   }
-  const nextHop = ipBytes(attributes.nextHop)
+  const others = attributesWith([], attributes, context)
   const reach = [...octetsOf(afi(6), 2), UNICAST, nextHop.length, ...nextHop, 0]
-  const rest = most - common.length - reach.length - MP_OVERHEAD
+  const rest = maxOctets - others.length - reach.length - MP_OVERHEAD
   return inParts(ips, rest).map((nlri) => {
     const mpReach = attribute(OPTIONAL | EXTENDED, TYPE.mpReach, [...reach, ...nlri])
-    return withAttributes([...mpReach, ...common])
+    return withAttributes([...mpReach, ...others])
   })
 }
 
-/** The bodies of UPDATEs that withdraw host routes of one family, each of at most `most` octets. */
+/** The bodies of UPDATEs that withdraw host routes of one family. */
 export function withdrawals(
   ips: readonly IpAddress[],
-  { family, most }: { readonly family: Family; readonly most: number },
+  { family, maxOctets }: BodyLimits,
 ): readonly Uint8Array[] {
   if (family === 4) {
-    return inParts(ips, most - 4).map((nlri) =>
+    return inParts(ips, maxOctets - 4).map((nlri) =>
       Uint8Array.from([...octetsOf(nlri.length, 2), ...nlri, 0, 0]),
     )
   }
   const head = [...octetsOf(afi(6), 2), UNICAST]
-  return inParts(ips, most - head.length - MP_OVERHEAD).map((nlri) =>
+  return inParts(ips, maxOctets - head.length - MP_OVERHEAD).map((nlri) =>
     withAttributes(attribute(OPTIONAL | EXTENDED, TYPE.mpUnreach, [...head, ...nlri])),
   )
 }
@@ -102,8 +106,9 @@ function withAttributes(attributes: readonly number[]): Uint8Array {
   return Uint8Array.from([0, 0, ...octetsOf(attributes.length, 2), ...attributes])
 }
 
-/** All attributes but the next hop. */
-function commonAttributes(
+/** The attributes in the order of their types, with the attribute NEXT_HOP; empty: MP_REACH_NLRI has the next hop. */
+function attributesWith(
+  nextHop: readonly number[],
   { communities }: RouteAttributes,
   context: UpdateContext,
 ): readonly number[] {
@@ -125,6 +130,7 @@ function commonAttributes(
   return [
     ...attribute(WELL_KNOWN, TYPE.origin, [0]),
     ...attribute(WELL_KNOWN, TYPE.asPath, asPath),
+    ...nextHop,
     ...(isInternal ? attribute(WELL_KNOWN, TYPE.localPref, octetsOf(LOCAL_PREF, 4)) : []),
     ...(plain.length > 0 ? attribute(TRANSITIVE, TYPE.communities, plain) : []),
     ...(isTranslated && !isInternal ? attribute(TRANSITIVE, TYPE.as4Path, path(localASN, 4)) : []),
