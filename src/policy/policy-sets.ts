@@ -279,7 +279,7 @@ export function identityKey({
   namespace,
   labels,
 }: Pick<ClusterPod, 'namespace' | 'labels'>): string {
-  return `${namespace} ${canonical(labels)}`
+  return `${namespace} ${textOf(labels)}`
 }
 
 function portKey(protocol: string, port: string): string {
@@ -295,11 +295,11 @@ function podSet(peer: Extract<PolicyPeer, { kind: 'pods' }>, policyNamespace: st
   const namespace = namespaceSelector === undefined ? policyNamespace : undefined
   const isOfPod = labelMatcher(podSelector)
   const matches = namespaceSelector === undefined ? undefined : labelMatcher(namespaceSelector)
-  // A namespace that is not known yet is admitted by no selector: its labels may be those that one excludes.
+  // A namespace that is not known yet is selected by no selector: its labels may be those that one excludes.
   const isOfNamespace = (labels: Json | undefined) =>
     matches === undefined || (labels !== undefined && matches(labels))
   const where = namespaceSelector === undefined ? { namespace } : { namespaceSelector }
-  const text = canonical({ ...where, podSelector } as Json)
+  const text = textOf({ ...where, podSelector } as Json)
   return {
     kind: 'pods',
     ...named('pods', text),
@@ -330,7 +330,7 @@ function named(kind: string, text: string): Shared {
 }
 
 /** The same text for equal values, whatever the order of their fields. */
-function canonical(value: Json): string {
+function textOf(value: Json): string {
   return JSON.stringify(value, (_, inner: Json) =>
     isJsonObject(inner)
       ? Object.fromEntries(Object.entries(inner).toSorted(([a], [b]) => (a < b ? -1 : 1)))

@@ -13,6 +13,7 @@ import {
   type PolicyContent,
   type PolicySet,
 } from '../policy-content.ts'
+import { isPortSet } from './port-ranges.ts'
 import {
   DIRECTIONS,
   namedPortElement,
@@ -107,7 +108,7 @@ export async function readDifference(
     const [set, spec] = [wanted.set(name)!, held.sets.get(name)]
     if (spec === undefined) newSets.set(name, set)
     else if (digestOfSet(spec) !== digestOfSet(set.spec)) hasOtherForm = true
-    else await addReadChanges({ nftables, wanted, elements }, name, set)
+    else addChanges(elements, name, await readChanges(nftables, wanted.family, name, set))
   }
   const chains = new Set(wanted.chains())
   for (const name of chains) {
@@ -118,32 +119,30 @@ export async function readDifference(
       changedChains.set(name, chain)
     }
   }
-  const isGone = (name: string) => !kept.has(name)
+  const isUnneeded = (name: string) => !kept.has(name)
   return {
     hasOtherForm,
     newSets,
     newChains,
     changedChains,
     elements,
-    goneChains: [...held.chains.keys()].filter((name) => !chains.has(name) && isGone(name)),
-    goneSets: [...held.sets.keys()].filter((name) => !sets.has(name) && isGone(name)),
+    goneChains: [...held.chains.keys()].filter((name) => !chains.has(name) && isUnneeded(name)),
+    goneSets: [...held.sets.keys()].filter((name) => !sets.has(name) && isUnneeded(name)),
   }
 }
 
-interface Reading {
-  readonly nftables: Nftables
-  readonly wanted: WantedTable
-  readonly elements: Map<string, ElementChanges>
-}
-
-async function addReadChanges(reading: Reading, name: string, set: WantedSet): Promise<void> {
-  const changes = await readChanges(reading, name, set)
-  if (changes.add.length + changes.remove.length > 0) reading.elements.set(name, changes)
+function addChanges(
+  elements: Map<string, ElementChanges>,
+  name: string,
+  changes: ElementChanges,
+): void {
+  if (changes.add.length + changes.remove.length > 0) elements.set(name, changes)
 }
 
 /** The differences of one set; both sides are in memory only while it is read. */
 async function readChanges(
-  { nftables, wanted }: Omit<Reading, 'elements'>,
+  nftables: Nftables,
+  family: Family,
   name: string,
   set: WantedSet,
 ): Promise<ElementChanges> {
@@ -153,7 +152,7 @@ async function readChanges(
   const remove: Element[] = []
   // An element may be reported twice.
   const seen = new Set<number>()
-  await nftables.elements(tableOf(wanted.family), name, (element) => {
+  await nftables.elements(tableOf(family), name, (element) => {
     const digest = digestOfElement({ set: name, element })
     if (!missing.delete(digest) && !seen.has(digest)) remove.push(element)
     seen.add(digest)
@@ -176,19 +175,20 @@ export async function changedDifference(
 ): Promise<Difference> {
   const newSets = new Map<string, WantedSet>()
   const elements = new Map<string, ElementChanges>()
-  const reading = { nftables, wanted, elements }
   const goneSets: string[] = []
   for (const name of changedSets(wanted, changes, known)) {
     const set = wanted.set(name)
-    if (set === undefined) goneSets.push(...(known.sets.has(name) ? [name] : []))
-    else if (known.sets.has(name)) await addReadChanges(reading, name, set)
-    else newSets.set(name, set)
+    const isHeld = known.sets.has(name)
+    if (set === undefined && isHeld) goneSets.push(name)
+    if (set !== undefined && !isHeld) newSets.set(name, set)
+    if (set !== undefined && isHeld) {
+      addChanges(elements, name, await readChanges(nftables, wanted.family, name, set))
+    }
   }
   for (const [name, keys] of changes.members) {
-    const moved = memberChanges(content.sets.get(name), keys, wanted.family)
-    if (moved.add.length + moved.remove.length > 0) elements.set(name, moved)
+    addChanges(elements, name, memberChanges(content.sets.get(name), keys, wanted.family))
   }
-  addPodChanges({ wanted, known, elements }, changes)
+  for (const [name, moved] of podChanges(wanted, known, changes)) addChanges(elements, name, moved)
   return {
     ...changedChains(wanted, changes, known),
     newSets,
@@ -209,8 +209,7 @@ function changedSets(
   if (chains.size === 0) return changed
   const ports = new Set(wanted.portSets())
   for (const name of ports) if (!known.sets.has(name)) changed.add(name)
-  for (const name of known.sets)
-    if (name.startsWith('ports-') && !ports.has(name)) changed.add(name)
+  for (const name of known.sets) if (isPortSet(name) && !ports.has(name)) changed.add(name)
   return changed
 }
 
@@ -247,18 +246,12 @@ function memberChanges(
   }
 }
 
-function addPodChanges(
-  {
-    wanted,
-    known,
-    elements,
-  }: {
-    readonly wanted: WantedTable
-    readonly known: Known
-    readonly elements: Map<string, ElementChanges>
-  },
+/** The changes of the sets that hold the Pods of this node, by the addresses whose chains changed. */
+function podChanges(
+  wanted: WantedTable,
+  known: Known,
   { pods }: PolicyChanges,
-): void {
+): readonly (readonly [set: string, ElementChanges])[] {
   const remove: PlacedElement[] = []
   const add: PlacedElement[] = []
   for (const ip of new Set(DIRECTIONS.flatMap((direction) => [...pods[direction]]))) {
@@ -266,10 +259,10 @@ function addPodChanges(
     remove.push(...without(before, after))
     add.push(...without(after, before))
   }
-  for (const set of [SET.egress, SET.ingress, SET.hairpin]) {
-    const changes = { remove: elementsIn(set, remove), add: elementsIn(set, add) }
-    if (changes.remove.length + changes.add.length > 0) elements.set(set, changes)
-  }
+  return [SET.egress, SET.ingress, SET.hairpin].map((set) => [
+    set,
+    { remove: elementsIn(set, remove), add: elementsIn(set, add) },
+  ])
 }
 
 function without(

@@ -28,7 +28,7 @@ export function portSetsOf(
   return sets
 }
 
-/** All ports that are numbers. */
+/** The ports that are given as numbers; those given by name are in other sets. */
 export function rangesOf(ports: readonly PortMatch[]): PortRanges {
   const all = ports.flatMap(({ protocol, ports: ranges }) => {
     if (ranges === 'any') return [{ protocol, first: 0, last: MAX_PORT }]
@@ -57,12 +57,18 @@ export function aloneMatch(ranges: PortRanges): Statement | undefined {
   return [...is, ...compare(DESTINATION_PORT, 'equal', port(only.first).subarray(0, 2))]
 }
 
+const PREFIX = 'ports-'
 const HASH_LENGTH = 19
 
 /** The name of the set of these ports: it follows from them. */
 export function nameOfPorts(ranges: PortRanges): string {
   const text = ranges.map((one) => `${one.protocol} ${one.first}-${one.last}`).join(' ')
-  return `ports-${hashName(text, HASH_LENGTH)}`
+  return PREFIX + hashName(text, HASH_LENGTH)
+}
+
+/** Whether a set is one of ports, by its name. */
+export function isPortSet(name: string): boolean {
+  return name.startsWith(PREFIX)
 }
 
 /** The set of these ports. */
