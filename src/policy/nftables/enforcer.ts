@@ -81,6 +81,12 @@ const RETRY_MS = 1_000
 const MAX_RETRY_MS = 300_000
 const NEVER = Number.POSITIVE_INFINITY
 
+/** Why everything is read, where no other process is named as the one that changed the kernel. */
+const START = 'start'
+const CONFIGURED = 'configuration'
+const VERIFICATION = 'verification'
+const FAILURE = 'failure'
+
 /**
  * Keeps the tables of policies in the kernel equal to the model until `stop`: writes the effect of events in one
  * transaction for each family and run, repairs what others change, and cuts connections that are no longer admitted.
@@ -98,7 +104,10 @@ export class PolicyEnforcer<Event> {
   #cancelTimer: () => void = () => {}
   #timerAt = NEVER
   #stopWatching: () => void = () => {}
-  /** Who reported that the kernel may hold something else. */
+  /**
+   * Why the next run reads everything: one of the reasons above, or the process that changed the kernel; undefined: it
+   * writes changes alone.
+   */
   #suspectedBy: string | undefined = START
   #verifyAt = NEVER
   #retryAt = NEVER
@@ -161,7 +170,10 @@ export class PolicyEnforcer<Event> {
     return dropped
   }
 
-  /** Reads everything in the next run, for this reason, unless that writes something new anyway. */
+  /**
+   * Lets the next run read everything. The reason START or CONFIGURED is not replaced by another: what such a run changes
+   * is no drift.
+   */
   #readAll(by: string): void {
     if (!isOwnChange(this.#suspectedBy)) this.#suspectedBy = by
     this.#wake()
@@ -258,10 +270,9 @@ export class PolicyEnforcer<Event> {
     const now = clock.now()
     if (by !== undefined) this.#verified(now - startedAt)
     this.#planRetry(refused.size > 0)
-    if (isRepair(by) && names.size > 0 && !hasChanges) {
-      this.#hasStaleFlows = true
-      observer.drifted([...names], by)
-    }
+    // The kernel may have let in what the policies do not admit, for whatever reason it was read.
+    if (by !== undefined && names.size > 0) this.#hasStaleFlows = true
+    if (isRepair(by) && names.size > 0 && !hasChanges) observer.drifted([...names], by)
     observer.applied({ at: now, durationMs: now - startedAt, transactions, refused })
     return true
   }
@@ -307,14 +318,7 @@ export class PolicyEnforcer<Event> {
   }
 }
 
-/** Why everything is read. */
-const [START, CONFIGURED, VERIFICATION, FAILURE] = [
-  'start',
-  'configuration',
-  'verification',
-  'failure',
-] as const
-
+/** Whether what a run for this reason changes is drift. */
 function isRepair(by: string | undefined): by is string {
   return by !== undefined && by !== FAILURE && !isOwnChange(by)
 }

@@ -67,6 +67,23 @@ test('what is still to be cut is not forgotten when a change follows that withdr
   expect(rig.conntrack.ends).toEqual([])
 })
 
+test.each<[string, () => void]>([
+  ['a change of policies', () => rig.enforcer.enqueue([isolated('10.1.0.2', '10.1.0.3')])],
+  ['another configuration', () => rig.enforcer.configure(SETTINGS)],
+])(
+  'what began while rules of others were in force is cut, also where the repair comes with %s',
+  async (_, also) => {
+    rig.model.isNarrower = false
+    await rig.settle()
+    rig.conntrack.ends = [flow('10.1.0.7', POD)]
+    rig.namespace.alter({ do: 'flushSet', table: tableOf(4), set: SET.ingress })
+    also()
+    await rig.settle()
+    expect(rig.reported).not.toContain('drifted')
+    expect(rig.conntrack.ends).toEqual([])
+  },
+)
+
 test('what began while rules of others were in force is cut after the repair', async () => {
   rig.model.isNarrower = false
   await rig.settle()
