@@ -2,7 +2,7 @@ import { nodeOfUser } from '../auth/node/node-authorizer.ts'
 import { timestamp } from '../lib/duration.ts'
 import { arrayAt, type JsonObject, stringAt } from '../lib/json.ts'
 import { API_SERVICE_NAMES, API_SERVICE_NAMESPACE } from '../resources/pod-environment.ts'
-import { UNDECIDED_GROUP } from './cache/collections.ts'
+import { PENDING_REQUESTS_GROUP } from './cache/collections.ts'
 import type { ObjectChange, View } from './cache/object-cache.ts'
 import type { NodeObject } from './objects/node-object.ts'
 import type { SigningRequest, SigningRequestObject } from './objects/plain-objects.ts'
@@ -41,20 +41,20 @@ export function createCertificatesController(authority: RequestAuthority | undef
   return {
     ...identity,
     watches: {
-      certificatesigningrequests: ({ key, after }) => (after?.isUndecided === true ? [key] : []),
+      certificatesigningrequests: ({ key, after }) => (after?.isPending === true ? [key] : []),
       nodes: requestsOf,
     },
     reconcile: (key, view, now) => reconcile(key, { view, now, authority }),
   }
 }
 
-/** The undecided requests of a node whose addresses changed. */
+/** The pending requests of a node whose addresses changed. */
 function requestsOf(
   { key, before, after }: ObjectChange<NodeObject>,
   view: View,
 ): readonly string[] {
   if (before?.addresses.join() === after?.addresses.join()) return []
-  return [...view.certificatesigningrequests.group(UNDECIDED_GROUP)]
+  return [...view.certificatesigningrequests.group(PENDING_REQUESTS_GROUP)]
     .filter(({ request }) => nodeOfUser(request.user) === key)
     .map(({ meta }) => meta.key)
 }
@@ -67,7 +67,7 @@ interface ReconcileContext {
 
 function reconcile(key: string, { view, now, authority }: ReconcileContext): Reconciliation {
   const object = view.certificatesigningrequests.get(key)
-  if (object?.isUndecided !== true || object.meta.terminating) return SETTLED
+  if (object?.isPending !== true || object.meta.terminating) return SETTLED
   const { request } = object
   const signers: readonly string[] = Object.values(KUBELET_SIGNERS)
   if (!signers.includes(request.signerName)) return SETTLED

@@ -152,7 +152,7 @@ export const COLLECTIONS: { readonly [K in CollectionName]: CollectionSpec<Objec
   clusterrolebindings: METADATA_ONLY,
   certificatesigningrequests: {
     decode: readSigningRequest,
-    groups: (one) => (one.isUndecided ? [UNDECIDED_GROUP] : []),
+    groups: (one) => (one.isPending ? [PENDING_REQUESTS_GROUP] : []),
   },
   poddisruptionbudgets: { decode: readBudget, groups: () => [] },
   runtimeclasses: METADATA_ONLY,
@@ -204,8 +204,8 @@ export function accountGroup(key: string): string {
 /** ClusterRoles whose rules are aggregated from other ClusterRoles. */
 export const AGGREGATED_GROUP = 'aggregated'
 
-/** CertificateSigningRequests that are not denied and have no certificate. */
-export const UNDECIDED_GROUP = 'undecided'
+/** CertificateSigningRequests that are neither denied nor failed, and have no certificate. */
+export const PENDING_REQUESTS_GROUP = 'pending requests'
 
 /** Objects that name the object with this uid as an owner; a group of every collection. */
 export function ownerGroup(uid: string): string {

@@ -92,16 +92,6 @@ export function readClusterRole(object: JsonObject): ClusterRoleObject {
   return { meta, isAggregated: isAggregated(role), role }
 }
 
-/** The fields of a CertificateSigningRequest that controllers read. */
-export interface SigningRequestObject extends MetadataObject {
-  readonly request: SigningRequest
-  /** `status.conditions` as they are stored. */
-  readonly conditions: readonly JsonObject[]
-  readonly isApproved: boolean
-  /** Whether something is left to do: it is neither denied nor failed, and there is no certificate. */
-  readonly isUndecided: boolean
-}
-
 /** The fields of a PodDisruptionBudget that controllers read. */
 export interface BudgetObject extends MetadataObject {
   readonly generation: number
@@ -129,6 +119,16 @@ export function readBudget(object: JsonObject): BudgetObject {
 function readLimit(budget: JsonObject, field: string): number | string | undefined {
   const limit = valueAt(budget, 'spec', field)
   return typeof limit === 'number' || typeof limit === 'string' ? limit : undefined
+}
+
+/** The fields of a CertificateSigningRequest that controllers read. */
+export interface SigningRequestObject extends MetadataObject {
+  readonly request: SigningRequest
+  /** `status.conditions` as they are stored. */
+  readonly conditions: readonly JsonObject[]
+  readonly isApproved: boolean
+  /** Whether something is left to do: it is neither denied nor failed, and there is no certificate. */
+  readonly isPending: boolean
 }
 
 /** What a user requests to have signed. */
@@ -160,7 +160,7 @@ export function readSigningRequest(object: JsonObject): SigningRequestObject {
     },
     conditions,
     isApproved: types.includes('Approved'),
-    isUndecided: !isIssued && !types.includes('Denied') && !types.includes('Failed'),
+    isPending: !isIssued && !types.includes('Denied') && !types.includes('Failed'),
   }
 }
 

@@ -10,11 +10,10 @@ export const ttlAfterFinishedController: Controller = {
   watches: { jobs: ({ key, after }) => (after === undefined ? [] : [key]) },
   reconcile(key, view, now) {
     const job = view.jobs.get(key)
-    const endedAt = Date.parse(stringAt(job && endOf(job), 'lastTransitionTime'))
-    const seconds = job === undefined ? -1 : countAt(job.spec, -1, 'ttlSecondsAfterFinished')
-    if (job === undefined || job.meta.terminating || seconds < 0 || Number.isNaN(endedAt)) {
-      return SETTLED
-    }
+    if (job === undefined || job.meta.terminating) return SETTLED
+    const seconds = countAt(job.spec, -1, 'ttlSecondsAfterFinished')
+    const endedAt = Date.parse(stringAt(endOf(job), 'lastTransitionTime'))
+    if (seconds < 0 || Number.isNaN(endedAt)) return SETTLED
     const againMs = endedAt + 1000 * seconds - now
     if (againMs > 0) return { writes: [], againMs }
     return { writes: [{ verb: 'delete', collection: 'jobs', meta: job.meta }] }

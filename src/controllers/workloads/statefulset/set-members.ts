@@ -5,6 +5,9 @@ import type { PodObject } from '../../objects/pod-object.ts'
 import { countAt, type WorkloadObject } from '../../objects/workload-object.ts'
 import { scaledValue } from '../shared/scaled-value.ts'
 
+/** The name of a Pod: that of its StatefulSet, and an ordinal without leading zeros. */
+const POD_NAME = /^(.+)-(0|[1-9]\d{0,9})$/
+
 /** The place of one Pod in a StatefulSet. */
 export interface Slot {
   readonly ordinal: number
@@ -33,7 +36,7 @@ export function isMember(set: WorkloadObject, pod: PodObject): boolean {
 
 /** The keys of the StatefulSets that give a Pod of this key its name: one at most. */
 export function setsNaming(key: string, view: View): readonly string[] {
-  const set = /^(.+)-(?:0|[1-9]\d{0,9})$/.exec(key)?.[1]
+  const set = POD_NAME.exec(key)?.[1]
   return set !== undefined && view.statefulsets.get(set) !== undefined ? [set] : []
 }
 
@@ -56,10 +59,8 @@ export function membersOf(set: WorkloadObject, pods: readonly PodObject[], view:
 }
 
 function ordinalOf({ meta }: WorkloadObject, pod: PodObject): number | undefined {
-  const prefix = `${meta.name}-`
-  const text = pod.meta.name.slice(prefix.length)
-  const isOrdinal = pod.meta.name.startsWith(prefix) && /^(?:0|[1-9]\d{0,9})$/.test(text)
-  return isOrdinal ? Number(text) : undefined
+  const [, set, ordinal] = POD_NAME.exec(pod.meta.name) ?? []
+  return set === meta.name ? Number(ordinal) : undefined
 }
 
 /** How the Pods of a StatefulSet follow each other and are replaced. */
@@ -79,11 +80,11 @@ export function policyOf({ spec, replicas }: WorkloadObject): SetPolicy {
   const isRolling =
     (stringAt(spec, 'updateStrategy', 'type') || 'RollingUpdate') === 'RollingUpdate'
   const rolling = valueAt(spec, 'updateStrategy', 'rollingUpdate')
-  const most = scaledValue(valueAt(rolling, 'maxUnavailable') ?? 1, replicas, 'down')
+  const scaled = scaledValue(valueAt(rolling, 'maxUnavailable') ?? 1, replicas, 'down')
   return {
     isOrdered: stringAt(spec, 'podManagementPolicy') !== 'Parallel',
     isRolling,
     partition: isRolling ? countAt(spec, 0, 'updateStrategy', 'rollingUpdate', 'partition') : 0,
-    maxUnavailable: Math.max(1, most),
+    maxUnavailable: Math.max(1, scaled),
   }
 }
