@@ -6,7 +6,7 @@ import type { EndpointSource, Service, ServiceKey } from '../resources/types.ts'
 
 /**
  * Nodes that contend for one address. Only the first of the order take part, so that the load does not grow with the
- * cluster; if one of them is lost, the next in the order follows as soon as its announcer counts as lost.
+ * cluster; the next in the order follows as soon as the announcer of one of them counts as lost.
  */
 export const MAX_CONTENDERS = 16
 
@@ -74,7 +74,7 @@ export class NodeOrder {
   ): ReadonlyMap<IpAddress, AddressPlan> {
     const plans = new Map<IpAddress, AddressPlan>()
     for (const [ip, sharing] of servicesByAddress(services, loadBalancerClass)) {
-      const [first, ...others] = sharing.flatMap((one) => localNodes(one) ?? [])
+      const [first, ...others] = sharing.map(localNodes).filter((names) => names !== undefined)
       const fit = first && [...first].filter((name) => others.every((names) => names.has(name)))
       plans.set(ip, {
         ip,

@@ -64,7 +64,7 @@ export class AnnouncedAddresses {
   readonly #addresses = new Map<IpAddress, AnnouncedAddress>()
   #mac: Uint8Array = NO_MAC
 
-  /** Those that have not expired. */
+  /** All addresses but those that `expire` has removed. */
   list(): readonly IpAddress[] {
     return [...this.#addresses.keys()]
   }

@@ -4,7 +4,7 @@ import { ALL_BYTES, BPF, type FilterInstruction } from '../sockets/packet-filter
 const PACKET_TYPE = 0xffff_f004
 const OTHER_HOST = 3
 
-/** Addresses that a filter lists. A jump skips at most 255 instructions, and there is one for each. */
+/** Addresses that a filter lists. A jump skips at most 255 instructions, and ARP needs two for each address. */
 const MAX_LISTED = 100
 
 /** The value that a packet must have at an offset in bytes. */
@@ -26,7 +26,7 @@ const ND_CHECKS: readonly Check[] = [
 const ND_TYPE = 40
 const ND_FIRST_TYPE = 135
 const ND_LAST_TYPE = 136
-/** The last four bytes of the target. */
+/** Offset of the last four bytes of the target. */
 const ND_TARGET = [60]
 
 /**
@@ -53,7 +53,10 @@ export function neighbourFilter(addresses: readonly Uint8Array[]): readonly Filt
   return filter(first, ND_TARGET, words(addresses))
 }
 
-/** Frames for other hosts, which a card in promiscuous mode lets in, and those of VLANs that are not ours. */
+/**
+ * Drops frames for other hosts, which a card in promiscuous mode lets in, those of VLANs that are not ours, and those that
+ * this host sends: PACKET_OUTGOING is greater than PACKET_OTHERHOST.
+ */
 function notForOthers(): readonly FilterInstruction[] {
   return [
     [BPF.loadWord, 0, 0, PACKET_TYPE],
