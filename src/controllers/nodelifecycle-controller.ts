@@ -150,6 +150,7 @@ function livenessOf(
   if (renewedAt === '' && heartbeatAt === '') return undefined
   const heardAt = [view.leases.heardAt(leaseKey), view.nodes.heardAt(meta.key)]
     .filter((at) => at !== undefined)
+    // One that is later than now was seen before the clock of this replica was set back.
     .filter((at) => at <= now)
   const silentMs = Math.max(0, now - Math.max(since, ...heardAt))
   const isHeard = heardAt.some((at) => now - at < SILENCE_MS)

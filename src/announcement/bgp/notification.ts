@@ -100,6 +100,7 @@ const NAMES: Readonly<Record<number, readonly [name: string, subcodes: readonly 
 /** Subcodes of Cease whose data may be a text for people (RFC 9003). */
 const WITH_TEXT: readonly number[] = [2, 4]
 
+/** A NOTIFICATION; `subcode` is 0 where its code has none. */
 export function notification(
   code: number,
   subcode = 0,

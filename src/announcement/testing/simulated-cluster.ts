@@ -1,6 +1,6 @@
 import type { IpAddress } from '../../lib/ip.ts'
 import { Election, type LeaseWrite, type SeenLease } from '../election.ts'
-import { type ElectionTiming } from '../election-timing.ts'
+import type { ElectionTiming } from '../election-timing.ts'
 
 /** Numbers from a seed (mulberry32): the same history in every run. */
 export class SeededRandom {

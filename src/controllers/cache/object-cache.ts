@@ -2,7 +2,7 @@ import { compareVersions, isRewound } from '../../client/reflector/reflector-sta
 import type { Clock } from '../../lib/clock.ts'
 import type { ObjectMeta } from '../objects/object-meta.ts'
 import type { CollectionName } from './collection-route.ts'
-import { type Objects, type Totals } from './collections.ts'
+import type { Objects, Totals } from './collections.ts'
 
 /** What a reconcile may read of the cluster. */
 export type View = { readonly [K in CollectionName]: Collection<Objects[K]> }

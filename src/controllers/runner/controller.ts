@@ -10,7 +10,7 @@ export interface Reconciliation {
   readonly writes: readonly Write[]
   /** Reconcile the key again after this many milliseconds, even without a change. */
   readonly againMs?: number
-  /** Other keys of the controller to reconcile because of this one. */
+  /** Keys of the controller to reconcile at once after the writes, such as this one again. */
   readonly dirty?: Iterable<string>
 }
 

@@ -1,4 +1,4 @@
-import { type LeaseWrite } from '../../announcement/election.ts'
+import type { LeaseWrite } from '../../announcement/election.ts'
 import { electionTiming } from '../../announcement/election-timing.ts'
 import {
   type AddressPlan,

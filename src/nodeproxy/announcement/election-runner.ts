@@ -1,5 +1,5 @@
 import { Election, type LeaseWrite } from '../../announcement/election.ts'
-import { type ElectionTiming } from '../../announcement/election-timing.ts'
+import type { ElectionTiming } from '../../announcement/election-timing.ts'
 import { acquiredAt, leaseName, leaseObject, readLease } from '../../announcement/lease-object.ts'
 import type { Clock } from '../../lib/clock.ts'
 import type { IpAddress } from '../../lib/ip.ts'

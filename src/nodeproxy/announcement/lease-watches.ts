@@ -59,15 +59,12 @@ export class LeaseWatches {
       }
     }
     this.#groups = kept
-    // Small groups join the new addresses, so that their number stays small.
-    if (fresh.size > 0) {
-      const small = kept.filter((group) => group.ips.size + fresh.size <= ADDRESSES_OF_WATCH)
-      const joined = small[0]
-      if (joined !== undefined) {
-        this.#end(joined)
-        this.#groups = kept.filter((group) => group !== joined)
-        for (const ip of joined.ips) fresh.add(ip)
-      }
+    // One watch follows the new addresses and those of a watch that has space for them, so that there are few.
+    const joined = kept.find((group) => group.ips.size + fresh.size <= ADDRESSES_OF_WATCH)
+    if (fresh.size > 0 && joined !== undefined) {
+      this.#end(joined)
+      this.#groups = kept.filter((group) => group !== joined)
+      for (const ip of joined.ips) fresh.add(ip)
     }
     const rest = [...fresh]
     while (rest.length > 0) this.#begin(new Set(rest.splice(0, ADDRESSES_OF_WATCH)))

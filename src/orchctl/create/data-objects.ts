@@ -1,6 +1,6 @@
 import { readdir, readFile, stat } from 'node:fs/promises'
 import { basename, join } from 'node:path'
-import { type Command } from 'commander'
+import type { Command } from 'commander'
 import { systemCode } from '../../lib/error.ts'
 import { quote, unquoted } from '../../lib/quote.ts'
 import type { CommandContext } from '../session/command-module.ts'

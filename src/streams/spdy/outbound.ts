@@ -1,5 +1,5 @@
 import type { Duplex } from 'node:stream'
-import { type SpdyFrame } from './frame.ts'
+import type { SpdyFrame } from './frame.ts'
 import type { StreamEnd } from './spdy-stream.ts'
 import { SendWindow } from './spdy-stream.ts'
 
