@@ -7,6 +7,7 @@ import {
   COLLECTION_ROUTES,
   type CollectionName,
   perCollection,
+  typeOf,
 } from './cache/collection-route.ts'
 import { ownerGroup } from './cache/collections.ts'
 import type { ObjectChange, View } from './cache/object-cache.ts'
@@ -136,9 +137,8 @@ function misplacedOwnerEvent(
 ): readonly EventWrite[] {
   const owner = absent.find(({ uid }) => existsAnywhere(uid, view))
   if (owner === undefined) return []
-  const { kind } = COLLECTION_ROUTES[collection]
-  const subject = { apiVersion: apiVersionOf(collection), kind, meta }
-  const name = `${COLLECTION_ROUTES[owner.collection].kind} ${JSON.stringify(owner.name)}`
+  const subject = { ...typeOf(collection), meta }
+  const name = `${typeOf(owner.collection).kind} ${JSON.stringify(owner.name)}`
   const message = `The owner ${name} is in another namespace, so it does not count.`
   const reason = 'OwnerRefInvalidNamespace'
   return [eventWrite(subject, { controller: NAME, type: 'Warning', reason, message }, now)]
@@ -195,14 +195,10 @@ function ownersOf(
 
 function collectionOf({ apiVersion, kind }: OwnerReference): CollectionName | undefined {
   const group = canonicalGroup(groupOf(apiVersion))
-  return COLLECTION_NAMES.find(
-    (name) => COLLECTION_ROUTES[name].kind === kind && groupOf(apiVersionOf(name)) === group,
-  )
-}
-
-/** `apps/v1` for deployments, `v1` for pods. */
-function apiVersionOf(collection: CollectionName): string {
-  return COLLECTION_ROUTES[collection].root.replace(/^\/apis?\//, '')
+  return COLLECTION_NAMES.find((name) => {
+    const type = typeOf(name)
+    return type.kind === kind && groupOf(type.apiVersion) === group
+  })
 }
 
 /** The object that a reference names. An owner of a namespaced kind is in the namespace of its dependents. */

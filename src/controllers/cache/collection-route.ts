@@ -59,6 +59,12 @@ export type CollectionName = keyof typeof COLLECTION_ROUTES
 /** The names of all collections in `COLLECTION_ROUTES`. */
 export const COLLECTION_NAMES = Object.keys(COLLECTION_ROUTES) as readonly CollectionName[]
 
+/** How the objects of a collection name their type: `apps/v1` and `Deployment`, or `v1` and `Pod`. */
+export function typeOf(collection: CollectionName): { apiVersion: string; kind: string } {
+  const { root, kind } = COLLECTION_ROUTES[collection]
+  return { apiVersion: root.replace(/^\/apis?\//, ''), kind }
+}
+
 /** Calls `make` for each collection, and returns the results by the name of the collection. */
 export function perCollection<T>(
   make: (name: CollectionName) => T,

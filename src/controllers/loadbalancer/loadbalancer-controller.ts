@@ -139,7 +139,7 @@ function moveText(from: readonly string[], to: readonly string[]): string {
   const [before, after] = [from.filter((ip) => ip !== '').join(', '), to.join(', ')]
   if (before === '') return `The Service has the address ${after}.`
   return after === ''
-    ? `The Service has no longer the address ${before}.`
+    ? `The Service no longer has the address ${before}.`
     : `The address changed from ${before} to ${after}.`
 }
 

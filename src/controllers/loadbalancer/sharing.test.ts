@@ -102,7 +102,7 @@ test('Services with policy Local in different namespaces share nothing, whatever
   ])
 })
 
-test('a refused Service shares as soon as the other one has no longer its port', async () => {
+test('a refused Service shares as soon as the other one no longer has its port', async () => {
   const running = await reconciled({ services: [sharing('a', '80'), sharing('b', '80')] })
   const length = running.cluster.log.length
   await change(running, 'a', { spec: ports('8080') })

@@ -46,9 +46,9 @@ export function readRequests(spec: JsonObject): Resources {
     if (stringAt(container, 'restartPolicy') === 'Always') {
       running = plus(running, own)
       sidecars = plus(sidecars, own)
-    } else starting = most(starting, plus(sidecars, own))
+    } else starting = larger(starting, plus(sidecars, own))
   }
-  return plus(most(running, starting), readResources(objectAt(spec, 'overhead')))
+  return plus(larger(running, starting), readResources(objectAt(spec, 'overhead')))
 }
 
 function requestsOf(container: Json): Resources {
@@ -61,7 +61,8 @@ function plus(a: Resources, b: Resources): Resources {
   return combined(a, b, (x, y) => x + y)
 }
 
-function most(a: Resources, b: Resources): Resources {
+/** Of each resource the greater amount. */
+function larger(a: Resources, b: Resources): Resources {
   if (a === NOTHING || b === NOTHING) return a === NOTHING ? b : a
   return combined(a, b, Math.max)
 }

@@ -1,4 +1,4 @@
-import { type Json, type JsonObject, objectAt, valueAt } from '../../lib/json.ts'
+import { type Json, type JsonObject, objectAt, stringAt, valueAt } from '../../lib/json.ts'
 import { type ObjectMeta, readMeta } from './object-meta.ts'
 
 /** The fields of a Deployment, ReplicaSet, DaemonSet, StatefulSet or Job that controllers read. */
@@ -31,6 +31,11 @@ export function readWorkload(object: JsonObject): WorkloadObject {
     spec,
     status: objectAt(object, 'status'),
   }
+}
+
+/** Whether Pods of an old template are replaced, as `spec.updateStrategy` of a DaemonSet or StatefulSet has it. */
+export function isRollingUpdate({ spec }: Pick<WorkloadObject, 'spec'>): boolean {
+  return (stringAt(spec, 'updateStrategy', 'type') || 'RollingUpdate') === 'RollingUpdate'
 }
 
 /** A whole number of an object; `otherwise` where the field is absent or holds something else. */

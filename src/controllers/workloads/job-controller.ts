@@ -33,6 +33,7 @@ import {
   podCreation,
   podDeletion,
   podEvent,
+  podMessage,
 } from './pod-writes.ts'
 import { claimPods, gatherMs, type PodDifference, workloadsOfPod } from './shared/pods-of.ts'
 import { type Conditions, conditionsOf } from './shared/status-difference.ts'
@@ -46,8 +47,6 @@ const OWN_NAME = 'kubernetes.io/job-controller'
 const MAX_BASE_LENGTH = 58
 /** Begins the keys of Pods that wait to be counted by a Job that there is no more. */
 const LOST = 'pod '
-/** As Events say it. */
-const VERBS = { create: ['Created', 'creating'], delete: ['Deleted', 'deleting'] } as const
 const INDEX_VARIABLE = 'JOB_COMPLETION_INDEX'
 
 /**
@@ -59,7 +58,7 @@ export const jobController: Controller = {
   account: 'job-controller',
   delayMs: (key, view) => gatherMs(view.jobs.get(key)),
   watches: {
-    jobs: (change, view) => [change.key, ...podsWithout(change, view)],
+    jobs: (change, view) => [change.key, ...lostPodsOf(change, view)],
     pods: (change, view) => [...workloadsOfPod('jobs')(change, view), ...lostPod(change, view)],
   },
   reconcile: (key, view, now) =>
@@ -69,7 +68,7 @@ export const jobController: Controller = {
 }
 
 /** The keys of the Pods of a Job that is gone, or replaced by another one. */
-function podsWithout(
+function lostPodsOf(
   { before, after }: ObjectChange<WorkloadObject>,
   view: View,
 ): readonly string[] {
@@ -150,10 +149,7 @@ function reportsOf(state: JobState): PodReports {
     owner: job,
     now,
     status: (conditions) => jobStatus(state, conditions),
-    message: (verb, pod, problem) => {
-      const [done, doing] = VERBS[verb]
-      return problem === undefined ? `${done} pod: ${pod}` : `Error ${doing}: ${problem}`
-    },
+    message: podMessage,
   }
 }
 

@@ -1,5 +1,6 @@
 import type { JsonObject } from '../../lib/json.ts'
 import { readCondition, setCondition } from '../../resources/status-condition.ts'
+import { typeOf } from '../cache/collection-route.ts'
 import { isEmpty } from '../objects/object-meta.ts'
 import type { PodObject } from '../objects/pod-object.ts'
 import type { WorkloadObject } from '../objects/workload-object.ts'
@@ -11,7 +12,7 @@ import {
   statusPatch,
   type Write,
 } from '../runner/write.ts'
-import { type PodDifference, type PodOwner, podOf, typeOf } from './shared/pods-of.ts'
+import { type PodDifference, type PodOwner, podOf } from './shared/pods-of.ts'
 import { type Conditions, conditionsOf } from './shared/status-difference.ts'
 
 /** Type of the condition of a workload whose Pods the server refuses to make or delete. */
@@ -28,7 +29,7 @@ export interface PodReports {
   readonly status: (conditions: Conditions) => JsonObject
 }
 
-/** The sentences of ReplicaSets and DaemonSets. */
+/** The sentences of ReplicaSets, DaemonSets and Jobs. */
 export function podMessage(verb: 'create' | 'delete', pod: string, problem?: string): string {
   const [doing, done] = verb === 'create' ? ['creating', 'Created'] : ['deleting', 'Deleted']
   return problem === undefined ? `${done} pod: ${pod}` : `Error ${doing}: ${problem}`
@@ -93,7 +94,7 @@ export function acceptedStatus(
 
 /**
  * The status of a workload one of whose Pods cannot be made or deleted: with the condition and its `message`. An Event with
- * `sentence` when the condition is new: the write is tried again and again.
+ * `sentence` only when the condition is new, because the write is tried again and again.
  */
 export function refusedStatus(
   reports: PodReports,

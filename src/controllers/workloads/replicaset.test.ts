@@ -143,6 +143,7 @@ test.each<[string, JsonObject, JsonObject]>([
   ['that is not ready', { status: { conditions: [readyCondition(false)] } }, cost('-5')],
   ['that costs less', cost('-1'), born('2029-12-31T00:00:00Z')],
   ['that costs nothing, because its cost is no number', cost('-2x'), cost('1')],
+  ['that costs nothing, because its cost has more than 32 bits', cost('2147483648'), cost('1')],
   [
     'that has been ready for shorter',
     { status: { conditions: [readyCondition(true, '2029-12-31T23:59:30Z')] } },

@@ -1,6 +1,6 @@
-import { objectAt, stringAt, valueAt } from '../../../lib/json.ts'
+import { objectAt, valueAt } from '../../../lib/json.ts'
 import type { PodObject } from '../../objects/pod-object.ts'
-import type { WorkloadObject } from '../../objects/workload-object.ts'
+import { isRollingUpdate, type WorkloadObject } from '../../objects/workload-object.ts'
 import { scaledValue } from '../shared/scaled-value.ts'
 
 /** A node that should run a Pod, in a rollout. */
@@ -36,7 +36,7 @@ export function rolloutLimits({ spec }: WorkloadObject, desired: number): Rollou
 
 /** Whether a node may have a Pod of the present template beside an old one. */
 export function allowsSurge(set: WorkloadObject): boolean {
-  return isRolling(set) && rolloutLimits(set, 1).maxSurge > 0
+  return isRollingUpdate(set) && rolloutLimits(set, 1).maxSurge > 0
 }
 
 /** The next step of a rollout, of nodes in the order in which they are taken. */
@@ -45,7 +45,7 @@ export function rolloutStep(
   nodes: readonly RolloutNode[],
   isAvailable: (pod: PodObject) => boolean,
 ): RolloutStep {
-  if (!isRolling(set)) return NO_STEP
+  if (!isRollingUpdate(set)) return NO_STEP
   const { maxUnavailable, maxSurge } = rolloutLimits(set, nodes.length)
   return maxSurge === 0
     ? { deletions: replaced(nodes, maxUnavailable, isAvailable), creations: [] }
@@ -71,7 +71,10 @@ function replaced(
   return [...old.filter((pod) => !isAvailable(pod)), ...old.filter(isAvailable).slice(0, spare)]
 }
 
-/** A new Pod beside an old one, which is deleted when the new one is available. */
+/**
+ * A new Pod beside an old one, which is deleted when the new one is available. Where the old one is not available, a new
+ * one makes no difference to `maxSurge`.
+ */
 function surged(
   nodes: readonly RolloutNode[],
   maxSurge: number,
@@ -82,17 +85,13 @@ function surged(
   const waiting = nodes.filter(
     ({ updated, outdated }) => updated.length === 0 && outdated.length > 0,
   )
-  const isIdle = ({ outdated }: RolloutNode): boolean => !outdated.some(isAvailable)
+  const isUnserved = ({ outdated }: RolloutNode): boolean => !outdated.some(isAvailable)
   const spare = Math.max(0, maxSurge - pending.filter((node) => !isDone(node)).length)
   return {
     deletions: pending.filter(isDone).flatMap(({ outdated }) => outdated),
     creations: [
-      ...waiting.filter(isIdle),
-      ...waiting.filter((node) => !isIdle(node)).slice(0, spare),
+      ...waiting.filter(isUnserved),
+      ...waiting.filter((node) => !isUnserved(node)).slice(0, spare),
     ].map(({ name }) => name),
   }
-}
-
-function isRolling({ spec }: WorkloadObject): boolean {
-  return (stringAt(spec, 'updateStrategy', 'type') || 'RollingUpdate') === 'RollingUpdate'
 }

@@ -252,6 +252,14 @@ test.each<[string, number, JsonObject, { desired: number; max: number }, JsonObj
   ['up', 10, rolling(0, 1), { desired: 5, max: 5 }, { 1: 3, 2: 2 }, { 1: 6, 2: 4 }],
   ['down', 5, rolling(0, 1), { desired: 10, max: 10 }, { 1: 4, 2: 6 }, { 1: 2, 2: 3 }],
   [
+    'up from no known size',
+    10,
+    rolling(0, 1),
+    { desired: 5, max: 0 },
+    { 1: 2, 2: 3 },
+    { 1: 2, 2: 8 },
+  ],
+  [
     'up with a surge',
     10,
     rolling('20%', 0),

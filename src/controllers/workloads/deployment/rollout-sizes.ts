@@ -57,13 +57,16 @@ function spread(deployment: WorkloadObject, active: readonly WorkloadObject[]): 
 /** How many replicas of a change this set gets, if `left` of the change are not given to others yet. */
 function proportionOf(set: WorkloadObject, deployment: WorkloadObject, left: number): number {
   if (left === 0) return 0
-  const whole = annotatedCount(set, MAX_REPLICAS) ?? countAt(deployment.status, 0, 'replicas')
-  const size =
-    deployment.replicas === 0 || whole === 0
-      ? 0
-      : roundHalfUp((set.replicas * limitsOf(deployment).maxTotal) / whole)
-  const part = size - set.replicas
+  const part = shareOf(set, deployment) - set.replicas
   return left > 0 ? Math.min(part, left) : Math.max(part, left)
+}
+
+/** The size that a set has if its part of all replicas stays the same. Where this part is not known, its size stays. */
+function shareOf(set: WorkloadObject, deployment: WorkloadObject): number {
+  if (deployment.replicas === 0) return 0
+  const before = annotatedCount(set, MAX_REPLICAS) || countAt(deployment.status, 0, 'replicas')
+  if (before === 0) return set.replicas
+  return roundHalfUp((set.replicas * limitsOf(deployment).maxTotal) / before)
 }
 
 function roundHalfUp(value: number): number {

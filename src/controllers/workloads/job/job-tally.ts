@@ -21,7 +21,7 @@ type PerOutcome<T> = Readonly<Record<PodOutcome, T>>
 export interface Tally {
   /** Pods whose places are taken: they have not ended. */
   readonly unfinished: readonly PodObject[]
-  /** All that have ended; of a Job with indexes, those of which one Pod succeeded. */
+  /** All that have ended; of a Job with indexes, `succeeded` is the number of indexes of which one Pod succeeded. */
   readonly total: PerOutcome<number>
   /** Those that the status shows as numbers, and the uids of the others. */
   readonly counted: PerOutcome<number>

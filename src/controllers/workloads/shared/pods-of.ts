@@ -1,6 +1,6 @@
 import { type JsonObject, objectAt, stringAt, stringsAt } from '../../../lib/json.ts'
 import { labelMatcher } from '../../../resources/label-selector.ts'
-import { COLLECTION_ROUTES, type CollectionName } from '../../cache/collection-route.ts'
+import { COLLECTION_ROUTES, type CollectionName, typeOf } from '../../cache/collection-route.ts'
 import { namespaceGroup, orphanGroup, ownerGroup } from '../../cache/collections.ts'
 import type { ObjectChange, View } from '../../cache/object-cache.ts'
 import { controllerOf, keyOf, type ObjectMeta } from '../../objects/object-meta.ts'
@@ -20,12 +20,6 @@ export function controllerReference(collection: CollectionName, owner: ObjectMet
     controller: true,
     blockOwnerDeletion: true,
   }
-}
-
-/** How the objects of a collection name their type. */
-export function typeOf(collection: CollectionName): { apiVersion: string; kind: string } {
-  const { root, kind } = COLLECTION_ROUTES[collection]
-  return { apiVersion: root.replace(/^\/apis?\//, ''), kind }
 }
 
 /** Which Pods belong to a workload. */

@@ -13,8 +13,8 @@ export function isActive({ finished, meta }: PodObject): boolean {
 }
 
 /**
- * The active Pods of a ReplicaSet in the order in which they are deleted when they are too many, as Kubernetes has it:
- * those first whose end costs least.
+ * The active Pods of a ReplicaSet or Job in the order in which they are deleted when they are too many, as Kubernetes has
+ * it: those first whose end costs least.
  */
 export function byDeletionOrder(
   set: WorkloadObject,
@@ -67,9 +67,9 @@ function compareRanks(a: Rank, b: Rank): number {
   return a[at]! < b[at]! ? -1 : 1
 }
 
-/** The annotation of a Pod that says what its deletion costs, compared with others; 0 where it is absent or wrong. */
+/** The annotation of a Pod that says what its deletion costs, compared with others: 32 bits; 0 where it is absent or wrong. */
 function deletionCost({ meta }: PodObject): number {
   const text = meta.annotations[COST] ?? ''
   const cost = /^(?:0|-?[1-9]\d*)$/.test(text) ? Number(text) : 0
-  return Math.abs(cost) <= 2 ** 31 ? cost : 0
+  return cost >= -(2 ** 31) && cost < 2 ** 31 ? cost : 0
 }

@@ -2,7 +2,7 @@ import { stringAt, valueAt } from '../../../lib/json.ts'
 import type { View } from '../../cache/object-cache.ts'
 import { keyOf } from '../../objects/object-meta.ts'
 import type { PodObject } from '../../objects/pod-object.ts'
-import { countAt, type WorkloadObject } from '../../objects/workload-object.ts'
+import { countAt, isRollingUpdate, type WorkloadObject } from '../../objects/workload-object.ts'
 import { scaledValue } from '../shared/scaled-value.ts'
 
 /** The name of a Pod: that of its StatefulSet, and an ordinal without leading zeros. */
@@ -77,8 +77,7 @@ export interface SetPolicy {
 
 /** The policy of a StatefulSet. */
 export function policyOf({ spec, replicas }: WorkloadObject): SetPolicy {
-  const isRolling =
-    (stringAt(spec, 'updateStrategy', 'type') || 'RollingUpdate') === 'RollingUpdate'
+  const isRolling = isRollingUpdate({ spec })
   const rolling = valueAt(spec, 'updateStrategy', 'rollingUpdate')
   const scaled = scaledValue(valueAt(rolling, 'maxUnavailable') ?? 1, replicas, 'down')
   return {
