@@ -1,18 +1,33 @@
 import { valueAt } from '../lib/json.ts'
+import { DISRUPTION } from '../resources/label-names.ts'
+import {
+  conditionMatches,
+  setCondition,
+  type WantedCondition,
+} from '../resources/status-condition.ts'
 import type { ObjectChange, View } from './cache/object-cache.ts'
 import { podsOfNode } from './cache/selection.ts'
 import { SILENCE_MS } from './nodelifecycle-controller.ts'
 import { NODE_TAINTS, type NodeObject, type NodeTaint } from './objects/node-object.ts'
 import type { PodObject } from './objects/pod-object.ts'
 import { type Controller, type Reconciliation, SETTLED } from './runner/controller.ts'
-import { type Deletion, eventWrite } from './runner/write.ts'
+import { type Deletion, eventWrite, statusPatch } from './runner/write.ts'
 import { tolerates } from './workloads/shared/node-match.ts'
 
 const OUTAGES: readonly string[] = [NODE_TAINTS.notReady, NODE_TAINTS.unreachable]
 
+/** The condition of a Pod that is deleted because of a taint, as in Kubernetes. */
+const EVICTED: WantedCondition = {
+  type: DISRUPTION,
+  status: 'True',
+  reason: 'DeletionByTaintManager',
+  message: 'Taint manager: deleting due to NoExecute taint',
+}
+
 /**
  * Deletes the Pods of a node that do not tolerate its taints with the effect `NoExecute`, or not any longer. A toleration
- * with `tolerationSeconds` counts from the time of the taint, and for a Pod that got its node later, from then.
+ * with `tolerationSeconds` counts from the time of the taint, and for a Pod that got its node later, from then. The
+ * condition `DisruptionTarget` of a Pod says first why it is deleted.
  */
 export const taintEvictionController: Controller = {
   name: 'tainteviction',
@@ -39,8 +54,13 @@ function reconcile(key: string, view: View, now: number, since: number): Reconci
   if (pod === undefined || node === undefined || pod.meta.terminating) return SETTLED
   const taints = evictingTaints(node)
   const dueAt = Math.min(...taints.map((taint) => toleratedUntil(taint, pod, { now, since })))
-  if (dueAt <= now) return { writes: [eviction(pod, now)] }
-  return Number.isFinite(dueAt) ? { writes: [], againMs: dueAt - now } : SETTLED
+  if (dueAt > now) {
+    return Number.isFinite(dueAt) ? { writes: [], againMs: dueAt - now } : SETTLED
+  }
+  if (conditionMatches(pod.disruption, EVICTED)) return { writes: [eviction(pod, now)] }
+  // The Pod is deleted at the version that it has afterwards.
+  const conditions = [setCondition(pod.disruption, EVICTED, now)]
+  return { writes: [statusPatch('pods', pod.meta, { conditions })], dirty: [key] }
 }
 
 /**

@@ -8,13 +8,14 @@ import { scheduler } from './scheduler/scheduler-controller.ts'
 import { taintEvictionController } from './tainteviction-controller.ts'
 import { clusterWith } from './testing/cluster-with.ts'
 import { createFakeCluster } from './testing/fake-cluster.ts'
-import { rawPod } from './testing/fixtures.ts'
+import { conditionOf, rawPod } from './testing/fixtures.ts'
 import { reconcile } from './testing/reconcile.ts'
 import { runControllers } from './testing/run-controllers.ts'
 import { replicaSetController } from './workloads/replicaset-controller.ts'
 
 const NOW = new FakeClock().now()
 const UNREACHABLE = 'node.kubernetes.io/unreachable'
+const MARKED = ['patch pods/shop/web-1']
 const DELETED = ['delete pods/shop/web-1', 'record TaintManagerEviction shop/web-1']
 
 function taint(key: string, agoSeconds = 0, effect = 'NoExecute'): JsonObject {
@@ -112,10 +113,18 @@ test('a replica that begins to watch waits for heartbeats before it believes tha
   expect(untilDeleted(pod([]), nodeWith([taint('x')]), NOW)).toBe(0)
 })
 
-test('an eviction is reported, and made once', async () => {
+test('an eviction is announced in the Pod, reported, and made once', async () => {
   const cluster = clusterWith(['pods', pod([])], ['nodes', nodeWith([taint('x')])])
   const run = () =>
     reconcile(cluster, { controller: taintEvictionController, key: 'shop/web-1', now: NOW })
+  expect(await run()).toEqual(MARKED)
+  expect(conditionOf(cluster.get('pods', 'shop/web-1'), 'DisruptionTarget')).toEqual({
+    type: 'DisruptionTarget',
+    status: 'True',
+    reason: 'DeletionByTaintManager',
+    message: 'Taint manager: deleting due to NoExecute taint',
+    lastTransitionTime: timestamp(NOW),
+  })
   const [deletion] = taintEvictionController.reconcile('shop/web-1', cluster.view, NOW, 0).writes
   const [event] = (deletion?.verb === 'delete' && deletion.done?.('')) || []
   expect(event).toMatchObject({
@@ -174,9 +183,10 @@ test.each<[string, (cluster: ReturnType<typeof createFakeCluster>) => void, bool
   expect(cluster.log).toEqual([])
   happens(cluster)
   await clock.advance(1000)
-  expect(cluster.log).toEqual(isDeleted ? DELETED : [])
+  const writes = isDeleted ? [...MARKED, ...DELETED] : []
+  expect(cluster.log).toEqual(writes)
   await clock.advance(3_600_000)
-  expect(cluster.log).toEqual(isDeleted ? DELETED : [])
+  expect(cluster.log).toEqual(writes)
 })
 
 /** Three nodes, of which those in `alive` send heartbeats, and a ReplicaSet of six Pods. */
