@@ -6,7 +6,7 @@ export interface ElectionTiming {
   readonly renewDeadline: number
   /** From the start of a renewal to the start of the next. */
   readonly renewInterval: number
-  /** From the start of a write that failed to the next attempt, at most the rest of `renewInterval`. */
+  /** From the start of a write that failed to the next attempt. */
   readonly retryInterval: number
   /** How much longer than the node before it in the order a node waits until it takes a Lease that no node holds. */
   readonly rankDelay: number

@@ -109,7 +109,7 @@ export class PolicyModel {
   }
 }
 
-/** The Pod that has an address that several say they have: not the one that goes, then the newest, then by name. */
+/** Of the Pods that say they have an address the one that has it: one that is not being deleted, the newest, the first by name. */
 function holderOf(claims: readonly ClusterPod[]): ClusterPod | undefined {
   const [first, ...others] = claims
   return others.reduce((best, one) => (isBefore(one, best!) ? one : best), first)

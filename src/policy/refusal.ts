@@ -43,6 +43,7 @@ function refusing(
   const chain = verdict === 'drop' ? undefined : podChains.get(verdict)
   if (chain === undefined) return { policies: [] }
   const isMatch = (rule: ChainRule): boolean => isMatched(content, rule, flow)
+  // Where policies isolate the Pod, there is no baseline, so it may come before them.
   for (const name of [chain.admin, chain.baseline]) {
     const action = (name && tierChains.get(name)?.rules.find(isMatch))?.action ?? 'pass'
     if (action === 'accept') return undefined

@@ -76,11 +76,11 @@ function problemOf(total: number, counts: ReadonlyMap<Reason, number>): string {
 }
 
 function best(nodes: readonly NodeObject[], scores: readonly number[], { meta }: PodObject) {
-  const most = scores.reduce((a, b) => Math.max(a, b), 0)
+  const greatest = scores.reduce((a, b) => Math.max(a, b), 0)
   const seed = mixed(2_166_136_261, meta.uid)
   let [chosen, rank] = ['', -1]
   for (const [i, node] of nodes.entries()) {
-    if (scores[i] !== most) continue
+    if (scores[i] !== greatest) continue
     const { name } = node.meta
     const own = mixed(seed, name)
     if (own > rank || (own === rank && name < chosen)) [chosen, rank] = [name, own]

@@ -12,10 +12,7 @@ import { createFeed } from '../../watch/feed.ts'
 const RESOURCE = 'leases'
 const PATH = `/apis/coordination.k8s.io/v1/namespaces/${LEASE_NAMESPACE}/${RESOURCE}`
 
-/**
- * An election cannot wait long after the API server was away: then each node would see nothing, and none would take
- * what is not announced.
- */
+/** Short pauses after the API server was away: until its watches are open again, no node takes what is not announced. */
 const WATCH_TIMING = {
   backoffBaseMs: 50,
   backoffMaxMs: 1_000,

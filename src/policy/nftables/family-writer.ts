@@ -102,6 +102,7 @@ export class FamilyWriter {
     const refused = new Map<string, RefusedObject>()
     const kept = new Map<string, RefusedObject>()
     let names: readonly string[] | undefined
+    // The object of the refusal before; empty: it is not known.
     let suspect: string | undefined
     for (let [transactions, failures] = [0, 1]; ; failures++) {
       const isOrdinary = await this.#claim()
@@ -223,7 +224,7 @@ function refusedAs(family: Family, failure: RefusedTransaction): NodeProxyError 
   return new NodeProxyError(code, message)
 }
 
-/** The difference was written. */
+/** Adds a difference that was written to what is known. */
 function noteWritten(
   known: Known,
   written: {
