@@ -18,6 +18,7 @@ import { FIELD_MANAGER } from './writing/write-flags.ts'
 
 const RETRY_MS = 5_000
 const TOO_MANY_REQUESTS = 429
+const CONFLICT = 409
 const NOT_FOUND = 404
 /** Annotation of a Pod that the kubelet runs from a file: it cannot be evicted. */
 const MIRROR = 'kubernetes.io/config.mirror'
@@ -169,7 +170,10 @@ interface Waiting {
   readonly context: CommandContext
 }
 
-/** Evicts a Pod, as soon as its PodDisruptionBudgets permit it. @throws NodeProxyError */
+/**
+ * Evicts a Pod, as soon as its PodDisruptionBudgets permit it, and never another one that has got its name meanwhile.
+ * @throws NodeProxyError
+ */
 async function evict(
   pod: JsonObject,
   gracePeriodSeconds: number | undefined,
@@ -181,14 +185,21 @@ async function evict(
     apiVersion: 'policy/v1',
     kind: 'Eviction',
     metadata: { name: name ?? '', namespace: namespace ?? '' },
-    ...(gracePeriodSeconds === undefined ? {} : { deleteOptions: { gracePeriodSeconds } }),
+    deleteOptions: {
+      preconditions: { uid: uidOf(pod) },
+      ...(gracePeriodSeconds !== undefined && { gracePeriodSeconds }),
+    },
   }
+  const own = `/api/v1/namespaces/${namespace}/pods/${name}`
   context.print(`evicting pod ${nameOf(pod)}\n`)
   while (!signal.aborted) {
-    const path = `/api/v1/namespaces/${namespace}/pods/${name}/eviction`
-    const answer = await api.request({ method: 'POST', path, body, signal })
+    const answer = await api.request({ method: 'POST', path: `${own}/eviction`, body, signal })
     if (answer.ok || answer.failure.code === NOT_FOUND || signal.aborted) return
-    if (answer.failure.code !== TOO_MANY_REQUESTS) throw failureError(answer.failure)
+    const { code } = answer.failure
+    if (code === CONFLICT) {
+      const now = await api.request({ path: own, signal })
+      if (now.ok ? uidOf(now.value.body) !== uidOf(pod) : now.failure.code === NOT_FOUND) return
+    } else if (code !== TOO_MANY_REQUESTS) throw failureError(answer.failure)
     context.notice(`pod ${nameOf(pod)} may not be evicted yet: ${answer.failure.message}`)
     await delay(RETRY_MS, undefined, { signal }).catch(() => undefined)
   }
