@@ -57,6 +57,8 @@ async function measure(plane: keyof typeof PLANES): Promise<Figures> {
   const path = running.kubeconfig
   const connection = await loadKubeconfig({ path, master: undefined, clock: systemClock })
   const client = createApiClient({ connection, clock: systemClock, userAgent: 'bench' })
+  await using opened = new AsyncDisposableStack()
+  opened.defer(() => client.close())
   await using kubelets = await HollowKubelets.start(client, nodes)
   const names = Array.from({ length: pods / each }, (_, serial) => `web-${serial}`)
   const before = usage().seconds
@@ -73,7 +75,6 @@ async function measure(plane: keyof typeof PLANES): Promise<Figures> {
     await kubelets.untilReady(image(2), 0)
   })
   const { seconds, mebibytes } = usage()
-  await client.close()
   return {
     'all ready, s': ready,
     'rolled out, s': rolled,

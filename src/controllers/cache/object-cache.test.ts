@@ -156,3 +156,42 @@ test('groups follow their members', () => {
   cache.watched('a', undefined)
   expect(cache.groupSize('red')).toBe(0)
 })
+
+test('an assumed state counts until the watch delivers a later one', () => {
+  cache.watched('a', thing('1'))
+  const undo = cache.assume('a', thing('1', 'u', { bound: '' }))
+  expect([...cache.group('bound')]).toHaveLength(1)
+  expect(cache.watched('a', thing('1'))).toBeUndefined()
+  expect([...cache.group('bound')]).toHaveLength(1)
+  const bound = thing('2', 'u', { bound: '' })
+  expect(cache.watched('a', bound)).toEqual({ key: 'a', before: thing('1'), after: bound })
+  expect(undo()).toBeUndefined()
+  expect(version()).toBe('2')
+})
+
+test('an assumed state is taken back with a change, to an own write from before it', () => {
+  cache.watched('a', thing('1'))
+  cache.written('a', thing('2'))
+  const assumed = thing('2', 'u', { bound: '' })
+  const undo = cache.assume('a', assumed)
+  expect(cache.watched('a', thing('2'))).toBeUndefined()
+  expect(undo()).toEqual({ key: 'a', before: assumed, after: thing('2') })
+  expect([...cache.group('bound')]).toHaveLength(0)
+  expect(undo()).toBeUndefined()
+})
+
+test('an assumed state outlasts a list that may be from before the write, and not the next one', () => {
+  cache.watched('a', thing('1'))
+  cache.assume('a', thing('1', 'u', { bound: '' }))
+  expect(cache.listed('9')).toEqual([])
+  expect([...cache.group('bound')]).toHaveLength(1)
+  cache.listed('10')
+  expect([...cache.group('bound')]).toHaveLength(0)
+})
+
+test('an assumed state does not hide a deletion', () => {
+  cache.watched('a', thing('1'))
+  const undo = cache.assume('a', thing('1', 'u', { bound: '' }))
+  cache.watched('a', undefined)
+  expect([version(), undo(), version()]).toEqual([undefined, undefined, undefined])
+})

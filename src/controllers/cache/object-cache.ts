@@ -108,6 +108,25 @@ export class ObjectCache<T extends Identified> implements Collection<T> {
     return this.#set(key, value)
   }
 
+  /**
+   * Takes the state that a write under way gives an object, before the server has answered. It is replaced by what comes
+   * later: from the watch, from another write, or by the returned function, to be called when the write failed.
+   */
+  assume(key: string, value: T): () => ObjectChange<T> | undefined {
+    const before = this.#objects.get(key)
+    const previous = this.#unseen.get(key)
+    const [base, reported] = [this.#base(key), this.#reported(key)]
+    this.#unseen.set(key, { written: value, base, reported, isListed: false, isAssumed: true })
+    this.#set(key, value)
+    return () => {
+      const unseen = this.#unseen.get(key)
+      if (unseen?.written !== value) return undefined
+      if (previous === undefined) this.#unseen.delete(key)
+      else this.#unseen.set(key, { ...previous, base: unseen.base })
+      return this.#set(key, before)
+    }
+  }
+
   /** Removes the object with this uid, which the server has reported as deleted. */
   removed(key: string, uid: string): ObjectChange<T> | undefined {
     if (this.#objects.get(key)?.meta.uid !== uid) return undefined
@@ -194,16 +213,18 @@ interface UnseenWrite<T> {
   readonly reported: T | undefined
   /** Whether a list has ended since the write. */
   readonly isListed: boolean
+  /** The write is under way, or its answer does not say the version: `written` has that of the state before it. */
+  readonly isAssumed?: boolean
 }
 
 /** Whether `value`, from the watch, is a state from before the write. */
 function isOlder<T extends Identified>(
   value: T | undefined,
-  { written, base }: UnseenWrite<T>,
+  { written, base, isAssumed = false }: UnseenWrite<T>,
 ): boolean {
   if (value === undefined)
     return written !== undefined && base !== undefined && isOther(written, base)
-  if (written !== undefined) return order(value.meta.version, written) < 0
+  if (written !== undefined) return order(value.meta.version, written) < (isAssumed ? 1 : 0)
   return base !== undefined && !isOther(value, base)
 }
 
@@ -212,10 +233,10 @@ function isOlder<T extends Identified>(
  * write, as another list has ended since.
  */
 function isIncluded<T extends Identified>(
-  { written, isListed }: UnseenWrite<T>,
+  { written, isListed, isAssumed = false }: UnseenWrite<T>,
   version: string,
 ): boolean {
-  return isListed || (written !== undefined && order(version, written) >= 0)
+  return isListed || (!isAssumed && written !== undefined && order(version, written) >= 0)
 }
 
 /** The order of two versions, negative if the first is older; versions that cannot be compared count as newer. */

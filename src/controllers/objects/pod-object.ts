@@ -139,6 +139,11 @@ export function readPod(object: JsonObject): PodObject {
   }
 }
 
+/** The Pod as it is once it has this node. */
+export function boundPod(pod: PodObject, nodeName: string): PodObject {
+  return { ...pod, nodeName, placement: undefined }
+}
+
 function readReadySince({ status, lastTransitionTime }: StatusCondition): number | undefined {
   return status === 'True' ? Date.parse(lastTransitionTime) || 0 : undefined
 }

@@ -4,7 +4,7 @@ import type { View } from '../cache/object-cache.ts'
 import type { Controller } from './controller.ts'
 import { EventLimit } from './event-limit.ts'
 import type { RunnerObserver, WriteResult } from './observer.ts'
-import { isOutdated, reportsOn, type Write } from './write.ts'
+import { type EventWrite, isOutdated, reportsOn, type Write } from './write.ts'
 
 /** Times and limits of a controller loop. */
 export interface LoopTiming {
@@ -15,6 +15,11 @@ export interface LoopTiming {
   /** How long keys are reconciled before the loop yields to the event loop, in milliseconds. */
   readonly turnMs: number
 }
+
+/** Bindings of one controller whose answers are awaited at once, beside the keys that are reconciled. */
+const MAX_BINDINGS = 16
+/** Events of one controller that are under way. */
+const MAX_RECORDINGS = 32
 
 /** The dependencies of a controller loop. */
 export interface LoopParts {
@@ -41,6 +46,9 @@ export class ControllerLoop {
   readonly #episodes = new ProblemEpisodes()
   readonly #eventLimit: EventLimit
   readonly #running = new Set<Promise<void>>()
+  readonly #recording = new Set<Promise<void>>()
+  /** Keys that are reconciled, without those that wait for a binding. */
+  #busy = 0
   #turnBegan = Number.NEGATIVE_INFINITY
   #cancelTurn: (() => void) | undefined
 
@@ -75,7 +83,12 @@ export class ControllerLoop {
     const { isOpen, timing } = this.#parts
     const workers = this.controller.workers ?? timing.workers
     const hasWork = (): boolean => isOpen() && this.#queue.hasReady
-    while (hasWork() && this.#running.size < workers && this.#hasTurn()) {
+    while (
+      hasWork() &&
+      this.#busy < workers &&
+      this.#running.size < workers + MAX_BINDINGS &&
+      this.#hasTurn()
+    ) {
       const key = this.#queue.take()
       if (key !== undefined) this.#start(key)
     }
@@ -93,11 +106,19 @@ export class ControllerLoop {
     this.#cancelTurn?.()
     this.#queue.clear()
     await Promise.all(this.#running)
+    await Promise.all(this.#recording)
     this.#queue.clear()
   }
 
   #start(key: string): void {
-    const work = this.#work(key).finally(() => {
+    this.#busy += 1
+    let isBusy = true
+    const release = (): void => {
+      if (isBusy) this.#busy -= 1
+      isBusy = false
+    }
+    const work = this.#work(key, release).finally(() => {
+      release()
       this.#running.delete(work)
       this.#queue.done(key)
       this.pump()
@@ -121,23 +142,27 @@ export class ControllerLoop {
     return false
   }
 
-  async #work(key: string): Promise<void> {
+  async #work(key: string, release: () => void): Promise<void> {
     const { clock, observer } = this.#parts
     const began = clock.now()
     try {
-      if (await this.#reconcile(key)) this.#succeeded(key)
+      if (await this.#reconcile(key, release)) this.#succeeded(key)
     } catch (error) {
-      this.#failed(key, {
-        errorCode: 'NP_CONTROLLERS_BUG',
-        message: 'reconciling the key failed because of a bug',
-        cause: error,
-      })
+      this.#foundBug(key, error)
     }
     observer.reconciled(this.controller.name, (clock.now() - began) / 1000)
   }
 
-  /** Reconciles a key; returns whether all its writes succeeded. A refusal by a terminating namespace is a success. */
-  async #reconcile(key: string): Promise<boolean> {
+  #foundBug(key: string, cause: unknown): void {
+    const message = 'reconciling the key failed because of a bug'
+    this.#failed(key, { errorCode: 'NP_CONTROLLERS_BUG', message, cause })
+  }
+
+  /**
+   * Reconciles a key; returns whether all its writes succeeded. A refusal by a terminating namespace is a success. A binding
+   * releases the worker when it is sent, because the caches have its result.
+   */
+  async #reconcile(key: string, release: () => void): Promise<boolean> {
     const { controller, view, clock, isOpen, since } = this.#parts
     const { writes, againMs, dirty = [] } = controller.reconcile(key, view, clock.now(), since())
     for (const write of writes) {
@@ -146,9 +171,20 @@ export class ControllerLoop {
         this.#queue.add(key)
         return true
       }
-      const answer = await this.#write(write)
+      if (write.verb === 'record') {
+        await this.#record(key, write)
+        continue
+      }
+      const writing = this.#write(write)
+      if (write.verb === 'bind') {
+        release()
+        this.pump()
+      }
+      const answer = await writing
       if (!answer.ok && isTerminating(answer.failure)) continue
-      for (const report of reportsOn(write, answer)) await this.#write(report)
+      for (const report of reportsOn(write, answer)) {
+        await (report.verb === 'record' ? this.#record(key, report) : this.#write(report))
+      }
       if (answer.ok) continue
       if (resultOf(answer) === 'conflict') this.#retry(key)
       else this.#failed(key, { ...answer.failure, errorCode: 'NP_CONTROLLERS_WRITE' })
@@ -160,13 +196,25 @@ export class ControllerLoop {
   }
 
   async #write(write: Write): Promise<ApiResult<unknown>> {
-    if (write.verb === 'record' && !this.#eventLimit.take(write)) {
-      this.#parts.observer.wrote(this.controller.name, write.verb, 'suppressed')
-      return { ok: true, value: undefined }
-    }
     const answer = await this.#parts.write(write)
     this.#parts.observer.wrote(this.controller.name, write.verb, resultOf(answer))
     return answer
+  }
+
+  /** Sends an Event, whose answer nothing waits for, unless very many are under way. It is not sent again if it fails. */
+  async #record(key: string, write: EventWrite): Promise<void> {
+    if (!this.#eventLimit.take(write)) {
+      this.#parts.observer.wrote(this.controller.name, write.verb, 'suppressed')
+      return
+    }
+    const recording: Promise<void> = this.#write(write)
+      .then(
+        () => undefined,
+        (error: unknown) => this.#foundBug(key, error),
+      )
+      .finally(() => this.#recording.delete(recording))
+    this.#recording.add(recording)
+    if (this.#recording.size >= MAX_RECORDINGS) await Promise.race(this.#recording)
   }
 
   #succeeded(key: string): void {

@@ -191,33 +191,18 @@ test('a patch of finalizers is sent to the subresource finalize', async () => {
   ])
 })
 
-test('a binding names the Pod as it was seen, and then reads it', async () => {
+test('a binding names the Pod as it was seen', async () => {
   const write = { verb: 'bind', collection: 'pods', meta, nodeName: 'node-a' } as const
   const metadata = { name: 'web', namespace: 'shop', uid: 'u', resourceVersion: '7' }
   const target = { apiVersion: 'v1', kind: 'Node', name: 'node-a' }
   const path = '/api/v1/namespaces/shop/pods/web'
   const body = { apiVersion: 'v1', kind: 'Binding', metadata, target }
-  expect(await request(write)).toEqual([`${path}/binding`, body, path])
+  expect(await request(write)).toEqual([`${path}/binding`, body])
 })
 
-test('a binding that is refused reads nothing', async () => {
+test('a binding that is refused', async () => {
   const write = { verb: 'bind', collection: 'pods', meta, nodeName: 'node-a' } as const
   const failure = statusFailure(409, {})
   const client = { create: async () => ({ ok: false, failure }) } as unknown as WritingClient
   expect(await createObjectWriter(client).write(write)).toEqual({ ok: false, failure })
 })
-
-test.each([
-  ['the server fails', refused(500), { ok: true, value: undefined }],
-  ['the server has too much to do', refused(429), { ok: true, value: undefined }],
-  ['it is gone', refused(404), refused(404)],
-  ['it may not be read', refused(403), refused(403)],
-] as const)(
-  'a binding succeeds, too, where the Pod cannot be read: %s',
-  async (_, found, answer) => {
-    const write = { verb: 'bind', collection: 'pods', meta, nodeName: 'node-a' } as const
-    const create = async () => ({ ok: true, value: {} })
-    const client = { create, get: async () => found } as unknown as WritingClient
-    expect(await createObjectWriter(client).write(write)).toEqual(answer)
-  },
-)

@@ -19,8 +19,7 @@ export type WritingClient = Pick<ApiClient, 'get' | 'create' | 'patch' | 'remove
 /** Writes objects, and reads single ones to learn why a write was refused. */
 export interface ObjectWriter {
   /**
-   * Returns the written object, of a binding the Pod (undefined: it is bound, and could not be read), or for a deletion
-   * whatever the server answered.
+   * Returns the written object, or for a deletion or a binding whatever the server answered.
    */
   write(write: Write): Promise<ApiResult<unknown>>
   read(collection: CollectionName, namespace: string, name: string): Promise<ApiResult<unknown>>
@@ -60,27 +59,17 @@ async function patch(client: WritingClient, write: Patch): Promise<ApiResult<unk
   return client.patch(target, versioned, { type: `application/${type}+json` })
 }
 
-/** Binds a Pod, and reads it, because the server answers a binding with a Status. */
-async function bind(
+function bind(
   client: WritingClient,
   { collection, meta, nodeName }: Bind,
 ): Promise<ApiResult<unknown>> {
   const { name, namespace, uid, version } = meta
-  const path = pathOf(collection, namespace, name)
-  const bound = await client.create(`${path}/binding`, {
+  return client.create(`${pathOf(collection, namespace, name)}/binding`, {
     apiVersion: 'v1',
     kind: 'Binding',
     metadata: { name, namespace, uid, resourceVersion: version },
     target: { apiVersion: 'v1', kind: 'Node', name: nodeName },
   })
-  if (!bound.ok) return bound
-  const found = await client.get(path)
-  return found.ok || !mayPass(found.failure) ? found : { ok: true, value: undefined }
-}
-
-/** Whether the server may answer the same request later. */
-export function mayPass({ code }: ApiFailure): boolean {
-  return code === 0 || code === 429 || code >= 500
 }
 
 async function remove(client: WritingClient, write: Deletion): Promise<ApiResult<unknown>> {

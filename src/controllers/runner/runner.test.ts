@@ -352,9 +352,6 @@ test('Events that are too many for their object are not written, and counted', a
   for (let turn = 0; turn < 10; turn++) await clock.advance(0)
   expect(cluster.log).toHaveLength(25)
   const outcomes = observer.records.map((record) => record.split(' ').at(-1))
-  expect(outcomes).toEqual([
-    ...Array.from({ length: 25 }, () => 'done'),
-    'suppressed',
-    'suppressed',
-  ])
+  expect(outcomes.filter((one) => one === 'done')).toHaveLength(25)
+  expect(outcomes.filter((one) => one === 'suppressed')).toHaveLength(2)
 })

@@ -1,5 +1,5 @@
 import type { ApiResult } from '../../client/http/failure.ts'
-import { type Clock, sleep } from '../../lib/clock.ts'
+import type { Clock } from '../../lib/clock.ts'
 import { arrayAt, isJsonObject, stringAt, valueAt } from '../../lib/json.ts'
 import { type CollectionName, perCollection } from '../cache/collection-route.ts'
 import { COLLECTIONS, groupsOf, type Objects } from '../cache/collections.ts'
@@ -12,10 +12,11 @@ import {
 } from '../cache/object-cache.ts'
 import type { Affects } from '../cache/selection.ts'
 import { readMeta } from '../objects/object-meta.ts'
+import { boundPod } from '../objects/pod-object.ts'
 import type { Controller } from './controller.ts'
 import { ControllerLoop, type LoopTiming } from './controller-loop.ts'
 import type { ObjectFollower } from './object-follower.ts'
-import { mayPass, type ObjectWriter } from './object-writer.ts'
+import type { ObjectWriter } from './object-writer.ts'
 import type { RunnerObserver } from './observer.ts'
 import type { Bind, EventWrite, Write } from './write.ts'
 
@@ -78,7 +79,11 @@ export class Runner {
     const { clock, observer, writerOf } = options
     const isOpen = (): boolean => this.#open
     const writeAs = (account: string) =>
-      createCachedWriter(writerOf(account), (name) => this.#collections[name], { clock, isOpen })
+      createCachedWriter(
+        writerOf(account),
+        (name) => this.#collections[name],
+        (write) => this.#assume(write),
+      )
     const timing = { ...DEFAULT_TIMING, ...options.timing }
     const gate = { isOpen, since: () => this.#observation.since() }
     const shared = { view: this.#view, clock, observer, timing, ...gate }
@@ -139,6 +144,17 @@ export class Runner {
     for (const loop of this.#loops) {
       const affects: Affects<Objects[K]> | undefined = loop.controller.watches[name]
       if (affects !== undefined) loop.add(affects(change, this.#view))
+    }
+  }
+
+  #assume({ meta, nodeName }: Bind): () => void {
+    const { cache } = this.#collections.pods
+    const pod = cache.get(meta.key)
+    if (pod?.meta.version !== meta.version) return () => undefined
+    const undo = cache.assume(meta.key, boundPod(pod, nodeName))
+    return () => {
+      const change = undo()
+      if (change !== undefined) this.#affect('pods', change)
     }
   }
 
@@ -270,55 +286,50 @@ function isKept(answer: unknown): boolean {
   return stringAt(answer, 'kind') !== 'Pod' || isHeld || grace !== 0
 }
 
-/** The first and the longest pause before a Pod that was bound is read again. */
-const READ_AGAIN_MS = 5
-const READ_AGAIN_MAX_MS = 1_000
-
 /** Makes a write; resolves to the answer. */
 type CachedWrite = (write: Write) => Promise<ApiResult<unknown>>
 
+/** Takes the state that a binding gives its Pod; the returned function takes it back. */
+type Assume = (write: Bind) => () => void
+
 /**
- * Makes writes, and updates the caches with their results at once. After a conflict (another client wrote
- * first, or the caches are behind) it reads the object, so that the next attempt starts from the current state.
- * The deletion of an absent object is a success. A binding ends when its Pod was read, or `isOpen` is false: until then,
- * the place of the Pod would count as free.
+ * Makes writes, and updates the caches with their results at once; with that of a binding when it is sent, so that the
+ * scheduler need not wait for the answer. After a conflict (another client wrote first, or the caches are behind) it reads the
+ * object, so that the next attempt starts from the current state. The deletion of an absent object is a success.
  */
 export function createCachedWriter(
   writer: ObjectWriter,
   cacheOf: (collection: CollectionName) => LearningCache,
-  { clock, isOpen }: { readonly clock: Clock; readonly isOpen: () => boolean },
+  assume: Assume,
 ): CachedWrite {
   function removed(write: Write): void {
     if (write.verb === 'create' || write.verb === 'record') return
     cacheOf(write.collection).cache.removed(write.meta.key, write.meta.uid)
   }
 
-  /** Returns whether the server answered, or will not. */
-  async function reread(write: Exclude<Write, EventWrite>): Promise<boolean> {
+  async function reread(write: Exclude<Write, EventWrite>): Promise<void> {
     const { namespace, name } = write.verb === 'create' ? write : write.meta
-    if (name === '') return true
+    if (name === '') return
     const result = await writer.read(write.collection, namespace, name)
     if (result.ok) cacheOf(write.collection).learned(result.value)
     else if (result.failure.code === 404) removed(write)
-    return result.ok || !mayPass(result.failure)
   }
 
-  async function readBound(write: Bind): Promise<void> {
-    let isKnown = false
-    for (let ms = READ_AGAIN_MS; !isKnown; ms = Math.min(2 * ms, READ_AGAIN_MAX_MS)) {
-      await sleep(clock, ms)
-      isKnown = !isOpen() || (await reread(write))
+  function succeeded(write: Write, answer: unknown): void {
+    if (write.verb === 'delete' && !isKept(answer)) removed(write)
+    else if (write.verb !== 'record' && write.verb !== 'bind') {
+      cacheOf(write.collection).learned(answer)
     }
   }
 
   return async (write) => {
+    const undo = write.verb === 'bind' ? assume(write) : undefined
     const result = await writer.write(write)
     if (result.ok) {
-      if (write.verb === 'delete' && !isKept(result.value)) removed(write)
-      else if (write.verb === 'bind' && result.value === undefined) await readBound(write)
-      else if (write.verb !== 'record') cacheOf(write.collection).learned(result.value)
+      succeeded(write, result.value)
       return result
     }
+    undo?.()
     const { code } = result.failure
     if (code === 404) removed(write)
     if (code === 409 && write.verb !== 'record') await reread(write)

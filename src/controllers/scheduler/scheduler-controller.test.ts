@@ -1,8 +1,9 @@
 import { expect, test } from 'vitest'
 import { type JsonObject, objectAt } from '../../lib/json.ts'
+import { boundPod } from '../objects/pod-object.ts'
 import type { Controller } from '../runner/controller.ts'
 import { clusterWith } from '../testing/cluster-with.ts'
-import type { FakeCluster } from '../testing/fake-cluster.ts'
+import { type FakeCluster, refusal } from '../testing/fake-cluster.ts'
 import { conditionOf, rawPod } from '../testing/fixtures.ts'
 import { reconcile } from '../testing/reconcile.ts'
 import { runControllers } from '../testing/run-controllers.ts'
@@ -209,4 +210,56 @@ test('a Pod whose binding is refused is tried again as it is then', async () => 
     'patch pods/shop/web-1',
     'record FailedScheduling shop/web-1',
   ])
+})
+
+/** A scheduler whose bindings wait for `answer`. */
+async function scheduling(...nodes: readonly JsonObject[]) {
+  const waiting = [1, 2, 3].map((serial) => ['pods', waitingPod(serial)] as const)
+  const cluster = clusterWith(...nodes.map((one) => ['nodes', one] as const), ...waiting)
+  const sent: string[] = []
+  const answers: ((refused: boolean) => void)[] = []
+  cluster.intercept = (write) => {
+    if (write.verb !== 'bind') return Promise.resolve(undefined)
+    sent.push(`${write.meta.name} ${write.nodeName}`)
+    const { promise, resolve } = Promise.withResolvers<boolean>()
+    answers.push(resolve)
+    return promise.then((isRefused) => (isRefused ? refusal(500) : undefined))
+  }
+  const clock = await runControllers(cluster, [scheduler])
+  const answer = async (isRefused: boolean): Promise<void> => {
+    answers.shift()?.(isRefused)
+    await settle(clock)
+  }
+  return { cluster, sent, answer }
+}
+
+test('Pods are bound while the answers to earlier bindings are awaited, and these count', async () => {
+  const { cluster, sent, answer } = await scheduling(
+    worker('a', { pods: '2' }),
+    worker('b', { pods: '1' }),
+  )
+  expect(sent).toHaveLength(3)
+  expect(sent.map((one) => one.split(' ')[1]).toSorted()).toEqual(['a', 'a', 'b'])
+  for (const _ of sent) await answer(false)
+  const nodes = cluster.all('pods').map((pod) => objectAt(pod, 'spec')['nodeName'])
+  expect(nodes.toSorted()).toEqual(['a', 'a', 'b'])
+})
+
+test('a binding that fails gives its place to others', async () => {
+  const { cluster, sent, answer } = await scheduling(worker('a', { pods: '1' }))
+  expect(sent).toEqual(['web-1 a'])
+  await answer(true)
+  expect(sent).toHaveLength(2)
+  await answer(false)
+  expect(
+    cluster.all('pods').filter((pod) => objectAt(pod, 'spec')['nodeName'] === 'a'),
+  ).toHaveLength(1)
+})
+
+test('a Pod whose binding was refused is tried again with all that wait', () => {
+  const { view } = clusterWith(['nodes', worker('a')], ['pods', waitingPod(1)])
+  const pod = view.pods.get('shop/web-1')!
+  const change = { key: 'shop/web-1', before: boundPod(pod, 'a'), after: pod }
+  const keys = [...(scheduler.watches.pods?.(change, view) ?? [])]
+  expect(keys.map((key) => scheduler.priority?.(key, view))).toEqual([0, Number.NEGATIVE_INFINITY])
 })

@@ -50,6 +50,8 @@ function isWaitingKey(key: string): boolean {
 /** The Pod itself if it is to be tried; those that wait if it may let them fit. */
 function keysOfPod({ key, before, after }: ObjectChange<PodObject>, view: View): readonly string[] {
   if (after?.placement !== undefined) {
+    // Its binding was refused, so there may be a place for others.
+    if (roleOf(before).node !== '') return [key, ALL_WAITING]
     return isDeepEqual(before && needsOf(before), needsOf(after)) ? [] : [key]
   }
   if (view.pods.groupSize(UNBOUND_GROUP) === 0 || isDeepEqual(roleOf(before), roleOf(after))) {
