@@ -1,5 +1,5 @@
 import { mkdtempSync, rmSync } from 'node:fs'
-import { createServer } from 'node:http'
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -23,7 +23,8 @@ function pod(uid: string): JsonObject {
 async function drainBeside(after: JsonObject | undefined) {
   const writes: string[] = []
   let evicted: unknown
-  const server = createServer(async (request, response) => {
+  const server = createServer((request, response) => void answer(request, response))
+  async function answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
     const { pathname } = new URL(request.url ?? '', 'http://api')
     const body = await text(request)
     if (request.method !== 'GET') writes.push(`${request.method} ${pathname}`)
@@ -48,7 +49,7 @@ async function drainBeside(after: JsonObject | undefined) {
     if (pathname !== '/api/v1/pods') return send(200, { metadata: { name: 'node-1' } })
     const items = evicted === undefined ? [pod('old')] : []
     send(200, { kind: 'PodList', apiVersion: 'v1', metadata: { resourceVersion: '1' }, items })
-  })
+  }
   server.listen(0, '127.0.0.1')
   await new Promise((resolve) => server.once('listening', resolve))
   const home = mkdtempSync(join(tmpdir(), 'np-drain-'))

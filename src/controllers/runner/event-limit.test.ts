@@ -1,8 +1,7 @@
 import { expect, test } from 'vitest'
 import { FakeClock } from '../../lib/testing/fake-clock.ts'
 import { readMeta } from '../objects/object-meta.ts'
-import { EventLimit } from './event-limit.ts'
-import { eventWrite } from './write.ts'
+import { EventLimit, eventWrite } from './write.ts'
 
 function scene() {
   const clock = new FakeClock()

@@ -1,6 +1,6 @@
 import { beforeEach, expect, test } from 'vitest'
 import { FakeClock } from '../../lib/testing/fake-clock.ts'
-import { WorkQueue } from './controller-loop.ts'
+import { WorkQueue } from './work-queue.ts'
 
 let clock: FakeClock
 let queue: WorkQueue
