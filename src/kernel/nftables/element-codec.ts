@@ -1,5 +1,6 @@
 import { attributeText, findAttribute } from '../netlink/attribute.ts'
 import type { AttributeWriter } from '../netlink/attribute-writer.ts'
+import { align } from '../netlink/message.ts'
 import { DATA, ELEMENT, EXPRESSION, INTERVAL_END, LIST_ELEMENT } from './attributes.ts'
 import type { Element } from './objects.ts'
 import { eachAttribute, readVerdict } from './read-expression.ts'
@@ -142,7 +143,7 @@ export function readCounter(expression: Buffer): Element['counter'] {
 
 function padded(value: Buffer | undefined): Buffer | undefined {
   if (value === undefined) return undefined
-  const bytes = Buffer.alloc((value.length + 3) & ~3)
+  const bytes = Buffer.alloc(align(value.length))
   value.copy(bytes)
   return bytes
 }
