@@ -52,7 +52,7 @@ export class Connection {
 
 /** The error for an answer whose connection broke, or that is no JSON. */
 function unreadable(error: unknown): RequestError {
-  return new RequestError(`the answer cannot be read: ${(error as Error).message}`)
+  return new RequestError(`the answer cannot be read: ${messageOf(error)}`)
 }
 
 /** An error of a node-proxy, `{"code":"NP_…","message":"…"}`, or a Status of the API, whose cause may be one. */
@@ -112,4 +112,9 @@ export async function collect<T>(batches: AsyncIterable<readonly T[]>): Promise<
   const found: T[] = []
   for await (const batch of batches) found.push(...batch)
   return found
+}
+
+/** What went wrong, for people. */
+export function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error)
 }
