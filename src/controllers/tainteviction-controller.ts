@@ -65,8 +65,8 @@ function reconcile(key: string, view: View, now: number, since: number): Reconci
 
 /**
  * Until when a Pod tolerates a taint, in milliseconds since the epoch: by the first toleration that covers it, as in
- * Kubernetes; infinite: for ever. That a node is not ready may be over when this replica begins to watch, so such a taint
- * counts only when a heartbeat would have been seen.
+ * Kubernetes; infinite: for ever. The taint of an outage may be stale when this replica begins to watch, so it counts only
+ * after the time in which a heartbeat would have been seen. A taint without a time counts from now until nodetaints dates it.
  */
 function toleratedUntil(
   taint: NodeTaint,

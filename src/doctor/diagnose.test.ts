@@ -61,6 +61,18 @@ const CASES: readonly DoctorCase[] = [
     seen: 'the key "app" instead of "App"',
   },
   {
+    what: 'a key that objects inherit, and no Pod has',
+    spoil: (cluster) => {
+      cluster.services[0] = service('web', { app: 'web', constructor: 'web' })
+    },
+    finding: {
+      check: 'selector-matches-nothing',
+      object: 'service/shop/web',
+      cause: /constructor/,
+    },
+    seen: 'pod/web-1 differs only in constructor=web, which it does not have',
+  },
+  {
     what: 'a Service in another namespace than its Pods',
     spoil: (cluster) => {
       const moved = service('web', { app: 'web' })
@@ -292,6 +304,18 @@ describe('diagnose', () => {
     expect(diagnose(evidenceOf(cluster))).toEqual([])
     const [finding] = diagnose(evidenceOf({ ...cluster, pods: [pod('web-1')] }))
     expect(finding?.remedy).toContain('--advertise-address')
+  })
+
+  test('a policy may select namespaces by a key that objects inherit', () => {
+    const cluster = healthyCluster()
+    const from = [{ namespaceSelector: { matchLabels: { constructor: 'web' } } }]
+    cluster.networkpolicies.push({
+      apiVersion: 'networking.k8s.io/v1',
+      kind: 'NetworkPolicy',
+      metadata: { namespace: 'shop', name: 'by-label' },
+      spec: { podSelector: { matchLabels: { app: 'other' } }, ingress: [{ from }] },
+    })
+    expect(diagnose(evidenceOf(cluster))).toEqual([])
   })
 
   test('an account of a namespace that was not read may exist', () => {

@@ -35,9 +35,9 @@ export function hasHealthCheck(service: Service): boolean {
 }
 
 /**
- * Ready endpoints of a Service on this node, whatever their ports: distinct
- * addresses, counted per family, the larger count. A dual-stack Pod counts once.
- * A terminating endpoint is not ready, even where it still gets traffic.
+ * Ready endpoints of a Service on this node, whatever their ports, if they have any: distinct addresses, counted per
+ * family, the larger count. A dual-stack Pod counts once. A terminating endpoint is not ready, even where it still gets
+ * traffic.
  */
 export function localReadyEndpoints(
   key: ServiceKey,

@@ -2,7 +2,7 @@ import { getSystemErrorName } from 'node:util'
 import type { Clock } from '../lib/clock.ts'
 import { NodeProxyError } from '../lib/error.ts'
 import { type Family, formatIp, type IpAddress } from '../lib/ip.ts'
-import { attributeText, findAttribute } from './netlink/attribute.ts'
+import { findAttribute, findText } from './netlink/attribute.ts'
 import type { NetlinkMessage, OutgoingMessage } from './netlink/message.ts'
 import { NetlinkSession } from './netlink/session.ts'
 import type { OpenTransport } from './netlink/transport.ts'
@@ -118,8 +118,8 @@ async function dump(
 /** Index and name of an interface from an RTM_NEWLINK; undefined for any other message. */
 export function decodeLink(message: NetlinkMessage): readonly [number, string] | undefined {
   if (message.type !== RTM_NEWLINK || message.payload.length < IFINFOMSG) return undefined
-  const name = findAttribute(message.payload, IFLA_IFNAME, IFINFOMSG)
-  return name && [message.payload.readInt32LE(4), attributeText(name)]
+  const name = findText(message.payload, IFLA_IFNAME, IFINFOMSG)
+  return name === undefined ? undefined : [message.payload.readInt32LE(4), name]
 }
 
 /** An address with the index of its interface in place of the name. */

@@ -1,15 +1,15 @@
-const LONGEST = 64
+const MAX_LENGTH = 64
 
 /**
  * The candidate that `word` is most likely a misspelling of; undefined if none is near: at most a third of the word's
  * letters may differ. Letter case is ignored. In a tie the first candidate is returned.
  */
 export function nearest(word: string, candidates: Iterable<string>): string | undefined {
-  if (word.length > LONGEST) return undefined
+  if (word.length > MAX_LENGTH) return undefined
   let best: string | undefined
   let bestDistance = Math.floor(word.length / 3) + 1
   for (const candidate of candidates) {
-    if (candidate.length > LONGEST) continue
+    if (candidate.length > MAX_LENGTH) continue
     const distance = editDistance(word.toLowerCase(), candidate.toLowerCase())
     if (distance < bestDistance) {
       best = candidate

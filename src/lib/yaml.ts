@@ -41,7 +41,6 @@ export type LocatedResult =
   | { readonly ok: true; readonly root: Located }
   | { readonly ok: false; readonly faults: readonly Fault[] }
 
-/** A fault of a field. */
 export interface FieldFault {
   /** The place in the file; undefined if the value does not come from a file. */
   readonly at: Position | undefined

@@ -73,7 +73,6 @@ export function parseManifests(source: Source): readonly Manifest[] {
   })
 }
 
-/** An error of a manifest. */
 export function manifestError(position: Position, message: string): NodeProxyError {
   return new NodeProxyError('NP_MANIFESTS_INVALID', `${positionText(position)}: ${message}`)
 }

@@ -131,7 +131,6 @@ async function sourcesOf(
   }))
 }
 
-/** The flags of `logs`. */
 interface LogsFlags {
   readonly container?: string
   readonly follow?: boolean

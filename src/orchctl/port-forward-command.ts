@@ -8,6 +8,7 @@ import { hostPort } from '../lib/ip.ts'
 import { MAX_PORT } from '../lib/port-range.ts'
 import { quote } from '../lib/quote.ts'
 import { podsOf } from './discovery/pods-of.ts'
+import { formatAmong } from './output/output-format.ts'
 import { PodConnection } from './pod-connection.ts'
 import { type CommandContext, type Run, runs } from './session/command-module.ts'
 import { type ExitCode, usageError } from './usage/exit-code.ts'
@@ -45,7 +46,7 @@ const portForward: Run<PortForwardFlags> = async (
   { address, output },
   context,
 ) => {
-  if (output !== undefined && output !== 'json') throw usageError('-o takes json only')
+  const format = formatAmong(output, 'json')
   const ports = parsePorts(texts)
   await using held = new AsyncDisposableStack()
   const pods = await podsOf(operand, context)
@@ -60,7 +61,7 @@ const portForward: Run<PortForwardFlags> = async (
   })
   for (const listener of listeners) {
     const remote = remotes[listener.index]!
-    context.print(readiness(listener, remote, output))
+    context.print(readiness(listener, remote, format))
     listener.server.on('connection', (socket) => {
       context.notice(`Handling connection for ${listener.port}`)
       void relay(socket, { connection, remote: ports[listener.index]!.remote, context })
@@ -69,8 +70,8 @@ const portForward: Run<PortForwardFlags> = async (
   return await over(connection, context)
 }
 
-function readiness({ ip, port }: Listener, remote: number, output: string | undefined): string {
-  if (output === 'json') {
+function readiness({ ip, port }: Listener, remote: number, format: 'json' | undefined): string {
+  if (format === 'json') {
     return `${JSON.stringify({ address: ip, port, remotePort: remote })}\n`
   }
   return `Forwarding from ${hostPort(ip, port)} -> ${remote}\n`

@@ -119,6 +119,19 @@ test('the resources are remembered for the next command, and searched again when
   expect(seen.length).toBeGreaterThan(first)
 })
 
+test('the resources of namespaces or of the cluster, and nothing else that --namespaced names', async () => {
+  const names = async (value: string) =>
+    run(['api-resources', '-o', 'name', `--namespaced=${value}`, '--server', url])
+  expect((await names('true')).out).toBe('pods\ndeployments.apps\n')
+  expect((await names('false')).out).toBe('nodes\n')
+  expect(await names('yes')).toMatchObject({ code: 2, out: '' })
+})
+
+test('version knows two formats', async () => {
+  expect((await run(['version', '--client', '-o', 'json'])).out).toContain('"gitVersion": "v1.2.3"')
+  expect(await run(['version', '--client', '-o', 'name'])).toMatchObject({ code: 2, out: '' })
+})
+
 test('impersonates by headers, of the flags or of the kubeconfig', async () => {
   await run(['get', 'po', '--server', url, '--as=ann', '--as-group=a', '--as-group=b'])
   expect(seen[0]?.headers).toMatchObject({ 'impersonate-user': 'ann', 'impersonate-group': 'a, b' })

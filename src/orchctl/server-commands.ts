@@ -1,4 +1,4 @@
-import type { Command } from 'commander'
+import { type Command, Option } from 'commander'
 import { type Json, stringAt } from '../lib/json.ts'
 import { type ApiResource, groupVersion, qualifiedName } from './discovery/api-resource.ts'
 import { openCatalogue } from './discovery/catalogue.ts'
@@ -31,7 +31,12 @@ export const version: CommandModule = { define: defineVersion }
 function defineApiResources(command: Command, context: CommandContext): void {
   command
     .option('-o, --output <format>', 'wide|name|json')
-    .option('--namespaced <yes>', 'true: those in namespaces; false: those of the cluster')
+    .addOption(
+      new Option(
+        '--namespaced <yes>',
+        'true: those in namespaces; false: those of the cluster',
+      ).choices(['true', 'false']),
+    )
     .option('--api-group <group>', 'those of one group')
     .option('--no-headers', 'no line with the names of the columns')
   runs(command, context, showResources)
@@ -83,17 +88,15 @@ function defineVersion(command: Command, context: CommandContext): void {
 
 const showVersion: Run<VersionFlags> = async (args, { client = false, output }, context) => {
   if (args.length > 0) throw usageError('version has no operands')
-  if (output !== undefined && output !== 'json' && output !== 'yaml') {
-    throw usageError('the output of version is json or yaml')
-  }
+  const format = formatAmong(output, 'json', 'yaml')
   const own = { gitVersion: `v${context.host.version}`, nodeVersion: process.version }
   const server = client ? undefined : await serverVersion(context)
   const document = {
     clientVersion: own,
     ...(server === undefined ? {} : { serverVersion: server }),
   }
-  if (output === 'json') context.print(jsonText(document, { isTerminal: true }))
-  else if (output === 'yaml') context.print(await yamlText(document))
+  if (format === 'json') context.print(jsonText(document, { isTerminal: true }))
+  else if (format === 'yaml') context.print(await yamlText(document))
   else {
     context.print(`Client Version: ${own.gitVersion}\n`)
     const text = oneLine(stringAt(server, 'gitVersion'))

@@ -65,7 +65,7 @@ export async function startBackgroundServices(
   const requests = createRequestAuthority({
     clock: shared.clock,
     folder: join(config.dataDir, 'pki'),
-    longest: config.kubelet.certificateDuration,
+    maxLife: config.kubelet.certificateDuration,
     reserved: reservedNames,
     permits: permissionsOf(clientOfAccount(CERTIFIER)),
   })

@@ -44,14 +44,16 @@ import { firstMachineAddress, type Interfaces } from './system/machine-addresses
 import { createProcessMetrics, type ProcessMetrics } from './system/process-metrics.ts'
 import { waitBriefly } from './system/wait-briefly.ts'
 
-const REPEAT_MS = 600_000
+/** The shortest time between two warnings of one certificate that is not valid. */
+const WARNING_PERIOD_MS = 600_000
 
 /** File descriptors for the store or the connections to etcd, certificates, and connections of the controllers. */
 const OWN_FILES = 100
 /** File descriptors for the sandbox node, which has at most 110 Pods; each has pipes and a file for its output. */
 const POD_FILES = 110 * 8
 
-const ALL_OF_THE_MACHINE: readonly string[] = ['0.0.0.0', '::']
+/** The unspecified addresses: a server on one of them is reachable at every address of the machine. */
+const UNSPECIFIED: readonly string[] = ['0.0.0.0', '::']
 
 /** Serves until a signal arrives; every acknowledged write is in the store. */
 export async function runServer(
@@ -267,8 +269,8 @@ export async function openEncryptedStore(
 }
 
 /**
- * The address at which clients on other machines, and Pods, reach a server. That of the configuration, else the
- * one it serves on. If it serves on all addresses: the first that is not on the loopback, else the loopback.
+ * The address at which clients on other machines, and Pods, reach a server: that of the configuration, else the one it
+ * serves on. If it serves on all addresses: the first that is not on the loopback, else the loopback.
  */
 export function reachableAddress(
   {
@@ -278,7 +280,7 @@ export function reachableAddress(
   interfaces: Interfaces = networkInterfaces(),
 ): IpAddress {
   if (advertiseAddress !== '') return advertiseAddress
-  if (!ALL_OF_THE_MACHINE.includes(bindAddress)) return bindAddress
+  if (!UNSPECIFIED.includes(bindAddress)) return bindAddress
   const loopback = (familyOf(bindAddress) === 4 ? '127.0.0.1' : '::1') as IpAddress
   return firstMachineAddress(interfaces, familyOf(bindAddress)) ?? loopback
 }
@@ -350,7 +352,7 @@ export function warningOfValidity(
       const { validFromDate, validToDate } = new X509Certificate(given.cert)
       const now = clock.now()
       const isValid = now >= validFromDate.getTime() && now <= validToDate.getTime()
-      const isSaid = warned.cert === given.cert && Math.abs(now - warned.at) < REPEAT_MS
+      const isSaid = warned.cert === given.cert && Math.abs(now - warned.at) < WARNING_PERIOD_MS
       if (!isValid && !isSaid) {
         warned = { cert: given.cert, at: now }
         const [validFrom, validTo] = [validFromDate.toISOString(), validToDate.toISOString()]

@@ -60,7 +60,7 @@ export interface SyncLoopParts {
 /** Verification takes at most this share of the time. */
 const VERIFY_SHARE = 1 / 400
 /**
- * So is the deletion of TCP connections: kernels before 5.15 list all of them, which takes seconds where there are
+ * The deletion of TCP connections takes at most this share: kernels before 5.15 list all of them, which takes seconds where there are
  * hundreds of thousands.
  */
 const CUT_SHARE = 1 / 50
@@ -184,7 +184,7 @@ export class SyncLoop {
       this.#again = false
       this.#runAt(clock.now() + this.#delay())
     }
-    // A run that failed has left undone what was due.
+    // After a failed run the same work is due at once, so only the verification, after RETRY_MS, starts the next run.
     const due = [model.nextDeadline(), tracker.nextRetry(), this.#flows.nextDue()]
     for (const time of [this.#verifyAt, ...(this.#hasFailed ? [] : due)]) {
       if (time !== undefined && time !== Number.POSITIVE_INFINITY) this.#runAt(time)
@@ -259,7 +259,7 @@ export class SyncLoop {
     observer.begun()
     const { services, change, flows } = planRun({ model, tracker, program }, startedAt)
     observer.compiled(services)
-    // From when the kernel leads no connection there any more.
+    // The flows wait from this moment on: the kernel leads no new connection to these backends any more.
     const failed = await this.#write(change).finally(() => this.#flows.add(flows, clock.now()))
     if (queuedAt !== undefined || !isEmpty(change) || this.#hasFailed) {
       this.#hasFailed = false

@@ -45,11 +45,14 @@ export class FailureLog {
   report(kind: string, record: FailureRecord): void {
     const { clock, log } = this.#options
     const { level, fields, message, subject } = record
-    const minute = this.#minutes.get(kind) ?? { times: -1, subjects: new Set() }
-    this.#minutes.set(kind, minute)
-    minute.times++
+    const running = this.#minutes.get(kind)
+    const minute = running ?? { times: 0, subjects: new Set() }
     if (subject !== undefined) minute.subjects.add(subject)
-    if (minute.times > 0) return
+    if (running !== undefined) {
+      running.times++
+      return
+    }
+    this.#minutes.set(kind, minute)
     log[level](fields, message)
     clock.after(PERIOD_MS, () => this.#end(kind, minute, record))
   }

@@ -5,10 +5,11 @@ import { redactFields, scrubText } from './redact.ts'
 
 /** Bytes of records that are kept while they cannot be written. */
 const MAX_BUFFERED_BYTES = 1 << 20
-/** Between two attempts to write to a full pipe. */
+/** Milliseconds between two attempts to write to a full pipe. */
 const RETRY_MS = 50
 
-const DEEPEST = 5
+/** How many causes of an error are logged. */
+const MAX_CAUSES = 5
 
 /** The logger of pino. */
 export type Logger = PinoLogger
@@ -27,8 +28,8 @@ export interface LoggerOptions {
 }
 
 /**
- * One JSON object per line: `time` (RFC 3339, UTC), `level`, `msg`, the record's
- * fields, and errors as `err`. Secrets are removed here, once, for every module.
+ * One JSON object per line: `time` (RFC 3339, UTC), `level`, `msg`, the record's fields, and errors as `err`. Secrets are
+ * removed here, once, for every module.
  */
 export async function createLogger(options: LoggerOptions): Promise<Logger> {
   const stream = options.stream ?? openLogDestination({ onLoss })
@@ -47,7 +48,7 @@ export async function createLogger(options: LoggerOptions): Promise<Logger> {
     destination,
   )
   function onLoss(records: number): void {
-    log.warn({ records }, 'log records were lost because standard error could not be written')
+    log.warn({ records }, 'log records were lost because standard output could not be written')
   }
   return log
 }
@@ -109,7 +110,7 @@ export function errorFields(error: unknown, depth = 0): Record<string, unknown> 
   if (!(error instanceof Error)) return String(error)
   const known = error instanceof NodeProxyError
   const cause =
-    error.cause === undefined || depth >= DEEPEST
+    error.cause === undefined || depth >= MAX_CAUSES
       ? {}
       : { cause: errorFields(error.cause, depth + 1) }
   if (known) {

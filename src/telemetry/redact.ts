@@ -3,7 +3,7 @@ const SECRET_NAMES =
 const SECRET_KEY = new RegExp(`^${SECRET_NAMES}$`, 'i')
 const SECRET_PAIR = new RegExp(`"(${SECRET_NAMES})":"(?:[^"\\\\]|\\\\.)*"`, 'gi')
 const REDACTED = '[redacted]'
-const DEEPEST = 6
+const MAX_DEPTH = 6
 
 const BEARER = /\b(Bearer|Basic)\s+[A-Za-z0-9\-._~+/]{8,}=*/gi
 const JSON_WEB_TOKEN = /\beyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]+\.[A-Za-z0-9_-]*/g
@@ -37,7 +37,7 @@ function hides(value: unknown): boolean {
 
 function redactValue(value: unknown, depth: number): unknown {
   if (typeof value !== 'object' || value === null || value instanceof Error) return value
-  if (depth > DEEPEST) return '[deeper]'
+  if (depth > MAX_DEPTH) return '[deeper]'
   if (Array.isArray(value)) return value.map((item) => redactValue(item, depth + 1))
   const prototype: unknown = Object.getPrototypeOf(value)
   if (prototype !== Object.prototype && prototype !== null) return value

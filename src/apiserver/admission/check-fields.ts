@@ -24,9 +24,10 @@ export interface SentFields {
   readonly body?: Buffer
 }
 
-/** The maximum number of fields that one answer names. */
+/** The maximum numbers of fields that one answer names: unknown or duplicate ones, and mistyped ones. */
 const MAX_PROBLEMS = 100
 const MAX_MISTYPED = 10
+/** The maximum number of characters that an answer shows of the path of a field. */
 const MAX_PATH_LENGTH = 200
 
 const INT32 = 'an integer of 32 bits'
@@ -253,8 +254,7 @@ function pathText({ path }: Walk): string {
 }
 
 /**
- * Why a value does not fit a type, which is a scalar or a message with a JSON
- * form; undefined when it fits.
+ * Why a value does not fit a type, which is a scalar or a message with a JSON form; undefined when it fits.
  */
 export function valueFault(type: string, value: Json): string | undefined {
   switch (type) {
@@ -297,7 +297,10 @@ function isInt32(value: Json): boolean {
   return typeof value === 'number' && value === (value | 0)
 }
 
-/** Whether a value is a 64-bit integer. The decimal form of the largest double below 2^63 is still in range. */
+/**
+ * Whether a value is a 64-bit integer. -2^63 is refused: it would be written as -9223372036854776000, which clients
+ * cannot read.
+ */
 function isInt64(value: Json): boolean {
   return Number.isInteger(value) && Math.abs(value as number) < 2 ** 63
 }

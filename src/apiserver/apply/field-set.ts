@@ -2,7 +2,7 @@ import { type Json, type JsonObject, ownValue, scalarText } from '../../lib/json
 
 /**
  * A set of fields in Kubernetes' encoding, FieldsV1, which this code also computes with: a tree whose keys are
- * path elements (`field-path.ts`). A node without children stands for the field itself; one with children does
+ * path elements (`fieldElement`, `valueElement`, `keyElement`). A node without children stands for the field itself; one with children does
  * so only if `.` is among them. The root stands for no field: `{}` is the empty set.
  */
 export interface FieldSet {

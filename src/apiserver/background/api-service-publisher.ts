@@ -22,7 +22,7 @@ interface ApiServicePublisherOptions {
  */
 const MAX_CORRECTIONS = 10
 
-/** Other servers drop a server that is gone after `MAX_MISSED` rounds (`replica-leases.ts`), about 40 s. */
+/** Other servers drop a server that is gone after `MAX_MISSED` rounds, about 40 s. */
 const ROUND_MS = 10_000
 
 /**

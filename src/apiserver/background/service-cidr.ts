@@ -1,6 +1,6 @@
 import { timestamp } from '../../lib/duration.ts'
 import { isDeepEqual } from '../../lib/equal.ts'
-import { type Json, objectAt, valueAt } from '../../lib/json.ts'
+import { type Json, valueAt } from '../../lib/json.ts'
 import { serviceCidrs } from '../kinds/service-cidr.ts'
 import { StatusError } from '../status/status.ts'
 import { type BackgroundContext, ensureObject } from './system-request.ts'
@@ -9,7 +9,7 @@ import { type BackgroundContext, ensureObject } from './system-request.ts'
 const NAME = 'kubernetes'
 
 /**
- * Writes the ranges from which this server takes ClusterIPs into the ServiceCIDR.
+ * Writes the ranges from which this server takes ClusterIPs into the ServiceCIDR `kubernetes`.
  * @throws Error when the server rejects it
  */
 export async function ensureServiceCidr(context: BackgroundContext): Promise<void> {
@@ -28,12 +28,7 @@ export async function ensureServiceCidr(context: BackgroundContext): Promise<voi
     next: (old) =>
       isDeepEqual(valueAt(old, 'spec', 'cidrs'), cidrs)
         ? old
-        : {
-            ...old,
-            metadata: objectAt(old, 'metadata'),
-            spec: { cidrs },
-            status: { conditions: [ready] },
-          },
+        : { ...old, spec: { cidrs }, status: { conditions: [ready] } },
   })
   if (written instanceof StatusError)
     throw new Error(`ServiceCIDR ${NAME}: ${written.status.message}`)

@@ -61,7 +61,7 @@ interface Wanted {
   readonly startOn: (node: NodeStreams) => Start | StatusError
 }
 
-/** Serves the streams of a command to a client. */
+/** Serves the streams of a command to a client. A refusal in `wanted` is answered after one of the protocol. */
 async function serveStreams(
   context: ServerContext,
   request: StreamRequest,

@@ -29,7 +29,6 @@ export interface NodeTarget extends DialledServer {
   readonly confirm?: (socket: TLSSocket) => Promise<StatusError | undefined>
 }
 
-/** A request to a node. */
 export interface NodeRequest {
   readonly method: string
   /** Path and query, encoded. */

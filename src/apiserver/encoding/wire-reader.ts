@@ -22,8 +22,8 @@ interface Shared {
 const MAX_VARINT_BYTES = 10
 
 /**
- * Reads the protobuf encoding from a range of bytes. Nothing outside the range
- * is returned and nothing is copied; offsets in faults are those of the whole body.
+ * Reads the protobuf encoding from a range of bytes. Nothing outside the range is returned and nothing is copied;
+ * offsets in faults are those of the whole body.
  *
  * `BinaryReader` decodes the varints, and nothing else: its `bytes`, `string` and `skip` reduce lengths modulo 2^32,
  * its `int32` reduces numbers so, and its `skip` accepts groups and varints of any length.

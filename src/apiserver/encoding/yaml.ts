@@ -18,7 +18,7 @@ const LARGEST = 1 << 20
 const MAX_LEXEMES = 20_000
 const MAX_ALIASES = 100
 /** The limit of open collections in the parser, which has two for each level of nesting. */
-const DEEPEST_STACK = 200
+const MAX_STACK = 200
 
 const OPTIONS = { ...UNRESOLVED, stringKeys: true } as const
 
@@ -48,7 +48,7 @@ function readTokens(text: string): readonly CST.Token[] | StatusError {
   for (const lexeme of new Lexer().lex(text)) {
     tokens.push(...parser.next(lexeme))
     if (++lexemes > MAX_LEXEMES) return tooLarge('the YAML has too many parts: send JSON')
-    if (parser.stack.length > DEEPEST_STACK) return badRequest('the YAML is nested too deeply')
+    if (parser.stack.length > MAX_STACK) return badRequest('the YAML is nested too deeply')
   }
   return [...tokens, ...parser.end()]
 }

@@ -46,11 +46,10 @@ const NO_USER: User = { name: '', groups: [] }
  * The limit of bytes of all warnings in one answer, as in kube-apiserver, because clients limit the size of
  * headers.
  */
-const MAX_BYTES = 4096
+const MAX_WARNING_BYTES = 4096
 
 const UNPRINTABLE = /[^\x20-\x7e]/gu
 
-/** The dependencies for handling requests. */
 export interface HandlerOptions {
   readonly context: HttpContext
   /** The route of a path, whatever the method; undefined: 404. */
@@ -140,7 +139,7 @@ async function begin(options: HandlerOptions, exchange: Exchange): Promise<Begun
 
 const NOTHING_KNOWN = {
   found: undefined,
-  user: { name: '', groups: [] },
+  user: NO_USER,
   query: new URLSearchParams(),
   search: '',
 }
@@ -277,7 +276,7 @@ export function addWarning(response: ServerResponse, text: string): void {
   const warning = `299 - "${safe}"`
   const present = [response.getHeader('Warning') ?? []].flat().map(String)
   if (present.includes(warning)) return
-  if ([...present, warning].join('').length > MAX_BYTES) return
+  if ([...present, warning].join('').length > MAX_WARNING_BYTES) return
   response.setHeader('Warning', [...present, warning])
 }
 

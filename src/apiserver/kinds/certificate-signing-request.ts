@@ -27,7 +27,7 @@ import { checkField, checkInteger, checkOneOf } from './shared/checks.ts'
 
 const DECISIONS = ['Approved', 'Denied']
 const FINAL = [...DECISIONS, 'Failed']
-const LEAST_SECONDS = 600
+const MIN_SECONDS = 600
 const HOUR_MS = 3_600_000
 /** A request that is not decided is kept for a day, others for an hour, as kube-controller-manager keeps them. */
 const PENDING_HOURS = 24
@@ -200,7 +200,7 @@ function checkRequest(object: Reader): void {
   if (typeof signer !== 'string' || !/^[^/]+\.[^/]+\//u.test(signer) || !isQualifiedName(signer)) {
     spec.refuse('signerName', 'must be a domain and a path, such as example.com/my-signer')
   }
-  checkInteger(spec, 'expirationSeconds', LEAST_SECONDS)
+  checkInteger(spec, 'expirationSeconds', MIN_SECONDS)
   const usages = spec.list('usages')
   if (usages.length === 0) spec.refuse('usages', 'must have at least one usage')
   for (const [index, usage] of usages.entries()) {

@@ -102,7 +102,7 @@ const SWITCHES = [
 ]
 const MIN_TOKEN_SECONDS = 600
 const MAX_TOKEN_SECONDS = 2 ** 32
-const LEAST_PERIOD_SECONDS = 10
+const MIN_PERIOD_SECONDS = 10
 
 const driverColumns: readonly Column[] = [
   nameColumn,
@@ -171,7 +171,7 @@ function checkCsiDriver(object: Reader): void {
       spec.refuseItem('volumeLifecycleModes', index, { supported: MODES })
     }
   }
-  checkInteger(spec, 'nodeAllocatableUpdatePeriodSeconds', LEAST_PERIOD_SECONDS)
+  checkInteger(spec, 'nodeAllocatableUpdatePeriodSeconds', MIN_PERIOD_SECONDS)
   checkTokenRequests(spec)
 }
 

@@ -82,7 +82,7 @@ export const SERVER_METRICS = {
     name: 'nodeport_repair_port_errors_total',
     type: 'counter',
     labels: ['type'],
-    help: 'The same for node ports.',
+    help: 'Node ports for which Services and allocations disagreed: leak (freed), repair (allocated again), duplicate, outOfRange (the range was changed).',
   },
   outsideRange: {
     name: 'services_outside_range',

@@ -1,4 +1,4 @@
-/** The fields that are required in a message even though the server fills in defaults. */
+/** The fields without which a client cannot send a message; not those that the server fills in. */
 export const REQUIRED: Readonly<Record<string, readonly string[]>> = {
   'apps.v1.DaemonSetCondition': ['type', 'status'],
   'apps.v1.DaemonSetSpec': ['selector', 'template'],

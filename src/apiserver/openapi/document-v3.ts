@@ -38,9 +38,9 @@ export function documentV3(
 
 function rootsOf(paths: readonly ApiPath[]): Set<string> {
   const messages = paths.flatMap(({ operations }) =>
-    operations.flatMap(({ body, answer }) => [body, answer]),
+    operations.flatMap(({ body, answer }) => [body ?? [], answer ?? []].flat()),
   )
-  return new Set(messages.filter((one) => one !== undefined && one !== 'patch') as string[])
+  return new Set(messages.filter((one) => one !== 'patch'))
 }
 
 /**
@@ -106,5 +106,5 @@ export function reachableMessages(roots: Iterable<string>): readonly string[] {
     found.add(message)
     for (const { type } of fieldsOf(message)?.values() ?? []) if (!isScalar(type)) open.push(type)
   }
-  return [...found].sort()
+  return [...found].toSorted()
 }

@@ -193,7 +193,6 @@ export function operationExtensions({ action, kind }: Operation): JsonObject {
   return { 'x-kubernetes-action': action, 'x-kubernetes-group-version-kind': { ...kind } }
 }
 
-/** A query parameter. */
 interface QueryParameter {
   readonly name: string
   readonly type: 'string' | 'integer' | 'boolean'

@@ -10,7 +10,6 @@ import { createTransport } from './transport.ts'
 import type { WatchOptions, WatchStream } from './watch-stream.ts'
 import { openWatch } from './watch-stream.ts'
 
-/** Options of one request. */
 export interface RequestOptions {
   readonly query?: Query
   /** Aborts the request, which then fails with `NP_CLIENT_ABORTED`. */

@@ -38,7 +38,7 @@ const RETRY = { baseMs: 60_000, maxMs: 3_600_000 }
 const RENEWED_PART = 0.6
 const SPREAD = 0.1
 /** The shortest lifetime, in seconds, that API servers grant. */
-const LEAST_SECONDS = 600
+const MIN_SECONDS = 600
 
 /** When a token is to be renewed, and by which request. */
 interface Plan {
@@ -192,6 +192,6 @@ function requestLike(token: string): TokenRequest | undefined {
   const isBound = isJsonObject(details) && ['pod', 'secret', 'node'].some((kind) => kind in details)
   if (namespace === undefined || name === undefined || isBound) return undefined
   const audiences = [aud].flat().filter((one) => typeof one === 'string')
-  const expirationSeconds = Math.max(LEAST_SECONDS, Math.round(Number(exp) - Number(iat)))
+  const expirationSeconds = Math.max(MIN_SECONDS, Math.round(Number(exp) - Number(iat)))
   return { namespace, name, audiences, expirationSeconds }
 }

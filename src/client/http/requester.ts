@@ -10,7 +10,6 @@ import type { Query } from './query.ts'
 import { queryText } from './query.ts'
 import type { HttpResponse, Transport } from './transport.ts'
 
-/** One request to the API. */
 export interface ApiRequest {
   readonly method: 'GET' | 'POST' | 'PATCH' | 'DELETE'
   /** Absolute path without a query. */

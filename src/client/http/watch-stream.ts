@@ -3,7 +3,6 @@ import { createLineSplitter } from './line-splitter.ts'
 import type { Query } from './query.ts'
 import type { OpenResponse, Requester } from './requester.ts'
 
-/** Options of a watch. */
 export interface WatchOptions {
   readonly query?: Query
   readonly signal?: AbortSignal

@@ -147,7 +147,6 @@ export function statusPatch(
   return { verb: 'patch', collection, meta, subresource: 'status', body: { status } }
 }
 
-/** The content of an Event. */
 export interface EventContent {
   /** The name of the controller that reports the Event. */
   readonly controller: string

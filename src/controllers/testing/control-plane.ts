@@ -29,9 +29,8 @@ export const controlPlaneAccounts: readonly string[] = [
 ]
 
 /**
- * Every controller at work on an API server, until the test ends; the test fails if a controller reports a
- * problem. The token of an account is its name, as in `startSecuredApi`. Returns the records of the recording
- * observer.
+ * Runs every controller on an API server until the test ends; the test fails if a controller reports a problem. The token of an
+ * account is its name, as in `startSecuredApi`. Returns the records of the recording observer.
  */
 export function startControlPlane(
   socketPath: string,

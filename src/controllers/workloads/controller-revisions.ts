@@ -95,7 +95,7 @@ function creation(
   return [{ verb: 'create', collection: 'controllerrevisions', namespace, name, body }]
 }
 
-/** The deletion of the oldest revisions beyond `revisionHistoryLimit`, of those that are not `live`. */
+/** The deletion of the oldest revisions beyond `revisionHistoryLimit`, of those for which `isLive` is false. */
 export function surplusRevisions(
   { spec }: WorkloadObject,
   { revisions, update }: History,

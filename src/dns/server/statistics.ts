@@ -83,7 +83,6 @@ export function createStatistics(): Statistics {
   }
 }
 
-/** Counts one refusal. */
 export function countRefusal({ refusals }: Statistics, reason: RefusalReason): void {
   refusals.set(reason, (refusals.get(reason) ?? 0) + 1)
 }

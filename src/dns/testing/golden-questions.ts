@@ -8,9 +8,9 @@ export interface GoldenQuestion {
 }
 
 /**
- * A line: `TYPE name = record; record + additional; additional`, or `TYPE name` and what is answered without
- * records: `NODATA`, `NXDOMAIN` or `REFUSED`. A record without a name has that of the question. `@` stands
- * for `svc.cluster.local`.
+ * A line: `TYPE name = record; record + additional; additional`. Instead of `=`: `NODATA`, `NXDOMAIN` or `REFUSED`, which
+ * records may follow, too (an alias that leads to no name). A record without a name has that of the question. `@` stands for
+ * `svc.cluster.local`.
  */
 const QUESTIONS = `
   # The address of a Service, with endpoints and without.

@@ -168,11 +168,11 @@ function headlessTargets(
 }
 
 /** Protocols by their label (RFC 2782). */
-const PROTOCOLS: Readonly<Record<string, Protocol>> = {
-  _tcp: 'TCP',
-  _udp: 'UDP',
-  _sctp: 'SCTP',
-}
+const PROTOCOLS: ReadonlyMap<string | undefined, Protocol> = new Map([
+  ['_tcp', 'TCP'],
+  ['_udp', 'UDP'],
+  ['_sctp', 'SCTP'],
+])
 
 /**
  * The ports that the labels before the name of a Service query for: all without labels, those of a protocol (`_tcp`),
@@ -180,7 +180,7 @@ const PROTOCOLS: Readonly<Record<string, Protocol>> = {
  */
 export function portQuery(labels: readonly string[]): PortQuery | undefined {
   if (labels.length === 0) return {}
-  const protocol = PROTOCOLS[labels.at(-1)!]
+  const protocol = PROTOCOLS.get(labels.at(-1))
   if (protocol === undefined || labels.length > 2) return undefined
   if (labels.length === 1) return { protocol }
   const [label = ''] = labels

@@ -97,7 +97,7 @@ function slip(wanted: JsonObject, namespace: JsonObject): string | undefined {
   const labels = labelsOf(namespace)
   const wrong = Object.entries(wanted).filter(([key, value]) => labels[key] !== value)
   const [[key, value] = ['', '']] = wrong
-  const own = labels[key]
+  const own = Object.hasOwn(labels, key) ? labels[key] : undefined
   if (wrong.length !== 1 || own === undefined || typeof value !== 'string') return undefined
   if (nearest(value, [own]) === undefined) return undefined
   return `namespace/${nameOf(namespace)} has ${key}=${quote(own)} instead of ${quote(value)}`

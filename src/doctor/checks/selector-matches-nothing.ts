@@ -113,7 +113,7 @@ function labelDifference(
   value: string,
   labels: Readonly<Record<string, string>>,
 ): string | undefined {
-  const own = labels[key]
+  const own = Object.hasOwn(labels, key) ? labels[key] : undefined
   if (own !== undefined && nearest(value, [own]) !== undefined) {
     return `${key}=${quote(own)} instead of ${quote(value)}`
   }

@@ -24,7 +24,6 @@ const WITHOUT_EFFECT = new Set([
   'ct timeout',
 ])
 
-/** Applies one statement. */
 export function applyStatement(name: string, inner: Json, evaluation: Evaluation): StatementEffect {
   const { packet } = evaluation
   if (WITHOUT_EFFECT.has(name)) return [branchOf(packet)]

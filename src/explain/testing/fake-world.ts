@@ -2,7 +2,6 @@ import { type Cidr, cidrContains, type IpAddress } from '../../lib/ip.ts'
 import type { HostFacts } from '../packet/host-facts.ts'
 import type { RouteAnswer, RouteQuery, Routing } from '../walk/routing.ts'
 
-/** A route of the fake. */
 export interface FakeRoute {
   readonly to: Cidr
   readonly dev: string

@@ -28,7 +28,7 @@ export function encodeCommand(command: IpvsCommand): GenericRequest {
   }
 }
 
-/** IPVS_CMD_NEW_SERVICE: EEXIST, ENOENT (scheduler). */
+/** IPVS_CMD_NEW_SERVICE, which may be refused with EEXIST or ENOENT (scheduler). */
 export function encodeAddService(
   id: VirtualServerId,
   settings: VirtualServerSettings,
@@ -36,7 +36,7 @@ export function encodeAddService(
   return ipvsRequest('newService', (writer) => writeService(writer, id, settings))
 }
 
-/** IPVS_CMD_SET_SERVICE: ESRCH, ENOENT (scheduler). Real servers and connections stay. */
+/** IPVS_CMD_SET_SERVICE, which may be refused with ESRCH or ENOENT (scheduler). Real servers and connections stay. */
 export function encodeSetService(
   id: VirtualServerId,
   settings: VirtualServerSettings,
@@ -49,7 +49,10 @@ export function encodeDeleteService(id: VirtualServerId): GenericRequest {
   return ipvsRequest('deleteService', (writer) => writeService(writer, id))
 }
 
-/** IPVS_CMD_NEW_DEST: ESRCH (virtual server), EEXIST, ERANGE (weight, thresholds), EINVAL (address). */
+/**
+ * IPVS_CMD_NEW_DEST, which may be refused with ESRCH (virtual server), EEXIST, ERANGE (weight, thresholds) or EINVAL
+ * (address).
+ */
 export function encodeAddServer(id: VirtualServerId, server: RealServer): GenericRequest {
   return ipvsRequest('newServer', (writer) => {
     writeService(writer, id)
@@ -57,7 +60,7 @@ export function encodeAddServer(id: VirtualServerId, server: RealServer): Generi
   })
 }
 
-/** IPVS_CMD_SET_DEST: ESRCH (virtual server), ENOENT, ERANGE (weight, thresholds). */
+/** IPVS_CMD_SET_DEST, which may be refused with ESRCH (virtual server), ENOENT or ERANGE (weight, thresholds). */
 export function encodeSetServer(id: VirtualServerId, server: RealServer): GenericRequest {
   return ipvsRequest('setServer', (writer) => {
     writeService(writer, id)
@@ -65,7 +68,7 @@ export function encodeSetServer(id: VirtualServerId, server: RealServer): Generi
   })
 }
 
-/** IPVS_CMD_DEL_DEST: ESRCH (virtual server), ENOENT. */
+/** IPVS_CMD_DEL_DEST, which may be refused with ESRCH (virtual server) or ENOENT. */
 export function encodeDeleteServer(id: VirtualServerId, server: RealServerId): GenericRequest {
   return ipvsRequest('deleteServer', (writer) => {
     writeService(writer, id)

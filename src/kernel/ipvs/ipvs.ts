@@ -19,7 +19,6 @@ export type VirtualServerId =
  */
 export type SchedulerFlag = 'onePacket' | 'fallback' | 'sourcePort' | 'schedulerFlag3'
 
-/** The settings of a virtual server. */
 export interface VirtualServerSettings {
   /**
    * Name of a scheduler, for example `rr`; the kernel loads the module `ip_vs_rr` if necessary. Each command that

@@ -34,6 +34,8 @@ import { decodeServer } from './real-server.ts'
 import { decodeService, writeService } from './virtual-server.ts'
 import { CMD_ATTR, COMMAND, IPVS_FAMILY, ipvsRequest } from './wire.ts'
 
+const { errno: ERRNO } = constants
+
 /** linux/ip_vs.h: enum IPVS_INFO_ATTR_*. */
 const VERSION = 1
 const TABLE_SIZE = 2
@@ -163,7 +165,7 @@ export class IpvsSocket {
   async order(what: string, request: GenericRequest): Promise<boolean> {
     const refusal = await this.#family.request(request, () => undefined)
     if (refusal === undefined) return true
-    if (refusal.errno === constants.errno.ESRCH) return false
+    if (refusal.errno === ERRNO.ESRCH) return false
     throw refused(what, refusal.errno)
   }
 
@@ -173,7 +175,7 @@ export class IpvsSocket {
     const refusal = await this.#family.request(request, (message) => {
       found ??= decode(message)
     })
-    if (refusal === undefined || refusal.errno === constants.errno.ESRCH) return found
+    if (refusal === undefined || refusal.errno === ERRNO.ESRCH) return found
     throw refused(what, refusal.errno)
   }
 
@@ -220,11 +222,11 @@ function missing(): NodeProxyError {
 function refused(what: string, errno: number): NodeProxyError {
   const message = `ipvs: ${what} refused: ${getSystemErrorName(-errno)}`
   return new NodeProxyError('NP_KERNEL_NETLINK', message, {
-    ...(errno === constants.errno.EPERM && { hint: 'run with CAP_NET_ADMIN' }),
+    ...(errno === ERRNO.EPERM && { hint: 'run with CAP_NET_ADMIN' }),
   })
 }
 
-/** IPVS_CMD_GET_SERVICE of one: ESRCH; without an id the dump of all. */
+/** IPVS_CMD_GET_SERVICE: of one virtual server, which may be refused with ESRCH; without an id the dump of all. */
 export function encodeGetService(id?: VirtualServerId): GenericRequest {
   return ipvsRequest('getService', (writer) => {
     if (id !== undefined) writeService(writer, id)
@@ -325,7 +327,7 @@ export function decodeGetConfig(message: NetlinkMessage): IpvsTimeouts | undefin
   }
 }
 
-/** IPVS_CMD_SET_CONFIG: EINVAL. Timeouts that are absent or 0 keep their value. */
+/** IPVS_CMD_SET_CONFIG, which may be refused with EINVAL (range). Timeouts that are absent or 0 keep their value. */
 export function encodeSetConfig({ tcp, tcpFin, udp }: Partial<IpvsTimeouts>): GenericRequest {
   return ipvsRequest('setConfig', (writer) => {
     if (tcp !== undefined) writer.u32(CMD_ATTR.timeoutTcp, tcp)
@@ -333,8 +335,6 @@ export function encodeSetConfig({ tcp, tcpFin, udp }: Partial<IpvsTimeouts>): Ge
     if (udp !== undefined) writer.u32(CMD_ATTR.timeoutUdp, udp)
   })
 }
-
-const { errno: ERRNO } = constants
 
 /** The cause of a refused command, for people. */
 export function describeCommandError(

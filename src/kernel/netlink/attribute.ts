@@ -77,6 +77,12 @@ function locateSized(bytes: Buffer, wanted: number, size: number): number {
   return at >= 0 && valueLength(bytes, at) === size ? at : -1
 }
 
+/** The text in the first attribute of a type, from `start`. */
+export function findText(bytes: Buffer, wanted: number, start = 0): string | undefined {
+  const value = findAttribute(bytes, wanted, start)
+  return value && attributeText(value)
+}
+
 /** Text without the NUL that ends it. */
 export function attributeText(value: Buffer): string {
   const end = value.indexOf(0)

@@ -1,4 +1,4 @@
-import { attributeText, findAttribute } from './attribute.ts'
+import { findText } from './attribute.ts'
 import { align, errnoOf, type NetlinkMessage, NLMSG_ERROR } from './message.ts'
 
 /** linux/netlink.h: an NLMSG_ERROR does not repeat the request; attributes follow. */
@@ -23,8 +23,7 @@ export function decodeKernelError(message: NetlinkMessage): KernelError | undefi
 
 function wordsOf(message: NetlinkMessage): string | undefined {
   if ((message.flags & NLM_F_ACK_TLVS) === 0) return undefined
-  const words = findAttribute(message.payload, NLMSGERR_ATTR_MSG, startOfAttributes(message))
-  return words && attributeText(words)
+  return findText(message.payload, NLMSGERR_ATTR_MSG, startOfAttributes(message))
 }
 
 /** The offset after the errno and, in an error, after the copy of the request (its header or all of it). */

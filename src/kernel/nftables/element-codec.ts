@@ -1,5 +1,6 @@
-import { attributeText, findAttribute } from '../netlink/attribute.ts'
+import { findAttribute, findText } from '../netlink/attribute.ts'
 import type { AttributeWriter } from '../netlink/attribute-writer.ts'
+import { align } from '../netlink/message.ts'
 import { DATA, ELEMENT, EXPRESSION, INTERVAL_END, LIST_ELEMENT } from './attributes.ts'
 import type { Element } from './objects.ts'
 import { eachAttribute, readVerdict } from './read-expression.ts'
@@ -132,9 +133,8 @@ function readData(value: Buffer): Element['data'] {
 
 /** Reads a counter; undefined for any other expression. The numbers 1 and 2 are of enum nft_counter_attributes. */
 export function readCounter(expression: Buffer): Element['counter'] {
-  const name = findAttribute(expression, EXPRESSION.name)
   const data = findAttribute(expression, EXPRESSION.data)
-  if (!name || attributeText(name) !== 'counter' || !data) return undefined
+  if (findText(expression, EXPRESSION.name) !== 'counter' || !data) return undefined
   const [bytes, packets] = [findAttribute(data, 1), findAttribute(data, 2)]
   if (bytes?.length !== 8 || packets?.length !== 8) return undefined
   return { bytes: bytes.readBigUInt64BE(0), packets: packets.readBigUInt64BE(0) }
@@ -142,7 +142,7 @@ export function readCounter(expression: Buffer): Element['counter'] {
 
 function padded(value: Buffer | undefined): Buffer | undefined {
   if (value === undefined) return undefined
-  const bytes = Buffer.alloc((value.length + 3) & ~3)
+  const bytes = Buffer.alloc(align(value.length))
   value.copy(bytes)
   return bytes
 }

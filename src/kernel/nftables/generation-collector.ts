@@ -1,5 +1,5 @@
 import { readlinkSync } from 'node:fs'
-import { attributeText, findAttribute } from '../netlink/attribute.ts'
+import { attributeText, findAttribute, findText } from '../netlink/attribute.ts'
 import { align, familyOfNumber } from '../netlink/message.ts'
 import { NFGENMSG, NFNL_SUBSYS, NFT_MSG, NFTA } from '../netlink/nfnetlink.ts'
 import type { TouchedChain } from './rule-monitor.ts'
@@ -66,9 +66,7 @@ function decodeGeneration(message: Buffer): Omit<Generation<never>, 'touched'> {
     const value = findAttribute(attributes, type)
     return value !== undefined && value.length === 4 ? value.readUInt32BE(0) : 0
   }
-  const process = attributeText(
-    findAttribute(attributes, NFTA.generationProcess) ?? Buffer.alloc(0),
-  )
+  const process = findText(attributes, NFTA.generationProcess) ?? ''
   return {
     id: number(NFTA.generationId),
     pid: number(NFTA.generationPid),

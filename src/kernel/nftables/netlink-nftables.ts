@@ -2,7 +2,7 @@ import { constants } from 'node:os'
 import { getSystemErrorName } from 'node:util'
 import type { Clock } from '../../lib/clock.ts'
 import { NodeProxyError } from '../../lib/error.ts'
-import { attributeText, findAttribute } from '../netlink/attribute.ts'
+import { findAttribute, findText } from '../netlink/attribute.ts'
 import { AttributeWriter } from '../netlink/attribute-writer.ts'
 import type { KernelError } from '../netlink/kernel-error.ts'
 import { type NetlinkMessage, NLM_F_ACK, type OutgoingMessage } from '../netlink/message.ts'
@@ -135,7 +135,7 @@ export class NetlinkNftables implements Nftables {
     // By handle, because a repeated dump visits the rules again.
     const counted = new Map<string, { readonly chain: string; readonly packets: bigint }>()
     await this.#dump('getRule', writer(family).text(RULE.table, name), (attributes) => {
-      const [table, chain] = [RULE.table, RULE.chain].map((type) => textOf(attributes, type))
+      const [table, chain] = [RULE.table, RULE.chain].map((type) => findText(attributes, type))
       const packets = table === name ? readPackets(attributes) : undefined
       if (chain === undefined || packets === undefined) return
       counted.set(handleOf(attributes), { chain, packets })
@@ -252,8 +252,8 @@ export class NetlinkNftables implements Nftables {
     })
     await this.#dump('getRule', writer(family).text(RULE.table, name), (attributes) => {
       const read = readRule(attributes, family)
-      const table = findAttribute(attributes, RULE.table)
-      if (read === undefined || !table || attributeText(table) !== name) return
+      const table = findText(attributes, RULE.table)
+      if (read === undefined || table !== name) return
       chains.get(read.chain)?.rules.set(handleOf(attributes), read.rule)
     })
     return new Map(
@@ -270,11 +270,6 @@ export class NetlinkNftables implements Nftables {
     if (errno !== 0 && errno !== ENOENT)
       throw unread('chains of nf_tables', { errno, text: undefined })
   }
-}
-
-function textOf(attributes: Buffer, type: number): string | undefined {
-  const value = findAttribute(attributes, type)
-  return value && attributeText(value)
 }
 
 function handleOf(attributes: Buffer): string {

@@ -1,4 +1,4 @@
-import { attributeText, findAttribute } from '../netlink/attribute.ts'
+import { findAttribute, findText } from '../netlink/attribute.ts'
 import { familyOfNumber } from '../netlink/message.ts'
 import { NFGENMSG, NFT_MSG } from '../netlink/nfnetlink.ts'
 import { CHAIN, ELEMENTS, RULE, SET, TABLE } from './attributes.ts'
@@ -47,7 +47,7 @@ export class ObjectCollector implements TouchCollector<TouchedObject> {
     const family = familyOfNumber(message[NLMSG_HEADER])
     const attributes = message.subarray(NLMSG_HEADER + NFGENMSG)
     // The first attribute of each of these messages is the name of the table.
-    const name = textOf(attributes, TABLE.name)
+    const name = findText(attributes, TABLE.name)
     if (family === undefined || name !== this.#options.table) return
     for (const one of touchedBy(message[4], attributes, { family, name })) this.#touched.push(one)
   }
@@ -70,22 +70,17 @@ function touchedBy(
   const isOne = (...types: readonly number[]) => type !== undefined && types.includes(type)
   if (isOne(newTable, deleteTable)) return [{ table, kind: 'table' }]
   if (isOne(newSetElement, deleteSetElement)) return touchedElements(attributes, table)
-  const named = (attribute: number) => textOf(attributes, attribute) ?? ''
+  const named = (attribute: number) => findText(attributes, attribute) ?? ''
   if (isOne(newChain, deleteChain)) return [{ table, kind: 'chain', name: named(CHAIN.name) }]
   if (isOne(newRule, deleteRule)) return [{ table, kind: 'chain', name: named(RULE.chain) }]
   return isOne(newSet, deleteSet) ? [{ table, kind: 'set', name: named(SET.name) }] : []
 }
 
 function touchedElements(attributes: Buffer, table: Table): readonly TouchedObject[] {
-  const set = textOf(attributes, ELEMENTS.set) ?? ''
+  const set = findText(attributes, ELEMENTS.set) ?? ''
   const touched: TouchedObject[] = []
   readElements(findAttribute(attributes, ELEMENTS.list) ?? Buffer.alloc(0), ({ element }) =>
     touched.push({ table, kind: 'element', set, element }),
   )
   return touched
-}
-
-function textOf(attributes: Buffer, type: number): string | undefined {
-  const value = findAttribute(attributes, type)
-  return value && attributeText(value)
 }

@@ -1,5 +1,5 @@
 import type { Family } from '../../lib/ip.ts'
-import { attributeText, findAttribute } from '../netlink/attribute.ts'
+import { findAttribute, findText } from '../netlink/attribute.ts'
 import { align } from '../netlink/message.ts'
 import { DATA, EXPRESSION, LIST_ELEMENT, VERDICT } from './attributes.ts'
 import type { ConntrackKey, Expression, Verdict } from './expression.ts'
@@ -10,7 +10,7 @@ export function readExpressions(list: Buffer, family: Family): readonly Expressi
   const expressions: Expression[] = []
   eachAttribute(list, (type, value) => {
     if (type !== LIST_ELEMENT) return
-    const name = attributeText(findAttribute(value, EXPRESSION.name) ?? Buffer.alloc(0))
+    const name = findText(value, EXPRESSION.name) ?? ''
     const data = findAttribute(value, EXPRESSION.data) ?? Buffer.alloc(0)
     expressions.push(READERS[name]?.(new Fields(data), family) ?? { type: 'foreign', name })
   })
@@ -23,8 +23,8 @@ export function readVerdict(value: Buffer): Verdict | undefined {
   if (code?.length !== 4) return undefined
   const kind = number.keyOf(number.VERDICT_CODE, code.readInt32BE(0))
   if (kind !== 'jump' && kind !== 'goto') return kind && { kind }
-  const chain = findAttribute(value, VERDICT.chain)
-  return chain && { kind, chain: attributeText(chain) }
+  const chain = findText(value, VERDICT.chain)
+  return chain === undefined ? undefined : { kind, chain }
 }
 
 /** The attributes of one expression, by type. Each method returns undefined if there is no such attribute. */
@@ -56,8 +56,7 @@ class Fields {
   }
 
   text(type: number): string | undefined {
-    const value = findAttribute(this.#bytes, type)
-    return value && attributeText(value)
+    return findText(this.#bytes, type)
   }
 
   /** A copy of the NFTA_DATA_VALUE inside the attribute. */
@@ -219,8 +218,7 @@ const READERS: Readonly<Record<string, Reader>> = {
 }
 
 function isCounter(expression: Buffer): boolean {
-  const name = findAttribute(expression, EXPRESSION.name)
-  return name !== undefined && attributeText(name) === 'counter'
+  return findText(expression, EXPRESSION.name) === 'counter'
 }
 
 function conntrackKey(value: number | undefined, family: Family): ConntrackKey | undefined {

@@ -1,4 +1,4 @@
-import { attributeText, findAttribute } from '../netlink/attribute.ts'
+import { attributeText, findAttribute, findText } from '../netlink/attribute.ts'
 import type { AttributeWriter } from '../netlink/attribute-writer.ts'
 import { DESCRIPTION, EXPRESSION, FIELD, LIST_ELEMENT, SET, SET_FLAG } from './attributes.ts'
 import type { SetSpec } from './objects.ts'
@@ -88,8 +88,7 @@ function writeFields(to: AttributeWriter, { key }: SetSpec): void {
 
 function hasCounter(attributes: Buffer): boolean {
   const expression = findAttribute(attributes, SET.expression)
-  const name = expression && findAttribute(expression, EXPRESSION.name)
-  return name !== undefined && attributeText(name) === 'counter'
+  return expression !== undefined && findText(expression, EXPRESSION.name) === 'counter'
 }
 
 /** The number in an attribute; 0 if there is none. */

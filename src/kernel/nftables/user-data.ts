@@ -1,3 +1,4 @@
+import { align } from '../netlink/message.ts'
 import type { FieldType, SetSpec } from './objects.ts'
 
 /**
@@ -196,7 +197,7 @@ export function fieldBytes(field: FieldType): number {
  */
 export function lengthOf(fields: readonly FieldType[]): number {
   if (fields.length === 1) return fieldBytes(fields[0]!)
-  return fields.reduce((sum, field) => sum + ((fieldBytes(field) + 3) & ~3), 0)
+  return fields.reduce((sum, field) => sum + align(fieldBytes(field)), 0)
 }
 
 /** Whether the key is a number in the host's byte order, which `nft` must know to print it. */

@@ -1,7 +1,6 @@
 import type { Clock } from '../../lib/clock.ts'
 import type { RelayAddress } from './relays.ts'
 
-/** The limits of a relay. */
 export interface RelayLimits {
   /** Milliseconds that the target may take to accept a connection. */
   readonly connectMs: number

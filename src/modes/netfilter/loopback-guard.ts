@@ -12,15 +12,16 @@ export type FoundRouting = 'closed' | 'open'
 
 const PREFIX = 'NPGUARD-'
 
+/** Whether node-proxy opened the routing of loopback, or found it open. */
 const CHAIN: Readonly<Record<FoundRouting, string>> = {
   closed: `${PREFIX}OPENED`,
   open: `${PREFIX}FOUND`,
 }
 
 /**
- * The guard of 127.0.0.0/8 against neighbours that belongs to no mode: a chain of its own, first in
- * filter INPUT. It stays when modes come and go. The name of the chain keeps the value of
- * route_localnet from before node-proxy, so both have the same lifetime: that of the network namespace.
+ * The guard that protects 127.0.0.0/8 from neighbours: a chain of its own, first in filter INPUT. It belongs to no mode,
+ * and stays when modes come and go. The name of the chain keeps the value of route_localnet from before node-proxy, so
+ * both have the same lifetime: that of the network namespace.
  */
 export class LoopbackGuard {
   readonly #chains: ChainKeeper
@@ -42,13 +43,13 @@ export class LoopbackGuard {
       ...objectsOf('closed').keys(),
       ...objectsOf('open').keys(),
     ])
-    const stands = (found: FoundRouting) =>
+    const exists = (found: FoundRouting) =>
       [...objectsOf(found).keys()].some((key) => seen.has(key))
-    return new Set((['closed', 'open'] as const).filter(stands))
+    return new Set((['closed', 'open'] as const).filter(exists))
   }
 
   /** Writes the guard unless it is complete; throws NP_IPTABLES_REFUSED. */
-  async stand(found: FoundRouting): Promise<void> {
+  async write(found: FoundRouting): Promise<void> {
     const wanted = objectsOf(found)
     const seen = await this.#chains.observe([...wanted.keys()])
     const set = [...wanted].flatMap(([key, digest]) => (seen.get(key) === digest ? [] : [key]))

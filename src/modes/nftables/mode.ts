@@ -66,7 +66,7 @@ export class NftablesMode implements Mode {
   readonly readTraffic: ReadTraffic | undefined
   readonly #kernel: NftablesDependencies
   readonly #state: ManagedState
-  /** Calls of `sync` and of a cleanup never overlap. */
+  /** `apply`, `observe` and a cleanup never overlap. */
   readonly #mutex = new Mutex()
   #isGuarded = false
 

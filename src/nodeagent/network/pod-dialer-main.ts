@@ -20,13 +20,13 @@ function main(): void {
 }
 
 async function dial(port: number): Promise<Socket | StreamRefusal> {
-  const failures: string[] = []
+  let failure = ''
   for (const host of LOOPBACK) {
     const connected = await connectTo(host, port)
     if (typeof connected !== 'string') return connected
-    failures.push(connected)
+    failure ||= connected
   }
-  return new StreamRefusal('failed', `no connection to port ${port} of the pod: ${failures[0]}`)
+  return new StreamRefusal('failed', `no connection to port ${port} of the pod: ${failure}`)
 }
 
 function connectTo(host: string, port: number): Promise<Socket | string> {

@@ -34,13 +34,11 @@ export interface VolumesState {
   readonly retryAt: number
 }
 
-/** The stop of a Pod. */
 interface PodStop {
   /** When running containers get SIGKILL. */
   readonly deadline: number
 }
 
-/** The state of a container. */
 export interface ContainerState {
   readonly name: string
   readonly phase: 'idle' | 'starting' | 'running'
@@ -78,7 +76,6 @@ export interface ContainerStop {
   readonly deadline: number
 }
 
-/** The state of a probe. */
 export interface ProbeState {
   readonly nextAt: number
   /** A probe is running. */

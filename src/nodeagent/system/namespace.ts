@@ -22,7 +22,7 @@ export interface Namespace {
   set(settings: Readonly<Record<string, number>>): Promise<void>
 }
 
-/** An existing namespace. */
+/** The namespace of a name, which must exist; undefined: that of this process. */
 export function namespaceNamed(name: string | undefined): Namespace {
   const inside = (command: readonly string[]): readonly string[] =>
     name === undefined ? command : ['nsenter', `--net=${namespacePath(name)}`, '--', ...command]

@@ -263,7 +263,6 @@ interface SourceTools extends TokenTools {
   readonly client: Pick<ApiClient, 'get' | 'create'>
 }
 
-/** A file of a volume. */
 interface VolumeFile {
   readonly path: string
   readonly content: Buffer
@@ -273,7 +272,6 @@ interface VolumeFile {
   readonly isToken: boolean
 }
 
-/** The files of a source. */
 interface SourceFiles {
   readonly files: readonly VolumeFile[]
   /** Until when these need not be read again, milliseconds since the epoch; 0: they may change at any time. */

@@ -3,7 +3,6 @@ import type { Conntrack, FlowFilter } from '../../kernel/conntrack/conntrack.ts'
 import type { Clock } from '../../lib/clock.ts'
 import type { Metrics } from '../../telemetry/metrics/metrics.ts'
 
-/** The dependencies of `cutFlows`. */
 export interface CutFlowsParts {
   readonly conntrack: Conntrack
   readonly metrics: Pick<Metrics, 'conntrackDuration' | 'conntrackDeleted'>

@@ -141,7 +141,7 @@ export class LoopbackRouting {
 
   /** Writes the guard that records `found` as the previous setting. */
   async #writeGuard(found: FoundRouting): Promise<void> {
-    await this.#guards[0]?.stand(found)
+    await this.#guards[0]?.write(found)
   }
 
   /** Removes the guards of all variants of iptables, or only those that record one of `which`. */

@@ -3,11 +3,18 @@ import type { PolicyContent } from '../../policy/policy-content.ts'
 import type { Metrics } from '../../telemetry/metrics/metrics.ts'
 
 /** The most rows of dropped packets; all further ones share one for each direction. */
-const ROWS = 100
+const MAX_ROWS = 100
 
 const UNKNOWN_POD = '(unknown pod)'
 
 type PolicyGaugeMetrics = Pick<Metrics, 'policyObjects' | 'policyDropped'>
+
+/** The packets that the rules of a policy have dropped in one direction. */
+interface DroppedBy {
+  readonly policy: string
+  readonly direction: string
+  readonly packets: bigint
+}
 
 /** What is enforced, as numbers. */
 export interface PolicyCounts {
@@ -42,14 +49,14 @@ export function countPolicies(content: PolicyContent): PolicyCounts {
  */
 export class PolicyGauges {
   readonly #metrics: PolicyGaugeMetrics
-  readonly #rows: number
-  /** What was read last, by family, direction and policies. */
-  #read: ReadonlyMap<string, bigint> = new Map()
+  readonly #maxRows: number
+  /** What was read last, by family, direction and policy. */
+  #read: ReadonlyMap<string, DroppedBy> = new Map()
   readonly #shown = new Set<string>()
 
-  constructor(metrics: PolicyGaugeMetrics, rows = ROWS) {
+  constructor(metrics: PolicyGaugeMetrics, maxRows = MAX_ROWS) {
     this.#metrics = metrics
-    this.#rows = rows
+    this.#maxRows = maxRows
   }
 
   /** `counts` undefined: nothing is enforced. */
@@ -63,26 +70,24 @@ export class PolicyGauges {
 
   /** Adds what was dropped since the last call. */
   addDropped(dropped: readonly DroppedPackets[]): void {
-    const now = new Map<string, bigint>()
-    const labels = new Map<string, { readonly policy: string; readonly direction: string }>()
+    const now = new Map<string, DroppedBy>()
     for (const { family, direction, policies, packets } of dropped) {
       const policy = policies.length === 0 ? UNKNOWN_POD : policies.join(',')
       const key = `${family} ${direction} ${policy}`
-      now.set(key, (now.get(key) ?? 0n) + packets)
-      labels.set(key, { policy, direction })
+      const sum = (now.get(key)?.packets ?? 0n) + packets
+      now.set(key, { policy, direction, packets: sum })
     }
-    for (const [key, packets] of now) {
-      const before = this.#read.get(key) ?? 0n
-      const added = packets >= before ? packets - before : packets
-      const of = labels.get(key)
-      if (added > 0n && of) this.#metrics.policyDropped.inc(this.#rowOf(of), Number(added))
+    for (const [key, one] of now) {
+      const before = this.#read.get(key)?.packets ?? 0n
+      const added = one.packets >= before ? one.packets - before : one.packets
+      if (added > 0n) this.#metrics.policyDropped.inc(this.#rowOf(one), Number(added))
     }
     this.#read = now
   }
 
-  #rowOf({ policy, direction }: { readonly policy: string; readonly direction: string }) {
+  #rowOf({ policy, direction }: DroppedBy) {
     const row = `${direction} ${policy}`
-    if (!this.#shown.has(row) && this.#shown.size >= this.#rows) return { policy: '', direction }
+    if (!this.#shown.has(row) && this.#shown.size >= this.#maxRows) return { policy: '', direction }
     this.#shown.add(row)
     return { policy, direction }
   }

@@ -8,7 +8,7 @@ import { Listener } from './listener.ts'
 
 export interface HealthCheckPortsOptions {
   readonly clock: Clock
-  /** Whether the rules are where they should be; see Health.report().healthy. */
+  /** Whether the rules are where they should be; see `HealthReport.healthy`. */
   readonly healthy: () => boolean
   /** Called once for each Service, address and reason; binding is tried again all the same. */
   readonly onBlocked: (service: ServiceKey, error: NodeProxyError) => void
@@ -19,13 +19,13 @@ export interface HealthCheckPortsOptions {
 interface Socket {
   readonly listener: Listener
   listening: boolean
+  /** The Service and the message of the last failure that was reported. */
   reported: string
 }
 
 /**
- * One small HTTP server for each health check node port: is there a ready
- * endpoint of this Service on this node? Sockets belong to ports, so a port that
- * passes from one Service to another stays open.
+ * One small HTTP server for each health check node port: is there a ready endpoint of this Service on this node?
+ * Sockets belong to ports, so a port that passes from one Service to another stays open.
  */
 export class HealthCheckPorts {
   readonly #options: HealthCheckPortsOptions
@@ -51,14 +51,14 @@ export class HealthCheckPorts {
     await Promise.all(ports.map((port) => this.#reconcile(port)))
   }
 
-  /** The addresses to listen on, see healthCheckAddresses. */
+  /** The addresses to listen on, see `healthCheckAddresses`. */
   async setAddresses(addresses: readonly IpAddress[]): Promise<void> {
-    const ports = new Set([...this.#claims.keys()])
+    const ports = [...this.#claims.keys()]
     const gone = this.#addresses.filter((ip) => !addresses.includes(ip))
     this.#addresses = addresses
     await Promise.all([
-      ...[...ports].flatMap((port) => gone.map((ip) => this.#closeSocket(ip, port))),
-      ...[...ports].map((port) => this.#reconcile(port)),
+      ...ports.flatMap((port) => gone.map((ip) => this.#closeSocket(ip, port))),
+      ...ports.map((port) => this.#reconcile(port)),
     ])
   }
 
@@ -74,8 +74,9 @@ export class HealthCheckPorts {
   #claim(port: number, service: ServiceKey): void {
     const claimants = this.#claims.get(port) ?? new Set()
     this.#claims.set(port, claimants.add(service))
-    const [winner, ...rivals] = [...claimants].sort()
-    for (const loser of rivals) this.#options.onBlocked(loser, portConflict(port, winner ?? loser))
+    const winner = this.#winner(port) ?? service
+    const losers = [...claimants].filter((one) => one !== winner).toSorted()
+    for (const loser of losers) this.#options.onBlocked(loser, portConflict(port, winner))
   }
 
   #release(port: number, service: ServiceKey): void {
@@ -121,9 +122,9 @@ export class HealthCheckPorts {
 
   #blocked(socket: Socket, port: number, error: NodeProxyError): void {
     const service = this.#winner(port)
-    const story = `${service} ${error.message}`
-    if (service === undefined || socket.reported === story) return
-    socket.reported = story
+    const failure = `${service} ${error.message}`
+    if (service === undefined || socket.reported === failure) return
+    socket.reported = failure
     this.#options.onBlocked(service, error)
   }
 

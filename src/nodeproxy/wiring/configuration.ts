@@ -28,7 +28,7 @@ const REFUSED = 'configuration-refused'
 
 /**
  * The present configuration. A changed file is applied as a whole, or refused: then the reasons are logged, and a
- * condition is raised until the file is valid.
+ * condition is raised until a file is applied.
  */
 export class Configuration {
   readonly #parts: ConfigurationParts
@@ -53,7 +53,7 @@ export class Configuration {
     return configzBody(SETTINGS_TABLE, this.#current, this.#settings)
   }
 
-  /** Watches the file, if there is one; `onChange` is called after a change was applied. */
+  /** Watches the file, if there is one; `onChange` is called after a change of settings was applied. */
   follow(onChange: () => void): void {
     const { file, log } = this.#parts.launch
     if (file === undefined) return
@@ -81,6 +81,7 @@ export class Configuration {
     this.#watch?.close()
   }
 
+  /** Returns whether settings changed. */
   async #take(file: ConfigurationFile): Promise<boolean> {
     const { launch, consider } = this.#parts
     const loaded = await launch.reload(file)
@@ -118,7 +119,7 @@ export class Configuration {
     })
     launch.log.error(
       { reasons },
-      'the changed configuration is invalid; the previous one stays in use',
+      'the changed configuration is refused; the previous one stays in use',
     )
     return false
   }

@@ -102,7 +102,7 @@ export function findResource(
   )
 }
 
-/** The resources of a category (`all`), each once, those that can be listed. */
+/** The resources of a category (`all`) that can be listed, each in the first version that the server lists. */
 export function resourcesOfCategory(
   resources: readonly ApiResource[],
   category: string,
@@ -111,8 +111,7 @@ export function resourcesOfCategory(
     ({ categories, verbs }) =>
       categories.includes(category.toLowerCase()) && verbs.includes('list'),
   )
-  const first = new Map(found.toReversed().map((one) => [qualifiedName(one), one]))
-  return found.filter((one) => first.get(qualifiedName(one)) === one)
+  return [...Map.groupBy(found, qualifiedName).values()].flatMap((versions) => versions.slice(0, 1))
 }
 
 /** The resource that holds objects of a kind. */
@@ -146,7 +145,6 @@ export async function resourceOf(
   context: CommandContext,
 ): Promise<Pick<ApiResource, 'group' | 'plural' | 'namespaced'>> {
   if (type === '*') return { group: '*', plural: '*', namespaced: true }
-  const { findResource } = await import('./catalogue.ts')
   const catalogue = await openCatalogue(context)
   const found = findResource(await catalogue.all(), type)
   if (found === undefined) {

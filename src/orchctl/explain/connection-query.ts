@@ -5,17 +5,17 @@ import { nodeAddresses } from '../nodes/node-inspection.ts'
 import { usageError } from '../usage/exit-code.ts'
 import { type ClusterReader, podAddresses } from './cluster-reader.ts'
 
-const KINDS: Readonly<Record<string, 'pod' | 'service' | 'node'>> = {
-  pod: 'pod',
-  pods: 'pod',
-  po: 'pod',
-  service: 'service',
-  services: 'service',
-  svc: 'service',
-  node: 'node',
-  nodes: 'node',
-  no: 'node',
-}
+const KINDS: ReadonlyMap<string, 'pod' | 'service' | 'node'> = new Map([
+  ['pod', 'pod'],
+  ['pods', 'pod'],
+  ['po', 'pod'],
+  ['service', 'service'],
+  ['services', 'service'],
+  ['svc', 'service'],
+  ['node', 'node'],
+  ['nodes', 'node'],
+  ['no', 'node'],
+])
 
 const NAME = /^([a-z]+)\/(?:([a-z0-9-]+)\/)?([a-z0-9][a-z0-9.-]*)(?::([a-z0-9-]+))?$/
 
@@ -215,7 +215,7 @@ function parseAddress(text: string): Operand | undefined {
 
 function parseName(text: string): Operand | undefined {
   const [, word = '', namespace, name = '', port] = NAME.exec(text) ?? []
-  const kind = KINDS[word]
+  const kind = KINDS.get(word)
   if (kind === undefined) return undefined
   if (kind !== 'node') return { kind, namespace, name, port }
   return namespace === undefined ? { kind, name, port } : undefined

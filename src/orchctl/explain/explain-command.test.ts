@@ -45,6 +45,7 @@ test('the text of the node, which cannot control the terminal, and the exit code
 
 const WRONG: readonly (readonly [readonly string[], number, RegExp])[] = [
   [['service/a', 'pod/web:80'], 2, /SOURCE is a Service/],
+  [['pod/web', 'constructor/web'], 2, /DESTINATION "constructor\/web" is none of these/],
   [['pod/web', 'shop/web'], 2, /DESTINATION "shop\/web" is none of these/],
   [['pod/web', '1.2.3.4'], 2, /DESTINATION has no port/],
   [['203.0.113.7', '1.2.3.4:80'], 2, /no Node and no Pod has the address.*give --node NAME/],

@@ -47,12 +47,19 @@ test.each([
   expect(expand(parseTemplate(template), DOCUMENT)).toBe(text)
 })
 
-test.each(['{.a', '{range .a}', '{end}', '{.a[}', '{.a[?(@.b==)]}', '{"x}', '{.a b}{', '{+}'])(
-  '%s is refused',
-  (template) => {
-    expect(() => parseTemplate(template)).toThrow(TemplateError)
-  },
-)
+test.each([
+  '{.a',
+  '{range .a}',
+  '{end}',
+  '{.a[}',
+  '{.a[?(@.b==)]}',
+  '{.a[?(@.b==constructor)]}',
+  '{"x}',
+  '{.a b}{',
+  '{+}',
+])('%s is refused', (template) => {
+  expect(() => parseTemplate(template)).toThrow(TemplateError)
+})
 
 test.each(['.metadata.name', 'metadata.name', '{.metadata.name}'])('%s is one path', (text) => {
   const object = { metadata: { name: 'web' } }

@@ -163,7 +163,7 @@ function parseOperand(scanner: Scanner): Operand {
   if (next === '@' || next === '$' || next === '.') return { path: parsePath(scanner) }
   const word = scanner.match(/[-\w.]+/)
   const number = Number(word)
-  if (word in WORDS) return { literal: WORDS[word] ?? null }
+  if (Object.hasOwn(WORDS, word)) return { literal: WORDS[word] ?? null }
   if (word !== '' && Number.isFinite(number)) return { literal: number }
   throw scanner.error('a path such as @.name, or a value in quotes, is missing')
 }

@@ -15,7 +15,6 @@ const GAP = 3
 /** The Accept header of tables, which the server renders (meta.k8s.io/v1). */
 export const TABLE_ACCEPT = 'application/json;as=Table;v=v1;g=meta.k8s.io,application/json'
 
-/** A column of a table. */
 export interface TableColumn {
   readonly name: string
   /** 0: always shown; more: with `-o wide`. */

@@ -72,7 +72,7 @@ function serverQuery({ server, signal }: Walk) {
 export function comparedReply(reply: Reply, answer: TypeAnswer): ServerReply {
   return {
     status: reply.status,
-    records: reply.records.map(({ name, type, data }) => `${name} ${type} ${data}`).sort(),
+    records: reply.records.map(recordText).toSorted(),
     difference: differenceOf(reply, answer),
   }
 }
@@ -87,8 +87,8 @@ function differenceOf(reply: Reply, answer: TypeAnswer): string {
   const code = answer.status === 'NXDOMAIN' ? 'NXDOMAIN' : 'NOERROR'
   const isCode = reply.status === code || leavesZone(answer)
   const codes = isCode ? [] : [`it says ${reply.status}, by the objects it is ${code}`]
-  const wanted = new Set(answer.records.map(({ name, type, data }) => `${name} ${type} ${data}`))
-  const held = new Set(reply.records.map(({ name, type, data }) => `${name} ${type} ${data}`))
+  const wanted = new Set(answer.records.map(recordText))
+  const held = new Set(reply.records.map(recordText))
   const missing = [...wanted].filter((one) => !held.has(one))
   const more = leavesZone(answer) ? [] : [...held].filter((one) => !wanted.has(one))
   return [
@@ -96,6 +96,10 @@ function differenceOf(reply: Reply, answer: TypeAnswer): string {
     ...(missing.length === 0 ? [] : [`it does not have ${missing.join(', ')}`]),
     ...(more.length === 0 ? [] : [`only it has ${more.join(', ')}`]),
   ].join('; ')
+}
+
+function recordText({ name, type, data }: Reply['records'][number]): string {
+  return `${name} ${type} ${data}`
 }
 
 /** Whether the last alias leads to a name of another server. */

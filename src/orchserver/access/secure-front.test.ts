@@ -1,6 +1,6 @@
 import { X509Certificate } from 'node:crypto'
 import { once } from 'node:events'
-import { readFileSync, rmSync } from 'node:fs'
+import { mkdirSync, readFileSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { connect, type TLSSocket } from 'node:tls'
 import { expect, it, onTestFinished } from 'vitest'
@@ -101,6 +101,16 @@ it('serves and publishes a renewed certificate without a restart', async () => {
   expect(readFileSync(kubeconfig, 'utf8')).toContain(
     btoa(readFileSync(join(folder, 'ca.crt'), 'utf8')),
   )
+})
+
+it('logs the renewal of the serving certificate after a kubeconfig that could not be written', async () => {
+  const { folder, kubeconfig, clock, logged } = await open()
+  for (const name of ['ca.crt', 'ca.key']) rmSync(join(folder, name))
+  rmSync(kubeconfig)
+  mkdirSync(kubeconfig)
+  expect(await logged(() => clock.advance(DAY))).toBe('the kubeconfig could not be written')
+  rmSync(kubeconfig, { recursive: true })
+  expect(await logged(() => clock.advance(DAY))).toBe('the serving certificate was renewed')
 })
 
 it('serves with the certificate before when there is no other', async () => {

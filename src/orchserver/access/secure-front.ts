@@ -70,7 +70,7 @@ export async function openSecureFront(options: SecureFrontOptions): Promise<Secu
   const advertisement = advertise(options, listener.port)
   const failing = (message: string) =>
     createFailureLog({ clock, log }, () => ({ level: 'error', message }))
-  const serving = orLast(
+  const servingOrLast = orLast(
     source,
     first.serving,
     failing('the serving certificate could not be renewed'),
@@ -80,21 +80,19 @@ export async function openSecureFront(options: SecureFrontOptions): Promise<Secu
     first.admin,
     failing('the certificate of the administrator could not be renewed'),
   )
-  let served = first.serving
+  let published = first
   const unfollow = follow({
     clock,
     first,
-    read: async () => ({ serving: await serving(), admin: await adminOrLast() }),
+    read: async () => ({ serving: await servingOrLast(), admin: await adminOrLast() }),
     onChange: async (next) => {
-      const isNew = !isDeepEqual(next.serving, served)
-      if (isNew) listener.replaceCertificate(next.serving)
-      served = next.serving
+      const isServingNew = !isDeepEqual(next.serving, published.serving)
+      const isAdminNew = !isDeepEqual(next.admin, published.admin)
+      if (isServingNew) listener.replaceCertificate(next.serving)
       await publish(next)
-      log.info(
-        isNew
-          ? 'the serving certificate was renewed'
-          : 'the certificate of the administrator was renewed',
-      )
+      published = next
+      if (isServingNew) log.info('the serving certificate was renewed')
+      if (isAdminNew) log.info('the certificate of the administrator was renewed')
     },
     onError: failing('the kubeconfig could not be written'),
   })

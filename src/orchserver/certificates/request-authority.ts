@@ -9,8 +9,8 @@ import type { ApprovalFacts } from './signing-request.ts'
 export interface RequestAuthorityOptions extends Pick<ApprovalFacts, 'permits' | 'reserved'> {
   /** The folder of the authority. */
   readonly folder: string
-  /** The longest life of a certificate, in milliseconds. */
-  readonly longest: number
+  /** The maxLife life of a certificate, in milliseconds. */
+  readonly maxLife: number
   readonly clock: Pick<Clock, 'now'>
 }
 
@@ -41,7 +41,7 @@ export function permissionsOf(
 
 /** Decides on requests of kubelets and signs them with the authority in the data directory. */
 export function createRequestAuthority(options: RequestAuthorityOptions): RequestAuthority {
-  const { folder, longest, clock } = options
+  const { folder, maxLife, clock } = options
   return {
     approve: async (request, addresses) => {
       const { approvalOf } = await import('./signing-request.ts')
@@ -50,7 +50,7 @@ export function createRequestAuthority(options: RequestAuthorityOptions): Reques
     sign: async (request) => {
       const { signRequest } = await import('./signing-request.ts')
       const issuer = await openAuthority(folder, clock.now())
-      return signRequest(request, { issuer, longest }, clock.now())
+      return signRequest(request, { issuer, maxLife }, clock.now())
     },
   }
 }

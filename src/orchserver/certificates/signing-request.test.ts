@@ -86,7 +86,7 @@ const folder = mkdtempSync(join(tmpdir(), 'np-orch-'))
 afterAll(() => rmSync(folder, { recursive: true, force: true }))
 const options: RequestAuthorityOptions = {
   folder,
-  longest: 365 * DAY,
+  maxLife: 365 * DAY,
   clock: { now: () => NOW },
   reserved: { dns: ['localhost', 'kubernetes.default'], ips: ['192.0.2.1'] },
   permits: async ({ groups }, permission) =>
@@ -178,7 +178,7 @@ test('a serving certificate names what was requested, for as long as was request
 })
 
 test('no certificate is valid for longer than is permitted, or mostly past when it is issued', async () => {
-  const brief = createRequestAuthority({ ...options, longest: HOUR })
+  const brief = createRequestAuthority({ ...options, maxLife: HOUR })
   const certificate = await signed(await clientRequest(), brief)
   expect(certificate.validToDate.getTime()).toBe(NOW + HOUR)
   expect(certificate.validFromDate.getTime()).toBe(NOW - HOUR / 10)

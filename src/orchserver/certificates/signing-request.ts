@@ -11,12 +11,13 @@ import { issueForKey } from './issue.ts'
 
 const NODE = nodeUserName('')
 
-/** The usages that a certificate must have, and may have, by signer. */
-const USAGES: Readonly<Record<string, { readonly must: readonly string[] }>> = {
-  [KUBELET_SIGNERS.client]: { must: ['digital signature', 'client auth'] },
-  [KUBELET_SIGNERS.serving]: { must: ['digital signature', 'server auth'] },
+/** The usages that a certificate must have, by signer. */
+const REQUIRED_USAGES: Readonly<Record<string, readonly string[]>> = {
+  [KUBELET_SIGNERS.client]: ['digital signature', 'client auth'],
+  [KUBELET_SIGNERS.serving]: ['digital signature', 'server auth'],
 }
-const OPTIONAL = 'key encipherment'
+/** The usage that it may have. */
+const OPTIONAL_USAGE = 'key encipherment'
 
 /** What a user may have approved, beside the shape of its request: the subresources of Kubernetes for that. */
 type NodeClientPermission = 'nodeclient' | 'selfnodeclient'
@@ -65,14 +66,14 @@ function servingApproval(
 /** Who signs, and for how long. */
 export interface Signer {
   readonly issuer: InstalledAuthority
-  /** The longest life of a certificate, in milliseconds. */
-  readonly longest: number
+  /** The maxLife life of a certificate, in milliseconds. */
+  readonly maxLife: number
 }
 
 /** The certificate in PEM, or why it is not issued. */
 export async function signRequest(
   request: SigningRequest,
-  { issuer, longest }: Signer,
+  { issuer, maxLife }: Signer,
   now: number,
 ): Promise<{ readonly certificate: string } | { readonly problem: string }> {
   const read = await readRequest(request)
@@ -86,9 +87,9 @@ export async function signRequest(
       publicKey,
       user,
       groups: [NODES],
-      life: Math.min(wished, longest, left),
+      life: Math.min(wished, maxLife, left),
       names: request.signerName === KUBELET_SIGNERS.serving ? { dns, ips } : undefined,
-      hasKeyEncipherment: request.usages.includes(OPTIONAL),
+      hasKeyEncipherment: request.usages.includes(OPTIONAL_USAGE),
     },
     now,
   )
@@ -109,8 +110,8 @@ interface ReadRequest {
 async function readRequest(
   request: SigningRequest,
 ): Promise<ReadRequest | { readonly problem: string }> {
-  const usages = USAGES[request.signerName]
-  if (usages === undefined) return { problem: 'this server does not sign for this signer' }
+  const required = REQUIRED_USAGES[request.signerName]
+  if (required === undefined) return { problem: 'this server does not sign for this signer' }
   const parsed = await parse(request.request)
   if (parsed === undefined) {
     return { problem: 'the request is damaged, or not signed with the key that it names' }
@@ -122,9 +123,9 @@ async function readRequest(
   if (csr.subjectName.getField('O').join('\n') !== NODES) {
     return { problem: `the organization must be ${NODES}` }
   }
-  const allowed = [...usages.must, OPTIONAL]
+  const allowed = [...required, OPTIONAL_USAGE]
   const isUsable =
-    usages.must.every((one) => request.usages.includes(one)) &&
+    required.every((one) => request.usages.includes(one)) &&
     request.usages.every((one) => allowed.includes(one))
   if (!isUsable) return { problem: `the usages must be ${allowed.join(', ')}` }
   const names = csr.extensions.flatMap((extension) =>

@@ -34,7 +34,7 @@ const AUDIT_RULES: readonly Rule<OrchServerConfiguration>[] = [
         },
 ]
 
-const LEAST_TOKEN_LIFE_MS = 3_600_000
+const MIN_TOKEN_LIFE_MS = 3_600_000
 
 /** Rules about several fields. */
 export const RULES: readonly Rule<OrchServerConfiguration>[] = [
@@ -81,7 +81,7 @@ export const RULES: readonly Rule<OrchServerConfiguration>[] = [
         },
 
   ({ serviceAccounts: { maxTokenExpiration: life } }) =>
-    life === 0 || life >= LEAST_TOKEN_LIFE_MS
+    life === 0 || life >= MIN_TOKEN_LIFE_MS
       ? undefined
       : {
           paths: ['serviceAccounts.maxTokenExpiration'],

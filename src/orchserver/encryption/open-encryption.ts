@@ -87,8 +87,7 @@ async function writeKeyCheck(
 
 /**
  * Compares the keys with what is stored, before anything is served.
- * @param file undefined: it does not exist @returns the file; undefined: it does not exist, and the store does
- * not need one
+ * @param file undefined: it does not exist
  * @throws NP_ORCHSERVER_ENCRYPTION_KEY when values are encrypted, and none of them can be decrypted
  */
 async function requireKeys(

@@ -47,7 +47,7 @@ export function rangesOf(ports: readonly PortMatch[]): PortRanges {
   return merged
 }
 
-/** The match without a set, for one port of one protocol or all of them. */
+/** The match that needs no set: one port or all ports of one protocol; undefined for any other ranges. */
 export function aloneMatch(ranges: PortRanges): Statement | undefined {
   const [only, second] = ranges
   if (only === undefined || second !== undefined) return undefined

@@ -42,3 +42,12 @@ test('distinguishes refusal, silence and failure', async () => {
   const url = `http://127.0.0.1:${(rude.address() as AddressInfo).port}/`
   expect(await sendRequest({ url, timeoutMs: 5000 })).toMatchObject({ kind: 'failed' })
 })
+
+test('a request as an account whose files are missing has failed', async () => {
+  const answer = await sendRequest({
+    url: 'https://127.0.0.1:1/',
+    timeoutMs: 5000,
+    asAccount: true,
+  })
+  expect(answer).toMatchObject({ kind: 'failed', code: 'ENOENT' })
+})

@@ -1,5 +1,4 @@
 import { spawn } from 'node:child_process'
-import { once } from 'node:events'
 import { createInterface } from 'node:readline'
 import { NodeProxyError } from '../../lib/error.ts'
 import type { Namespace } from '../network/namespace.ts'
@@ -54,10 +53,8 @@ export async function startAgent(namespace: AgentPlace): Promise<Agent> {
         child.stdin.write(`${JSON.stringify({ id, request })}\n`)
       }),
     kill: async () => {
-      if (child.exitCode !== null || child.signalCode !== null) return
-      const closed = once(child, 'close')
       child.kill('SIGKILL')
-      await closed
+      await ended
     },
   }
 }

@@ -4,11 +4,19 @@ import { request as httpRequest } from '../../lib/http/node-http.ts'
 import type { Answer, Repeats, RequestSpec } from './agent.ts'
 
 /** Sends one HTTP request. Every outcome is an answer; the promise never rejects. */
-export function sendRequest({ url, from, timeoutMs, asAccount }: RequestSpec): Promise<Answer> {
+export function sendRequest(request: RequestSpec): Promise<Answer> {
   const began = performance.now()
+  const ms = (): number => Math.round((performance.now() - began) * 10) / 10
+  return exchange(request, ms).catch((error: NodeJS.ErrnoException) => failure(error, ms()))
+}
+
+/** Rejects if the request cannot be made, for example because the files of the account are missing. */
+async function exchange(
+  { url, from, timeoutMs, asAccount }: RequestSpec,
+  ms: () => number,
+): Promise<Answer> {
   const before = readSynCounters()
   let repeats: Repeats = { lost: 0, metTimeWait: 0 }
-  const ms = (): number => Math.round((performance.now() - began) * 10) / 10
   return new Promise((resolve) => {
     const options: RequestOptions = {
       agent: false,

@@ -20,9 +20,8 @@ export function removeDeadRuns(): readonly Removed[] {
 }
 
 /**
- * Removes everything of one run at once: its processes, namespaces (and with
- * them all links, addresses, routes and rules) and scratch folder. Synchronous,
- * so that it also works while this process is ending; never throws.
+ * Removes everything of one run at once: its processes, namespaces (and with them all links, addresses, routes and rules)
+ * and scratch folder. Synchronous, so that it also works while this process is ending.
  */
 export function removeRun(run: string): Removed {
   const namespaces = listNamespaces().filter((name) => ownerOf(name)?.run === run)

@@ -16,7 +16,7 @@ export interface Size {
   readonly rows: number
 }
 
-const LEAST_REQUESTS = 3
+const MIN_REQUESTS = 3
 const BAR = 30
 /** Width for three pods, or one address with its node. */
 const WIDE = 26
@@ -31,8 +31,8 @@ export function renderScreen(view: View, { columns, rows }: Size): readonly stri
     { lines: services(view) },
     { lines: pods(view) },
     {
-      lines: requests(view, LEAST_REQUESTS),
-      grow: (more) => requests(view, LEAST_REQUESTS + more),
+      lines: requests(view, MIN_REQUESTS),
+      grow: (more) => requests(view, MIN_REQUESTS + more),
     },
     { lines: byHand(view, columns) },
     { lines: log(view), optional: true },

@@ -6,7 +6,6 @@ import type { Sandbox } from '../environment/sandbox.ts'
 import { countPods, judge } from './expectation.ts'
 import { type Step, stepsIn } from './steps.ts'
 
-/** The result of a step. */
 export interface StepResult {
   readonly step: Step
   readonly replies: readonly Reply[]

@@ -1,7 +1,6 @@
 import type { PresentCondition } from './conditions.ts'
 import { type HealthReport, waitedMs } from './health.ts'
 
-/** The inputs of readiness. */
 export interface ReadinessFacts {
   /** Resources by name, and whether a watch on them is open. */
   readonly connected: ReadonlyMap<string, boolean>

@@ -45,7 +45,7 @@ export interface KubeletOptions extends IdentityTestOptions {
   readonly refuses?: readonly [code: number, text: string]
 }
 
-/** What a kubelet was requested. */
+/** A request that the kubelet received. */
 interface Received {
   readonly method: string | undefined
   readonly url: string | undefined

@@ -22,7 +22,8 @@ import { addressTakenCause, fillClusterIPs } from './cluster-ips.ts'
 import { type Filled, keysHeldBy } from './held-keys.ts'
 import { fillNodePorts } from './node-ports.ts'
 
-const FIELDS: readonly TypeField[] = [
+/** The fields that only some types of Services have. */
+const TYPE_FIELDS: readonly TypeField[] = [
   {
     name: 'externalTrafficPolicy',
     isOf: isExternal,
@@ -40,7 +41,7 @@ const FIELDS: readonly TypeField[] = [
   { name: 'loadBalancerSourceRanges', isOf: isBalanced, refuse: notBalanced },
 ]
 
-const PATH = ['status', 'loadBalancer', 'ingress']
+const INGRESS = ['status', 'loadBalancer', 'ingress']
 
 export interface AllocatorOptions {
   /** One CIDR per family, the primary family first. */
@@ -76,8 +77,8 @@ export class ServiceAllocator implements Allocator {
   plan(owner: string, next: JsonObject, old: JsonObject | undefined): AllocationPlan | StatusCause {
     const { pool } = this
     const before = objectAt(old, 'spec')
-    const hijack = clusterIPCapture(newlyCaptured(next, old), this.ranges)
-    if (hijack !== undefined) return hijack
+    const captured = clusterIPCapture(newlyCaptured(next, old), this.ranges)
+    if (captured !== undefined) return captured
     const proper = dropTypeFields(next, old)
     if ('cause' in proper) return proper.cause
     const addresses = fillClusterIPs(proper.spec, before, { ranges: this.ranges, pool })
@@ -116,8 +117,9 @@ export class ServiceAllocator implements Allocator {
    */
   taken(key: string, requested: JsonObject): StatusCause | undefined {
     this.pool.note(key)
-    if (!keysHeldBy(withAddresses(requested)).has(key)) return undefined
-    const { clusterIPs, ports } = objectAt(withAddresses(requested), 'spec')
+    const named = withAddresses(requested)
+    if (!keysHeldBy(named).has(key)) return undefined
+    const { clusterIPs, ports } = objectAt(named, 'spec')
     const ips = Array.isArray(clusterIPs) ? clusterIPs.map(String) : []
     const ip = ips.find((one) => addressKey(one) === key)
     if (ip !== undefined) return addressTakenCause(ips, ip)
@@ -163,13 +165,13 @@ function dropIngress(
   next: JsonObject,
   old: JsonObject | undefined,
 ): { readonly object: JsonObject } | { readonly cause: StatusCause } {
-  const ingress = arrayAt(next, ...PATH)
+  const ingress = arrayAt(next, ...INGRESS)
   if (ingress.length === 0 || stringAt(next, 'spec', 'type') === 'LoadBalancer') {
     return { object: next }
   }
-  if (!isDeepEqual(ingress, arrayAt(old, ...PATH))) {
+  if (!isDeepEqual(ingress, arrayAt(old, ...INGRESS))) {
     const message = 'may only be set for a Service of type LoadBalancer'
-    return { cause: invalidValue(PATH.join('.'), ingress, message) }
+    return { cause: invalidValue(INGRESS.join('.'), ingress, message) }
   }
   const loadBalancer = without(objectAt(next, 'status', 'loadBalancer'), 'ingress')
   return { object: { ...next, status: { ...objectAt(next, 'status'), loadBalancer } } }
@@ -189,7 +191,7 @@ interface TypeField {
  */
 export function dropTypeFields(service: JsonObject, old: JsonObject | undefined): Filled {
   const [spec, before] = [objectAt(service, 'spec'), objectAt(old, 'spec')]
-  const foreign = FIELDS.filter(({ name, isOf }) => isGiven(spec, name) && !isOf(spec))
+  const foreign = TYPE_FIELDS.filter(({ name, isOf }) => isGiven(spec, name) && !isOf(spec))
   const requested = foreign.find(({ name }) => !isDeepEqual(spec[name], before[name]))
   if (requested !== undefined)
     return { cause: requested.refuse(`spec.${requested.name}`, spec[requested.name]) }

@@ -19,7 +19,7 @@ type PerOutcome<T> = Readonly<Record<PodOutcome, T>>
 
 /** How many Pods of a Job have ended, and how. */
 export interface Tally {
-  /** Pods whose places are taken: they have not ended. */
+  /** Pods that have not ended. */
   readonly unfinished: readonly PodObject[]
   /** All that have ended; of a Job with indexes, `succeeded` is the number of indexes of which one Pod succeeded. */
   readonly total: PerOutcome<number>
@@ -47,18 +47,15 @@ export function tallyOf(job: WorkloadObject, pods: readonly PodObject[]): Tally 
     ...stored[one].filter((uid) => held.has(uid)),
     ...freshOf(one).map(({ meta }) => meta.uid),
   ])
+  const isByIndex = (one: PodOutcome): boolean => one === 'succeeded' && isIndexed(job)
   const counted = perOutcome((one) => {
     const gone = stored[one].filter((uid) => !held.has(uid)).length
-    const isByIndex = one === 'succeeded' && isIndexed(job)
-    return isByIndex ? sizeOf(completed) : countAt(job.status, 0, one) + gone
+    return isByIndex(one) ? sizeOf(completed) : countAt(job.status, 0, one) + gone
   })
   const listed = new Set([...uncounted.succeeded, ...uncounted.failed])
   return {
     unfinished: pods.filter((pod) => outcomeOf(job, pod) === ''),
-    total: perOutcome((one) => {
-      const isByIndex = one === 'succeeded' && isIndexed(job)
-      return counted[one] + (isByIndex ? 0 : uncounted[one].length)
-    }),
+    total: perOutcome((one) => counted[one] + (isByIndex(one) ? 0 : uncounted[one].length)),
     counted,
     uncounted,
     completed,
@@ -154,7 +151,7 @@ export function textOf(ranges: Ranges): string {
     .join(',')
 }
 
-/** Whether an index needs a Pod yet. */
+/** Whether an index still needs a Pod. */
 export function isOpen({ completed }: Tally, index: number): boolean {
   return index >= 0 && !completed.some(([first, last]) => first <= index && index <= last)
 }

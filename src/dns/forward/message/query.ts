@@ -10,7 +10,6 @@ import {
   TYPE,
 } from '../../wire/numbers.ts'
 
-/** A question to forward. */
 export interface ForwardQuestion {
   /** The name in the client's case, labels joined by dots, without the final dot; '' or '.' is the root. */
   readonly name: string

@@ -9,7 +9,6 @@ export interface NftRule {
   readonly statements: readonly Json[]
 }
 
-/** A chain. */
 export interface NftChain {
   readonly name: string
   /** The hook that calls the chain, for a base chain; undefined for other chains. */

@@ -23,7 +23,7 @@ export const ipSets: MatchTest = allOf({
   '--update-subcounters': MODIFIER,
 })
 
-/** Seconds until the kernel deletes an element that decided in a rule; undefined if there is no such element. */
+/** Seconds until the kernel deletes an element by which a packet matches a rule; undefined if none is temporary. */
 export function secondsLeft(
   { matches }: Rule,
   packet: PacketState,

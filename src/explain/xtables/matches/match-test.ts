@@ -3,7 +3,6 @@ import { type Answer, both, negate } from '../model/answer.ts'
 import type { Option, OptionGroup } from '../model/rule.ts'
 import type { XtablesWorld } from '../model/ruleset.ts'
 
-/** The input of a match. */
 export interface MatchInput {
   readonly packet: PacketState
   readonly world: XtablesWorld

@@ -3,7 +3,6 @@ import type { Hook, PacketState } from '../../packet/packet-state.ts'
 import type { OptionGroup } from '../model/rule.ts'
 import type { XtablesWorld } from '../model/ruleset.ts'
 
-/** The input of a target. */
 export interface TargetInput {
   readonly packet: PacketState
   readonly hook: Hook

@@ -1,4 +1,5 @@
 import { constants } from 'node:os'
+import { align } from '../../netlink/message.ts'
 import type { Verdict } from '../expression.ts'
 import type { Element, FieldType } from '../objects.ts'
 import { lengthOf } from '../user-data.ts'
@@ -114,7 +115,7 @@ function checkData(data: Element['data'], { spec }: FakeSet, table: FakeTable): 
 /** Whether the length is that of whole registers, or of a single field without padding. */
 function isFit({ length }: Buffer, fields: readonly FieldType[]): boolean {
   const bytes = lengthOf(fields)
-  return length === bytes || length === padded(bytes)
+  return length === bytes || length === align(bytes)
 }
 
 function insert(wanted: HeldElement, work: ElementWork): number {
@@ -177,11 +178,7 @@ function halvesOf(element: Element, { set, now }: ElementWork): readonly HeldEle
 
 function whole(bytes: Buffer): Buffer {
   if (bytes.length % 4 === 0) return bytes
-  return Buffer.concat([bytes], padded(bytes.length))
-}
-
-function padded(bytes: number): number {
-  return (bytes + 3) & ~3
+  return Buffer.concat([bytes], align(bytes.length))
 }
 
 /** The next larger number; undefined if there is no larger one. */

@@ -1,3 +1,4 @@
+import { align } from '../../netlink/message.ts'
 import type { Element, FieldType } from '../objects.ts'
 import { fieldBytes } from '../user-data.ts'
 import { type ElementStore, type HeldElement, isExpired } from './element-store.ts'
@@ -19,7 +20,7 @@ export class FieldRanges implements ElementStore {
     let at = 0
     this.#fields = types.map((type) => {
       const start = at
-      at += (fieldBytes(type) + 3) & ~3
+      at += align(fieldBytes(type))
       return { start, end: start + fieldBytes(type) }
     })
   }

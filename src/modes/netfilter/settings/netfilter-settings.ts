@@ -32,7 +32,7 @@ export function netfilterSettings({
   }
 }
 
-/** Settings for a cleanup, which renders no rules: only the mark matters, the other fields are placeholders. */
+/** Settings for a cleanup, which renders no rules: only the families and the mark matter, the other fields are placeholders. */
 export function cleanupSettings(
   { iptables }: Pick<NetfilterConfiguration, 'iptables'>,
   families: readonly Family[],
@@ -51,7 +51,7 @@ export function cleanupSettings(
   }
 }
 
-/** NodeCIDR needs the Node object; until that names pod networks, no source counts as a pod. */
+/** How packets from Pods are recognised. NodeCIDR needs the Node object; until that names pod networks, none is. */
 export function localTraffic(
   config: NetfilterConfiguration,
   node: NodeNetworks | undefined,
@@ -70,7 +70,7 @@ export function localTraffic(
   }
 }
 
-/** Of this node's addresses those that serve node ports; loopback and link-local ones never do. */
+/** The addresses of this node that serve node ports; loopback and link-local ones never do. */
 export function nodeAddresses({
   config,
   node,
@@ -82,14 +82,13 @@ export function nodeAddresses({
   return candidates.filter((ip) => !isSpecialAddress(ip) && isInScope(scope, ip))
 }
 
-/** The inputs for the ranges. */
 interface ServiceRangeInputs extends Pick<ModeInputs, 'node' | 'serviceCIDRs'> {
   readonly config: Pick<NetfilterConfiguration, 'serviceCIDRs' | 'clusterCIDR'>
 }
 
 /** The Service ranges: those whose unused addresses are refused, and those that are left alone. */
 interface ServiceRanges {
-  /** Without the ranges below; they do not overlap. */
+  /** Without `ofNode` and the networks of Pods, as networks that do not overlap. */
   readonly refused: readonly Cidr[]
   /** Ranges that contain an address of this node, or every address: nothing in them is refused. */
   readonly ofNode: readonly Cidr[]

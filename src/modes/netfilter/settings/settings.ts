@@ -25,7 +25,7 @@ export interface NetfilterSettings {
   readonly dropInvalid: boolean
   /** Masqueraded connections get a random source port; false: they keep their client's port if it is free. */
   readonly randomFully: boolean
-  /** How a pod's connection to itself through a VIP is recognised; see hairpin.ts. */
+  /** How a pod's connection to itself through a VIP is recognised; see `postrouting.ts`. */
   readonly hairpin: 'bpf' | 'rules'
   /** Whether rules can match packets that have a socket (xt_socket); absent if they cannot. */
   readonly matchesSockets?: boolean

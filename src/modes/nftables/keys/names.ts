@@ -40,8 +40,8 @@ export const SET = {
 } as const
 
 /**
- * Chains that exist regardless of the number of Services. The first nine are called by the kernel. No name is a
- * keyword of nft (such as `reject`), because nft could not parse its own output then.
+ * Chains that exist regardless of the number of Services. The kernel calls the first nine, `countPrerouting` and
+ * `countOutput`. No name is a keyword of nft (such as `reject`), because nft could not parse its own output then.
  */
 export const CHAIN = {
   prerouting: 'prerouting',

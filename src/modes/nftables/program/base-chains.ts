@@ -25,28 +25,29 @@ interface BaseChain {
   readonly rules: readonly Rule[]
 }
 
+const { rule } = statement
+
 /**
- * The priorities NF_IP_PRI_NAT_DST, …_FILTER, and just before …_NAT_SRC of linux/netfilter_ipv4.h. A chain that
- * translates the source ends the nat chains of its hook: after the masquerade of a network plugin, our chain could not
- * see which client to remember and which pod reaches itself.
+ * The priorities of linux/netfilter_ipv4.h. Just before NF_IP_PRI_NAT_DST: before the chains of iptables and of
+ * kube-proxy, so that stale rules of another Service proxy have no effect. NF_IP_PRI_FILTER. Just before
+ * NF_IP_PRI_NAT_SRC: a chain that translates the source ends the nat chains of its hook, so after the masquerade of a
+ * network plugin our chain could not see which client to remember and which pod reaches itself.
  */
-/** Before the chains of iptables and of kube-proxy, so that stale rules of another Service proxy have no effect. */
 const PRIORITY = { destination: -102, again: -101, filter: 0, source: 99 } as const
 /** The counter of a backend that gets no connection of a frontend for this time, a day, restarts at 0. */
 const COUNTED_MS = 86_400_000
 
-const LOOPBACK = { 4: '127.0.0.0/8', 6: '::1/128' } as unknown as Readonly<Record<Family, Cidr>>
+const LOOPBACK: Readonly<Record<Family, Cidr>> = { 4: '127.0.0.0/8' as Cidr, 6: '::1/128' as Cidr }
 
 /** Chains that exist regardless of the number of Services. */
 export function baseChains(settings: NetfilterSettings, family: Family): readonly BaseChain[] {
-  const called: Called = (type, hook, priority) => ({ hook: { type, hook, priority } })
   const answer = rule(
     match.hasState(match.STATE.new),
     match.IS_NOT_TRANSLATED,
     statement.jump(CHAIN.unserved),
   )
   return [
-    ...translating(settings, family, called),
+    ...translating(settings, family),
     {
       name: CHAIN.input,
       spec: called('nat', 'input', PRIORITY.source),
@@ -84,16 +85,21 @@ export function baseChains(settings: NetfilterSettings, family: Family): readonl
       ],
     },
     { name: CHAIN.translated, spec: {}, rules: translated(settings, family) },
-    ...(settings.countsTraffic ? counting(family, called) : []),
+    ...(settings.countsTraffic ? counting(family) : []),
   ]
 }
 
+/** A chain that the kernel calls at a hook. */
+function called(
+  type: 'nat' | 'filter',
+  hook: NonNullable<ChainSpec['hook']>['hook'],
+  priority: number,
+): ChainSpec {
+  return { hook: { type, hook, priority } }
+}
+
 /** Two chains for each hook in which the destination is translated; see `translateDestination`. */
-function translating(
-  settings: NetfilterSettings,
-  family: Family,
-  called: Called,
-): readonly BaseChain[] {
+function translating(settings: NetfilterSettings, family: Family): readonly BaseChain[] {
   const first = translateDestination(settings, family, 'return')
   const again = translateDestination(settings, family, 'drop')
   return (['prerouting', 'output'] as const).flatMap((hook) => [
@@ -101,8 +107,6 @@ function translating(
     { name: CHAIN[`${hook}Again`], spec: called('nat', hook, PRIORITY.again), rules: again },
   ])
 }
-
-const { rule } = statement
 
 /**
  * Used in two hooks: every connection meets exactly one of them, once, because it is either forwarded or delivered on
@@ -243,14 +247,8 @@ function translated({ countsTraffic }: NetfilterSettings, family: Family): reado
   })
 }
 
-type Called = (
-  type: 'nat' | 'filter',
-  hook: NonNullable<ChainSpec['hook']>['hook'],
-  priority: number,
-) => ChainSpec
-
 /** Counts every packet of a translated connection once, whether forwarded, to this node or from it. */
-function counting(family: Family, called: Called): readonly BaseChain[] {
+function counting(family: Family): readonly BaseChain[] {
   const rules = [rule(match.IS_TRANSLATED, statement.jump(CHAIN.count))]
   return [
     { name: CHAIN.countPrerouting, spec: called('filter', 'prerouting', PRIORITY.filter), rules },

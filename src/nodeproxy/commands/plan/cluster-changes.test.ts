@@ -117,6 +117,7 @@ test('a slice that is among the manifests says itself what it becomes', () => {
 
 test.each([
   ['apiVersion: v1\nkind: Pod', '2:1: an object of kind "Pod"; plan knows Service, EndpointSlice'],
+  ['apiVersion: v1\nkind: constructor', '2:1: an object of kind "constructor"; plan knows Service'],
   ['apiVersion: v1\nkind: Service\nspec: {}', '1:1: metadata.name'],
 ])('%j is refused', (text, message) => {
   expect(() => changes(text)).toThrow(`web.yaml:${message}`)

@@ -92,7 +92,7 @@ function readManifest(
   notes: string[],
 ): ClusterEvent {
   const kind = stringAt(manifest.object, 'kind')
-  const read = READERS[kind]
+  const read = Object.hasOwn(READERS, kind) ? READERS[kind] : undefined
   if (read === undefined) {
     const kinds = Object.keys(READERS).join(', ')
     const message = `an object of kind ${quote(kind)}; plan knows ${kinds}, NetworkPolicy, ClusterNetworkPolicy`

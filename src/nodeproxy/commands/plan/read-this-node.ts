@@ -49,7 +49,6 @@ const FAILED_MS = 5_000
 /** For the Node, which may be forbidden to read, and for Service ranges. */
 const NODE_MS = 10_000
 
-/** The arguments of a plan. */
 export interface PlanRequest extends DaemonFlags {
   readonly version: string
   readonly manifests: readonly Manifest[]

@@ -1,5 +1,5 @@
 import type { StatusResponseJson } from '../../../inspection/generated/inspection_pb.ts'
-import { RequestError } from '../data/connection.ts'
+import { messageOf, RequestError } from '../data/connection.ts'
 
 /** What is known of the node-proxy of one node. */
 export interface NodeReading {
@@ -42,7 +42,7 @@ export function failureOf(error: unknown): NodeFailure {
     const { message, code, status } = error
     return { message, code, status }
   }
-  return { message: error instanceof Error ? error.message : String(error), code: '', status: 0 }
+  return { message: messageOf(error), code: '', status: 0 }
 }
 
 /** What a user of the page can do about a failure. */

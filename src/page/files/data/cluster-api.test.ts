@@ -5,6 +5,15 @@ import { RequestError } from './connection.ts'
 const { signal } = new AbortController()
 afterEach(() => void vi.unstubAllGlobals())
 
+/** A response whose body ends with an error. */
+function brokenResponse(start: string, error: () => Error): Response {
+  const body = new ReadableStream<Uint8Array>({
+    start: (sink) => sink.enqueue(new TextEncoder().encode(start)),
+    pull: (sink) => sink.error(error()),
+  })
+  return new Response(body)
+}
+
 /** Answers by path; every request is kept. */
 function answering(answer: (path: string) => Response) {
   const requests: string[] = []
@@ -66,6 +75,28 @@ test('a refusal is reported once, and thrown with the words of the server', asyn
   const api = clusterApi({ base: '', onRefusal: (error) => refusals.push(error) })
   await expect(api.nodes(signal)).rejects.toThrow(RequestError)
   expect(refusals).toEqual([expect.objectContaining({ message, status: 403, code: '' })])
+})
+
+test.each([
+  ['breaks off', () => brokenResponse('{"a":', () => new TypeError('network error'))],
+  ['is no JSON', () => new Response('<html>')],
+])('an answer that %s is a RequestError, as an object and as a stream', async (_, response) => {
+  answering(response)
+  const api = clusterApi({ base: '' }).node('a')
+  const expected = expect.objectContaining({ name: 'RequestError', status: 0, code: '' }) as Error
+  await expect(api.status(signal)).rejects.toEqual(expected)
+  await expect(api.services(signal).next()).rejects.toEqual(expected)
+})
+
+test('a signal that ends the reading of an answer is thrown as it is', async () => {
+  const controller = new AbortController()
+  const reason = new Error('enough')
+  const abort = (): Error => {
+    controller.abort(reason)
+    return reason
+  }
+  answering(() => brokenResponse('{"a":', abort))
+  await expect(clusterApi({ base: '' }).node('a').status(controller.signal)).rejects.toBe(reason)
 })
 
 test('Pods are found by an address, whatever it holds', async () => {

@@ -18,13 +18,22 @@ export class Connection {
 
   async json<T>(path: string, signal: AbortSignal): Promise<T> {
     const response = await this.#get(path, signal)
-    return (await response.json()) as T
+    try {
+      return (await response.json()) as T
+    } catch (error) {
+      throw signal.aborted ? error : unreadable(error)
+    }
   }
 
   /** The lines of a stream, as many at a time as arrived together. */
   async *lines<T>(path: string, signal: AbortSignal): AsyncGenerator<readonly T[]> {
     const { body } = await this.#get(path, signal)
-    if (body !== null) yield* readLines<T>(body)
+    if (body === null) return
+    try {
+      yield* readLines<T>(body)
+    } catch (error) {
+      throw signal.aborted ? error : unreadable(error)
+    }
   }
 
   async #get(path: string, signal: AbortSignal): Promise<Response> {
@@ -39,6 +48,11 @@ export class Connection {
     onRefusal?.(error)
     throw error
   }
+}
+
+/** The error for an answer whose connection broke, or that is no JSON. */
+function unreadable(error: unknown): RequestError {
+  return new RequestError(`the answer cannot be read: ${messageOf(error)}`)
 }
 
 /** An error of a node-proxy, `{"code":"NP_…","message":"…"}`, or a Status of the API, whose cause may be one. */
@@ -98,4 +112,9 @@ export async function collect<T>(batches: AsyncIterable<readonly T[]>): Promise<
   const found: T[] = []
   for await (const batch of batches) found.push(...batch)
   return found
+}
+
+/** What went wrong, for people. */
+export function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error)
 }

@@ -1,3 +1,4 @@
+import { messageOf } from '../data/connection.ts'
 import type { NodeApi, ServiceMessage } from '../data/node-api.ts'
 import { pause, repeat, seen, type Visibility } from '../data/schedule.ts'
 import { addChanges } from './latency-series.ts'
@@ -111,9 +112,4 @@ async function followChanges(api: NodeApi, following: Following): Promise<void> 
     }
     await pause(RECONNECT_MS, signal)
   }
-}
-
-/** What went wrong, for people. */
-export function messageOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error)
 }

@@ -182,7 +182,6 @@ interface GridRowProps<Row> {
   readonly onClick: () => void
 }
 
-/** One row of a grid. */
 function GridRow<Row>(props: GridRowProps<Row>) {
   const { row, columns, index, top, isActive, isOpened, onClick } = props
   return html`<div

@@ -4,7 +4,7 @@ import type {
   FrontendJson,
   StatusResponseJson,
 } from '../../../inspection/generated/inspection_pb.ts'
-import { collect } from '../data/connection.ts'
+import { collect, messageOf } from '../data/connection.ts'
 import { type EntryMessage, latencyOf, type NodeApi } from '../data/node-api.ts'
 import { repeat } from '../data/schedule.ts'
 import {
@@ -19,7 +19,6 @@ import {
 } from '../display/format.ts'
 import { explainRoute } from '../display/route.ts'
 import { orderedBy, type Selection } from '../display/selection.ts'
-import { messageOf } from '../node/follow-node.ts'
 import type { NodeState } from '../node/node-state.ts'
 import {
   ALL_SERVICES,

@@ -96,7 +96,7 @@ function upgradeTables(database: DatabaseSync, now: number): void {
 }
 
 /**
- * Replaces a point (`revision-line.ts`) whose time is in the future. A clock that was ahead set it, and the
+ * Replaces a point (`RevisionPoint`) whose time is in the future. A clock that was ahead set it, and the
  * line would be too low until that time. The newest revision at the present time is a valid point, too.
  */
 function replaceFuturePoint(database: DatabaseSync, now: number): void {

@@ -69,7 +69,7 @@ export class LogReader {
     return { oldest: Number(row['oldest']), newest: Number(row['newest']) }
   }
 
-  /** The point of this store (`revision-line.ts`). */
+  /** The point of this store. */
   point(): RevisionPoint {
     const row = this.#meta.get()!
     return { revision: Number(row['line_revision']), time: Number(row['line_time']) }

@@ -5,7 +5,7 @@ import { crc32 } from 'node:zlib'
 export interface Meta {
   /** The revision up to which history was removed. */
   readonly oldest: number
-  /** The revision of the point in `revision-line.ts`. */
+  /** The revision of the `RevisionPoint` of the store. */
   readonly lineRevision: number
   /** The time of that point: milliseconds since the Unix epoch. */
   readonly lineTime: number

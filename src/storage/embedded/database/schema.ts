@@ -16,7 +16,7 @@ const READABLE: readonly number[] = [1, SCHEMA]
  * `checksum` covers the whole row (`row-checksum.ts`).
  *
  * `meta` holds what does not follow from the rows: `oldest`, the revision up to which history is forgotten
- * (after a restore also the newest); `line_revision` and `line_time`, see `revision-line.ts`.
+ * (after a restore also the newest); `line_revision` and `line_time`, the `RevisionPoint`.
  */
 export const TABLES: readonly string[] = [
   `CREATE TABLE log (

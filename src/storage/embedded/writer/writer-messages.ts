@@ -24,7 +24,6 @@ export type WriterCommand =
   | { readonly do: 'compact'; readonly revision: number }
   | { readonly do: 'close' }
 
-/** The outcome of one transaction. */
 export interface TransactionOutcome {
   /** False: a comparison failed. */
   readonly committed: boolean

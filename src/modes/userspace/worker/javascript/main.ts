@@ -331,6 +331,7 @@ class OneWay {
     this.#source.pause()
   }
 
+  /** The sink has accepted bytes: goes on reading when it has accepted all, which counts as activity. */
   readonly #taken = (): void => {
     if (!this.#isWaiting || this.#sink.writableLength > 0) return
     this.#isWaiting = false
