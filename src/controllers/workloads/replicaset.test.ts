@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest'
 import { type JsonObject, mergePatch, objectAt, stringAt, valueAt } from '../../lib/json.ts'
+import { readWorkload } from '../objects/workload-object.ts'
 import type { Write } from '../runner/write.ts'
 import { clusterWith } from '../testing/cluster-with.ts'
 import { refusal } from '../testing/fake-cluster.ts'
@@ -7,6 +8,7 @@ import { conditionOf, readyCondition } from '../testing/fixtures.ts'
 import { reconcile } from '../testing/reconcile.ts'
 import { runControllers } from '../testing/run-controllers.ts'
 import { replicaSetController } from './replicaset-controller.ts'
+import { gatherMs } from './shared/pods-of.ts'
 
 const NOW = Date.UTC(2030, 0, 1)
 const LABELS = { app: 'web' }
@@ -320,4 +322,11 @@ test('changes of a ReplicaSet of many Pods are gathered, also while it has them 
   expect(found).toEqual([0, 0, 51, 250, 100])
   const { cluster } = scene(replicaSet())
   expect(replicaSetController.delayMs?.('shop/gone', cluster.view)).toBe(0)
+  const owned = (status: JsonObject) => gatherMs(readWorkload({ spec: {}, status }))
+  const others = [
+    owned({ desiredNumberScheduled: 60 }),
+    owned({ active: 70 }),
+    owned({ active: 5 }),
+  ]
+  expect(others).toEqual([60, 70, 0])
 })

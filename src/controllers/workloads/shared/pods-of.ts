@@ -72,6 +72,8 @@ export function claimPods(
 /** As many Pods need no gathering of changes. */
 const FEW_PODS = 50
 const MAX_GATHER_MS = 250
+/** How many Pods a workload has, in the status of ReplicaSets and Deployments, DaemonSets, and Jobs. */
+const POD_COUNTS = ['replicas', 'desiredNumberScheduled', 'active']
 
 /**
  * Milliseconds for which changes that concern a workload are gathered. Each reconcile and each status takes as long as the
@@ -80,7 +82,7 @@ const MAX_GATHER_MS = 250
 export function gatherMs(workload: WorkloadObject | undefined): number {
   if (workload === undefined) return 0
   const { replicas, status } = workload
-  const pods = Math.max(replicas, countAt(status, 0, 'replicas'))
+  const pods = Math.max(replicas, ...POD_COUNTS.map((name) => countAt(status, 0, name)))
   return pods <= FEW_PODS ? 0 : Math.min(pods, MAX_GATHER_MS)
 }
 
