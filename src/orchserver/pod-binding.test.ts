@@ -50,8 +50,7 @@ test('Pods are bound by an account that may do nothing else, and not by agents o
     scheduler.get(`${SHOP}/secrets/x`),
   ]
   for (const one of await Promise.all(refused)) expect(one).toMatchObject(FORBIDDEN)
-  expect(await createObjectWriter(scheduler).write(binding)).toMatchObject({
-    ok: true,
-    value: { kind: 'Pod', spec: { nodeName: 'n1' } },
-  })
+  expect(await createObjectWriter(scheduler).write(binding)).toMatchObject({ ok: true })
+  const found = await scheduler.get(`${SHOP}/pods/web`)
+  expect(found).toMatchObject({ ok: true, value: { kind: 'Pod', spec: { nodeName: 'n1' } } })
 })

@@ -1,7 +1,7 @@
 import { type JsonObject, stringAt } from '../../lib/json.ts'
 import type { ServedApi } from './served-api.ts'
 
-/** Follows a collection until it holds what is wanted. */
+/** Follows a collection until it holds what is wanted; first as a whole, which comes object by object. */
 export async function expectSoon(
   api: ServedApi,
   path: string,
@@ -11,10 +11,14 @@ export async function expectSoon(
     `${path}?watch=true&sendInitialEvents=true&resourceVersionMatch=NotOlderThan&allowWatchBookmarks=true`,
   )
   const items = new Map<string, JsonObject>()
-  while (!wanted([...items.values()])) {
+  let isWhole = false
+  while (!isWhole || !wanted([...items.values()])) {
     const event = await watch.next()
     if (event === undefined) throw new Error('the watch ended')
-    if (event.type === 'BOOKMARK') continue
+    if (event.type === 'BOOKMARK') {
+      isWhole = true
+      continue
+    }
     const name = stringAt(event.object, 'metadata', 'name')
     if (event.type === 'DELETED') items.delete(name)
     else items.set(name, event.object)
