@@ -16,7 +16,7 @@ export interface LoopTiming {
   readonly turnMs: number
 }
 
-/** Bindings of one controller whose answers are awaited at once, beside the keys that are reconciled. */
+/** The answers to this many bindings of one controller are awaited while it goes on. */
 const MAX_BINDINGS = 16
 /** Events of one controller that are under way. */
 const MAX_RECORDINGS = 32
@@ -47,8 +47,10 @@ export class ControllerLoop {
   readonly #eventLimit: EventLimit
   readonly #running = new Set<Promise<void>>()
   readonly #recording = new Set<Promise<void>>()
-  /** Keys that are reconciled, without those that wait for a binding. */
+  /** How many keys are reconciled, without those that wait for the answer to a binding. */
   #busy = 0
+  /** How many keys wait for the answer to a binding. */
+  #binding = 0
   #turnBegan = Number.NEGATIVE_INFINITY
   #cancelTurn: (() => void) | undefined
 
@@ -83,12 +85,7 @@ export class ControllerLoop {
     const { isOpen, timing } = this.#parts
     const workers = this.controller.workers ?? timing.workers
     const hasWork = (): boolean => isOpen() && this.#queue.hasReady
-    while (
-      hasWork() &&
-      this.#busy < workers &&
-      this.#running.size < workers + MAX_BINDINGS &&
-      this.#hasTurn()
-    ) {
+    while (hasWork() && this.#busy < workers && this.#binding <= MAX_BINDINGS && this.#hasTurn()) {
       const key = this.#queue.take()
       if (key !== undefined) this.#start(key)
     }
@@ -112,13 +109,17 @@ export class ControllerLoop {
 
   #start(key: string): void {
     this.#busy += 1
-    let isBusy = true
+    let isBinding = false
     const release = (): void => {
-      if (isBusy) this.#busy -= 1
-      isBusy = false
+      if (isBinding) return
+      isBinding = true
+      this.#busy -= 1
+      this.#binding += 1
+      queueMicrotask(() => this.pump())
     }
     const work = this.#work(key, release).finally(() => {
-      release()
+      if (isBinding) this.#binding -= 1
+      else this.#busy -= 1
       this.#running.delete(work)
       this.#queue.done(key)
       this.pump()
@@ -176,10 +177,7 @@ export class ControllerLoop {
         continue
       }
       const writing = this.#write(write)
-      if (write.verb === 'bind') {
-        release()
-        this.pump()
-      }
+      if (write.verb === 'bind') release()
       const answer = await writing
       if (!answer.ok && isTerminating(answer.failure)) continue
       for (const report of reportsOn(write, answer)) {

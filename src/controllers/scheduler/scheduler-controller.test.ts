@@ -213,8 +213,9 @@ test('a Pod whose binding is refused is tried again as it is then', async () => 
 })
 
 /** A scheduler whose bindings wait for `answer`. */
-async function scheduling(...nodes: readonly JsonObject[]) {
-  const waiting = [1, 2, 3].map((serial) => ['pods', waitingPod(serial)] as const)
+async function scheduling(count: number, ...nodes: readonly JsonObject[]) {
+  const serials = Array.from({ length: count }, (_, index) => index + 1)
+  const waiting = serials.map((serial) => ['pods', waitingPod(serial)] as const)
   const cluster = clusterWith(...nodes.map((one) => ['nodes', one] as const), ...waiting)
   const sent: string[] = []
   const answers: ((refused: boolean) => void)[] = []
@@ -235,6 +236,7 @@ async function scheduling(...nodes: readonly JsonObject[]) {
 
 test('Pods are bound while the answers to earlier bindings are awaited, and these count', async () => {
   const { cluster, sent, answer } = await scheduling(
+    3,
     worker('a', { pods: '2' }),
     worker('b', { pods: '1' }),
   )
@@ -251,8 +253,17 @@ test('Pods are bound while the answers to earlier bindings are awaited, and thes
   })
 })
 
+test('the answers to at most 17 bindings are awaited', async () => {
+  const { sent, answer } = await scheduling(30, worker('a'))
+  expect(sent).toHaveLength(17)
+  await answer(false)
+  expect(sent).toHaveLength(18)
+  for (let left = 29; left > 0; left--) await answer(false)
+  expect(sent).toHaveLength(30)
+})
+
 test('a binding that fails gives its place to others', async () => {
-  const { cluster, sent, answer } = await scheduling(worker('a', { pods: '1' }))
+  const { cluster, sent, answer } = await scheduling(3, worker('a', { pods: '1' }))
   expect(sent).toEqual(['web-1 a'])
   await answer(true)
   expect(sent).toHaveLength(2)
