@@ -85,7 +85,7 @@ const METADATA_ONLY: CollectionSpec<MetadataObject> = {
   groups: () => [],
 }
 
-const WORKLOAD: CollectionSpec<WorkloadObject> = { decode: readWorkload, groups: orphansOf }
+const WORKLOAD: CollectionSpec<WorkloadObject> = { decode: readWorkload, groups: () => [] }
 
 /** How each collection is decoded and grouped. */
 export const COLLECTIONS: { readonly [K in CollectionName]: CollectionSpec<Objects[K]> } = {
@@ -138,7 +138,7 @@ export const COLLECTIONS: { readonly [K in CollectionName]: CollectionSpec<Objec
   controllerrevisions: { decode: readRevision, groups: orphansOf },
   daemonsets: WORKLOAD,
   deployments: WORKLOAD,
-  replicasets: WORKLOAD,
+  replicasets: { ...WORKLOAD, groups: orphansOf },
   statefulsets: WORKLOAD,
   jobs: WORKLOAD,
   networkpolicies: METADATA_ONLY,
@@ -212,7 +212,7 @@ export function ownerGroup(uid: string): string {
   return `owner ${uid}`
 }
 
-/** Pods, workloads and ControllerRevisions of a namespace that no owner controls. */
+/** Pods, ReplicaSets and ControllerRevisions of a namespace that no owner controls. */
 export function orphanGroup(namespace: string): string {
   return `orphans of ${namespace}`
 }
