@@ -15,9 +15,8 @@ import {
 import { systemRandom } from '../../lib/random.ts'
 import { READY, SERVICE_NAME } from '../../resources/label-names.ts'
 import { readCondition } from '../../resources/status-condition.ts'
+import { CHANGE_MS } from '../run/run.ts'
 import type { ControlPlane } from './control-plane.ts'
-
-const TIMEOUT_MS = 60_000
 
 const PATHS = {
   pods: '/api/v1/pods',
@@ -56,7 +55,7 @@ export class ClusterState {
   /** Waits until a condition holds. Throws NP_SANDBOX_CLUSTER when it takes too long. */
   async until(what: string, holds: () => boolean): Promise<void> {
     const over = new AbortController()
-    const late = delay(TIMEOUT_MS, true, { signal: over.signal }).catch(() => false)
+    const late = delay(CHANGE_MS, true, { signal: over.signal }).catch(() => false)
     try {
       while (!holds()) {
         const isLate = await Promise.race([this.#changed.promise.then(() => false), late])
@@ -105,7 +104,7 @@ function asItIs(object: JsonObject): JsonObject {
 
 function tooLong(what: string, lines: readonly string[]): NodeProxyError {
   const output = lines.map((line) => `    ${line}`)
-  const head = `not yet: ${what} (waited ${TIMEOUT_MS / 1000} s); last lines of orch-server:`
+  const head = `not yet: ${what} (waited ${CHANGE_MS / 1000} s); last lines of orch-server:`
   return new NodeProxyError('NP_SANDBOX_CLUSTER', [head, ...output].join('\n'))
 }
 

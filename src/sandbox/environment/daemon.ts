@@ -3,11 +3,11 @@ import { NodeProxyError } from '../../lib/error.ts'
 import type { Agent } from '../agent/agent.ts'
 import type { Namespace } from '../network/namespace.ts'
 import { Program } from '../network/program.ts'
+import { CHANGE_MS } from '../run/run.ts'
 
 const LAUNCHER = new URL('../../../bin/node-proxy', import.meta.url).pathname
 const METRICS = 'http://127.0.0.1:10249/metrics'
 const POLL_MS = 20
-const TIMEOUT_MS = 60_000
 
 export interface DaemonOptions {
   readonly node: Namespace
@@ -48,14 +48,14 @@ export class Daemon {
 
   /** Waits until its metrics meet a condition. Throws NP_SANDBOX_DAEMON when it ends or takes too long. */
   async until(what: string, holds: (metrics: string) => boolean): Promise<void> {
-    const deadline = performance.now() + TIMEOUT_MS
+    const deadline = performance.now() + CHANGE_MS
     const { ended } = this.#program
     while (performance.now() < deadline) {
       if (this.pid === undefined) throw this.#failure(`ended (${await ended})`)
       if (holds(await this.metrics())) return
       await Promise.race([delay(POLL_MS), ended])
     }
-    throw this.#failure(`not yet: ${what} (waited ${TIMEOUT_MS / 1000} s)`)
+    throw this.#failure(`not yet: ${what} (waited ${CHANGE_MS / 1000} s)`)
   }
 
   stop(signal: NodeJS.Signals): Promise<void> {

@@ -29,9 +29,18 @@ export function removeRun(run: string): Removed {
   for (const pid of processes) kill(pid)
   for (const name of namespaces) spawnSync('ip', ['netns', 'del', name])
   for (const entry of readdirSync(tmpdir())) {
-    if (ownerOf(entry)?.run === run) rmSync(join(tmpdir(), entry), { recursive: true, force: true })
+    if (ownerOf(entry)?.run === run) removeFolder(join(tmpdir(), entry))
   }
   return { run, namespaces, processes: processes.length }
+}
+
+/** Also where a node agent that was killed left the volumes in memory mounted. */
+function removeFolder(folder: string): void {
+  const mounts = readFileSync('/proc/self/mounts', 'utf8').split('\n')
+  const places = mounts.map((line) => line.split(' ')[1] ?? '')
+  for (const place of places.filter((each) => each.startsWith(`${folder}/`)))
+    spawnSync('umount', ['--lazy', '--', place])
+  rmSync(folder, { recursive: true, force: true })
 }
 
 /** The namespaces of one run that exist. */

@@ -3,14 +3,15 @@ import { existsSync } from 'node:fs'
 import { findInstallation } from '../../uml/installation.ts'
 import { bootKernel } from '../../uml/start-kernel.ts'
 import type { SandboxOptions } from './arguments.ts'
+import { CHANGE_MS } from './run.ts'
 
 const IP_VS = '/proc/net/ip_vs'
 /** The environment variable with the command that opens a shell in the kernel in which the sandbox runs. */
 export const WAY_IN = 'SANDBOX_WAY_IN'
 /** In MiB; the whole sandbox needs a quarter of it. */
 const MEMORY = 1024
-/** Milliseconds; only for the tour, which prints a line every few seconds. A screen may be silent for days. */
-const TOUR_SILENCE_MS = 120_000
+/** Milliseconds; only for the tour, which prints a line after each change. A screen may be silent for days. */
+const TOUR_SILENCE_MS = 2 * CHANGE_MS
 
 /** Whether the mode needs modules that this machine's kernel has neither loaded nor available. */
 export function needsOtherKernel({ mode }: SandboxOptions): boolean {
@@ -27,7 +28,7 @@ export async function runInOtherKernel({ once }: SandboxOptions): Promise<number
   const { release } = await findInstallation()
   const { argv, execArgv, stdin, stdout } = process
   stdout.write(
-    `this kernel has no ip_vs: everything runs in User-mode Linux ${release}, a kernel that is a program\n`,
+    `this kernel has no ip_vs: everything runs in User-mode Linux ${release}, a kernel that is a program; it starts in one to three minutes\n`,
   )
   const terminal = stdin.isTTY && stdout.isTTY
   const { status } = await bootKernel({

@@ -12,6 +12,9 @@ export interface Run {
   readonly folder: string
 }
 
+/** Milliseconds for a change in the cluster or in node-proxy. In User-mode Linux on a busy machine it takes minutes. */
+export const CHANGE_MS = 300_000
+
 /** Where the sandbox's node-proxy answers `node-proxy explain` and the like. */
 export function inspectionSocketOf({ folder }: Pick<Run, 'folder'>): string {
   return join(folder, 'inspect.sock')

@@ -57,6 +57,8 @@ async function take(sandbox: Sandbox, step: Step, signal: AbortSignal): Promise<
   const acted = Promise.resolve(step.action?.run(sandbox)).finally(() => {
     acting = false
   })
+  // It may fail while a request is under way; the error is thrown below.
+  acted.catch(() => undefined)
   const replies: Reply[] = []
   try {
     if (step.action?.meanwhile !== true) await acted
