@@ -14,6 +14,9 @@ With --enter: a shell in the kernel that runs already, or in the one that the
 process PID booted; Ctrl-] leaves it.
 `
 
+/** Ctrl-], as in telnet. */
+const LEAVE = '\u001d'
+
 process.exitCode = await main(process.argv.slice(2))
 
 async function main(args: readonly string[]): Promise<number> {
@@ -68,9 +71,6 @@ function read(args: readonly string[]): KernelRun | undefined {
     onOutput: (text) => void process.stdout.write(text),
   }
 }
-
-/** Ctrl-], as in telnet. */
-const LEAVE = '\u001d'
 
 /** Connects this terminal with the shell behind a socket until Ctrl-], or until the kernel ends. */
 async function enter(path: string): Promise<void> {
