@@ -23,6 +23,11 @@ export interface KernelRun {
   /** Kernels whose numbers differ by one get different processors; by default the number is arbitrary. */
   readonly turn?: number
   readonly share?: readonly Share[]
+  /**
+   * A tap device of this machine, of the network namespace of this process. The kernel has its other end as `vec0`,
+   * without addresses.
+   */
+  readonly tap?: string
   /** Modules that this kernel must not have, such as `ip_vs`; modules that need them are removed, too. */
   readonly withoutModules?: readonly string[]
   /** Receives the console: the output of the command, and messages of the kernel. */

@@ -1,9 +1,10 @@
-import { beforeAll, describe, expect, test } from 'vitest'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { type IpvsMachine, startIpvsMachine } from './lab/ipvs-machine.ts'
 import type { Kubectl } from './lab/kubectl.ts'
-import { connectDuring, expectNoneFailed, startLoadTargets } from './lab/load.ts'
+import { connectDuring, expectNoneFailed, type LoadOptions, startLoadTargets } from './lab/load.ts'
 import { namesOf, podOn, podsOf } from './lab/lookups.ts'
 import { changeMode, installNodeProxy, MODES, servesIn } from './lab/node-proxy.ts'
-import { startOrchControlPlane } from './lab/orch-server.ts'
+import { type OrchControlPlane, startOrchControlPlane } from './lab/orch-server.ts'
 import { eventually } from './lab/programs.ts'
 import { useCluster } from './lab/use-cluster.ts'
 import { asThePageSays } from './lab/workloads.ts'
@@ -20,6 +21,15 @@ const OF_A_LOST_POD = ['ABORT_ERR', 'EHOSTUNREACH']
 /** Choices are random: some more of them than its share may fall to a Pod. */
 const MORE_THAN_ITS_SHARE = 1.2
 
+/** The mode of the Service proxy over which clients connect, and the mode of those on the nodes. */
+const WAYS = [
+  ...MODES.map((mode) => ({ mode, ofNodes: mode })),
+  // Kubelets run on this kernel, which may have no ip_vs: a machine beside them has it.
+  { mode: 'ipvs', ofNodes: MODES[0] },
+] as const
+
+let plane: OrchControlPlane
+
 /** The controllers and the scheduler of orch-server, with kubelets: the DaemonSet of node-proxy, too. */
 const cluster = useCluster(
   3,
@@ -34,13 +44,24 @@ const cluster = useCluster(
     }))
     await startLoadTargets(made, { ...options, pod: { ...options.pod, tolerations } })
   },
-  startOrchControlPlane,
+  async () => {
+    plane = await startOrchControlPlane()
+    return plane
+  },
 )
 
 const kubectl = (): Kubectl => cluster().kubectl
 
-describe.each(MODES)('in %s mode', (mode) => {
-  beforeAll(async () => void (await changeMode(cluster(), mode)), 5 * MINUTES)
+describe.each(WAYS)('in $mode mode', ({ mode, ofNodes }) => {
+  let over: IpvsMachine | undefined
+  beforeAll(async () => {
+    await changeMode(cluster(), ofNodes)
+    if (mode !== 'ipvs') return
+    over = await startIpvsMachine(await plane.kubeconfigOfAccount('kube-system/node-proxy'))
+  }, 5 * MINUTES)
+  afterAll(() => over?.[Symbol.asyncDispose]())
+
+  const options = (): LoadOptions => ({ timesAsMany: TIMES_AS_MANY, over })
 
   test(
     'a Deployment is rolled out, and no connection fails',
@@ -54,7 +75,7 @@ describe.each(MODES)('in %s mode', (mode) => {
         await kubectl().run(['wait', '--for=delete', ...gone, '--timeout=120s'], limit)
       }
       const what = `rolled out in ${mode} mode`
-      const { answers } = await expectNoneFailed(cluster(), what, change, TIMES_AS_MANY)
+      const { answers } = await expectNoneFailed(cluster(), what, change, options())
       const after = await namesOf(kubectl(), 'web')
       expect(after.filter((name) => before.includes(name))).toEqual([])
       expect(Object.keys(answers)).toEqual(expect.arrayContaining([...before, ...after]))
@@ -72,7 +93,7 @@ describe.each(MODES)('in %s mode', (mode) => {
         await kubectl().run(['drain', name, '--ignore-daemonsets', '--timeout=120s'], limit)
         await kubectl().rolledOut('deployment/web')
       }
-      await expectNoneFailed(cluster(), `drained in ${mode} mode`, change, TIMES_AS_MANY)
+      await expectNoneFailed(cluster(), `drained in ${mode} mode`, change, options())
       await expect(podOn(kubectl(), 'web', name)).rejects.toThrow(`is on ${name}`)
       await kubectl().run(['uncordon', name])
     },
@@ -98,7 +119,7 @@ describe.each(MODES)('in %s mode', (mode) => {
         })
       }
       const what = `a node is off in ${mode} mode`
-      const outcomes = await connectDuring(cluster(), what, off, TIMES_AS_MANY)
+      const outcomes = await connectDuring(cluster(), what, off, options())
       for (const { attempts, failures } of outcomes) {
         expect(OF_A_LOST_POD).toEqual(expect.arrayContaining(Object.keys(failures)))
         const failed = Object.values(failures).reduce((sum, count) => sum + count, 0)
@@ -109,9 +130,9 @@ describe.each(MODES)('in %s mode', (mode) => {
           timeoutMs: GONE_MS,
         })
       }
-      await expectNoneFailed(cluster(), `replaced in ${mode} mode`, replaced, TIMES_AS_MANY)
+      await expectNoneFailed(cluster(), `replaced in ${mode} mode`, replaced, options())
       await node.boot()
-      await servesIn(node, mode)
+      await servesIn(node, ofNodes)
       await kubectl().run(['scale', 'deployment/web', '--replicas=4'])
       await kubectl().rolledOut('deployment/web')
     },

@@ -2,6 +2,7 @@ import { expect } from 'vitest'
 import type { HttpTask, RequestsOutcome } from '../pods/tasks.ts'
 import { clientInPod, clientOutside } from './clients.ts'
 import type { Cluster } from './cluster.ts'
+import type { IpvsMachine } from './ipvs-machine.ts'
 import { clusterIpOf, nodePortOf, podOn } from './lookups.ts'
 import { programs, type ServerOptions, serverOnEachNode, servers, service } from './workloads.ts'
 
@@ -27,16 +28,24 @@ export async function startLoadTargets(
   for (const workload of ['deployment/web', 'daemonset/client']) await kubectl.rolledOut(workload)
 }
 
+export interface LoadOptions {
+  /** 1 unless set. */
+  readonly timesAsMany?: number
+  /** Over which both connect, the cluster IP from outside as well. */
+  readonly over?: IpvsMachine | undefined
+}
+
 /**
- * Connects to `web` as `connectDuring` does. Expects that no connection fails; returns what the client outside saw.
+ * Connects to `web` as `connectDuring` does. Expects that no connection fails; returns what the client of the node port saw.
  */
 export async function expectNoneFailed(
   cluster: Cluster,
   what: string,
   change: () => Promise<void>,
-  timesAsMany = 1,
+  options: LoadOptions = {},
 ): Promise<RequestsOutcome> {
-  const outcomes = await connectDuring(cluster, what, change, timesAsMany)
+  const { timesAsMany = 1 } = options
+  const outcomes = await connectDuring(cluster, what, change, options)
   for (const { failures } of outcomes) expect(failures).toEqual({})
   const rates = outcomes.map(({ attempts, seconds }) => attempts / seconds)
   const rate = rates.reduce((sum, one) => sum + one, 0)
@@ -46,23 +55,24 @@ export async function expectNoneFailed(
 
 /**
  * Connects to `web` 200 times a second (or `timesAsMany` times as often) while something changes. Returns what a client in
- * a Pod of the first node saw, at the cluster IP, and one outside, at the node port of the second node.
+ * a Pod of the first node saw, at the cluster IP, and one outside, at the node port of the second node; where `over` is
+ * given, two clients outside at the addresses of that machine.
  */
 export async function connectDuring(
   { kubectl, nodes }: Cluster,
   what: string,
   change: () => Promise<void>,
-  timesAsMany = 1,
-): Promise<readonly [inPod: RequestsOutcome, outside: RequestsOutcome]> {
+  { timesAsMany = 1, over }: LoadOptions = {},
+): Promise<readonly [clusterIp: RequestsOutcome, nodePort: RequestsOutcome]> {
   const pod = await podOn(kubectl, 'client', 'node-1')
-  const inPod = clientInPod(kubectl, pod.metadata.name)
+  const ofClusterIp = over === undefined ? clientInPod(kubectl, pod.metadata.name) : clientOutside()
+  const clusterIp = url(await clusterIpOf(kubectl, 'web'), IN_POD_EVERY_MS / timesAsMany)
+  const router = over?.address ?? nodes[1]?.addresses.v4
   const nodePort = await nodePortOf(kubectl, 'web')
-  const target = `${nodes[1]?.addresses.v4}:${nodePort}`
-  const beyond = url(target, OUTSIDE_EVERY_MS / timesAsMany)
-  const inside = url(await clusterIpOf(kubectl, 'web'), IN_POD_EVERY_MS / timesAsMany)
+  const beyond = url(`${router}:${nodePort}`, OUTSIDE_EVERY_MS / timesAsMany)
   let first: Promise<RequestsOutcome> | undefined
   const last = await clientOutside().during(beyond, async () => {
-    first = inPod.during(inside, change)
+    first = ofClusterIp.during(clusterIp, change)
     await first
   })
   const outcomes = [await first!, last] as const

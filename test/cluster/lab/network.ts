@@ -37,7 +37,7 @@ export async function unplug(name: string): Promise<void> {
 }
 
 /** What a node of a cluster, and the router between nodes, have set. */
-const ROUTER = [
+export const ROUTER = [
   'net.ipv4.ip_forward=1',
   'net.ipv6.conf.all.forwarding=1',
   'net.ipv4.conf.all.send_redirects=0',

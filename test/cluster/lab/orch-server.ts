@@ -8,6 +8,8 @@ import { LAN, NODE_NAMES, SERVICE_NETWORKS } from './plan.ts'
 
 /** orch-server where kube-apiserver, kube-controller-manager and kube-scheduler would be. */
 export interface OrchControlPlane extends ControlPlane {
+  /** A kubeconfig of a service account, `NAMESPACE/NAME`, as docs/operate/install.md has it for machines without kubelet. */
+  kubeconfigOfAccount(account: string): Promise<string>
   /** Kills the server, and starts it again. */
   restart(): Promise<void>
 }
@@ -25,19 +27,17 @@ export async function startOrchControlPlane(): Promise<OrchControlPlane> {
   const { dataDir } = server
   const kubectl = new Kubectl(server.kubeconfig, join(dataDir, '../kubectl-cache'))
   const port = Number(new URL(server.url).port)
+  const kubeconfig = (...whose: readonly string[]): Promise<string> => {
+    const where = [`--data-dir=${dataDir}`, `--server=https://${LAN.v4}:${port}`]
+    return runOrchServerCommand('kubeconfig', ...where, ...whose)
+  }
   const running = starting.move()
   return {
     port,
     kubectl,
     ca: readFileSync(join(dataDir, 'pki/ca.crt'), 'utf8'),
-    kubeconfigOf: (node) =>
-      runOrchServerCommand(
-        'kubeconfig',
-        `--data-dir=${dataDir}`,
-        `--user=${userOfNode(node)}`,
-        '--group=system:nodes',
-        `--server=https://${LAN.v4}:${port}`,
-      ),
+    kubeconfigOf: (node) => kubeconfig(`--user=${userOfNode(node)}`, '--group=system:nodes'),
+    kubeconfigOfAccount: (account) => kubeconfig(`--service-account=${account}`),
     async giveNetworks(node) {
       const number = NODE_NAMES.findIndex((known) => known === node)
       const podCIDRs = [`10.244.${number}.0/24`, `fd00:10:244:${number}::/64`]

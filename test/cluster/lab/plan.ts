@@ -2,7 +2,8 @@
 export const LAN = { bridge: 'lan', v4: '192.168.77.1', v6: 'fd00:77::1' } as const
 
 export const POD_NETWORKS = '10.244.0.0/16,fd00:10:244::/56'
-export const SERVICE_NETWORKS = '10.96.0.0/16,fd00:10:96::/112'
+export const SERVICE_NETWORK_V4 = '10.96.0.0/16'
+export const SERVICE_NETWORKS = `${SERVICE_NETWORK_V4},fd00:10:96::/112`
 /** The address of `kubernetes.default`, the first of the network. */
 export const API_CLUSTER_IP = '10.96.0.1'
 /** What config/kubernetes/dns/dns.yaml has. */
@@ -14,7 +15,9 @@ export const NODE_NAMES = ['node-1', 'node-2', 'node-3'] as const
 
 /** A machine that is no node, where one has a control plane; its address is the one before those of the nodes. */
 export const CONTROL_NAME = 'control'
-const MACHINES: readonly string[] = [CONTROL_NAME, ...NODE_NAMES]
+/** The machine whose kernel has ip_vs: no node either. */
+export const IPVS_NAME = 'ipvs'
+const MACHINES: readonly string[] = [CONTROL_NAME, ...NODE_NAMES, IPVS_NAME]
 
 export interface NodeAddresses {
   readonly v4: string

@@ -1,0 +1,85 @@
+import { mkdirSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { stringify } from 'yaml'
+import { startKernel } from '../../../src/uml/start-kernel.ts'
+import { run } from '../../support/lab/command.ts'
+import { launcherOf } from '../../support/programs.ts'
+import { ip, ROUTER } from './network.ts'
+import { IPVS_NAME, LAN, nodeAddresses, POD_NETWORKS, SERVICE_NETWORK_V4 } from './plan.ts'
+import { eventually } from './programs.ts'
+import { clusterFiles } from './surroundings.ts'
+
+const READY_MS = 120_000
+/** A shell command, given to the kernel as `$1` and further arguments. */
+const BOOT = `ip addr add "$1/24" dev vec0
+ip link set vec0 up
+ip route add default via ${LAN.v4}
+sysctl -qw ${ROUTER.join(' ')}
+shift
+exec "$@"`
+/** Where the kernel has the folder with the files of node-proxy. */
+const FILES = '/machine'
+
+/** A machine on the network of nodes, with node-proxy in ipvs mode and without a kubelet. */
+export interface IpvsMachine extends AsyncDisposable {
+  /** Where node ports answer. The client outside reaches cluster IPs over it. */
+  readonly address: string
+}
+
+/**
+ * User-mode Linux, because its kernel has ip_vs. Resolves once node-proxy is ready in ipvs mode. `kubeconfig` is the text
+ * of one that may do what config/kubernetes/node-proxy grants.
+ */
+export async function startIpvsMachine(kubeconfig: string): Promise<IpvsMachine> {
+  await using starting = new AsyncDisposableStack()
+  const folder = join(clusterFiles().scratch, IPVS_NAME)
+  mkdirSync(folder)
+  writeFileSync(join(folder, 'kubeconfig'), kubeconfig, { mode: 0o600 })
+  writeFileSync(join(folder, 'config.yaml'), stringify(CONFIG))
+  await ip('', [
+    `tuntap add dev ${IPVS_NAME} mode tap`,
+    `link set ${IPVS_NAME} master ${LAN.bridge} up`,
+  ])
+  starting.defer(() => ip('', [`link del ${IPVS_NAME}`]))
+  const address = nodeAddresses(IPVS_NAME).v4
+  let said = ''
+  const kernel = await startKernel({
+    command: 'sh',
+    args: ['-euc', BOOT, 'sh', address, launcherOf('node-proxy'), `--config=${FILES}/config.yaml`],
+    share: [{ host: folder, inside: FILES }],
+    tap: IPVS_NAME,
+    onOutput: (text) => {
+      said += text
+    },
+  })
+  starting.defer(async () => {
+    kernel.kill()
+    await kernel.ended.catch(() => undefined)
+  })
+  await eventually('the machine serves in ipvs mode', () => servesAt(address), {
+    timeoutMs: READY_MS,
+    why: () => said,
+  })
+  await ip('', [`route add ${SERVICE_NETWORK_V4} via ${address}`])
+  starting.defer(() => ip('', [`route del ${SERVICE_NETWORK_V4} via ${address}`]))
+  const running = starting.move()
+  return { address, [Symbol.asyncDispose]: () => running.disposeAsync() }
+}
+
+const CONFIG = {
+  apiVersion: 'proxy.config.orch.io/v1alpha1',
+  kind: 'NodeProxyConfiguration',
+  clientConnection: { kubeconfig: `${FILES}/kubeconfig` },
+  hostnameOverride: IPVS_NAME,
+  mode: 'ipvs',
+  clusterCIDR: POD_NETWORKS,
+  metricsBindAddress: '0.0.0.0:10249',
+}
+
+async function servesAt(address: string): Promise<boolean> {
+  const curl = ['curl', '-sSf', '--max-time', '5']
+  const mode = await run([...curl, `http://${address}:10249/proxyMode`])
+  if (mode.trim() !== 'ipvs') throw new Error(`it serves in ${mode}`)
+  await run([...curl, `http://${address}:10256/readyz`])
+  return true
+}
