@@ -12,6 +12,8 @@ import { needsUserModeLinux } from './installed.ts'
 
 needsUserModeLinux()
 
+const PROGRAM = new URL('../../../src/uml/main.ts', import.meta.url).pathname
+
 /** A kernel that boots beside others may take so many times as long as one did before. */
 const SLOWER = 3
 
@@ -121,20 +123,25 @@ test('talks over the channel, every byte as it is', async () => {
 
 test('others can come in and use a shell, until the kernel is gone', async () => {
   const kernel = await startKernel(shell('sleep 1000', { shell: true }))
-  const [listener = ''] = findShellSockets(process.pid)
-  const visitor = connect(listener)
+  const visitor = spawn(process.execPath, [PROGRAM, `--enter=${process.pid}`])
   let seen = ''
-  visitor.on('data', (text: Buffer) => {
+  visitor.stdout.on('data', (text: Buffer) => {
     seen += text.toString()
   })
   const prompted = () => {
-    visitor.write('\r')
+    visitor.stdin.write('\r')
     return seen
   }
   await expect.poll(prompted, { interval: 500 }).toContain('uml# ')
-  visitor.write('echo $((6 * 7)) processes; ps -C sleep -o args=\r')
+  visitor.stdin.write('echo $((6 * 7)) processes; ps -C sleep -o args=\r')
   await expect.poll(() => seen).toMatch(/42 processes[^]*sleep 1000/)
-  const left = once(visitor, 'close')
+  const leaves = once(visitor, 'exit')
+  visitor.stdin.write('\u001d')
+  expect(await leaves).toEqual([0, null])
+  const [listener = ''] = findShellSockets(process.pid)
+  const stays = connect(listener)
+  await once(stays, 'connect')
+  const left = once(stays, 'close')
   kernel.kill()
   await left
   await kernel.ended.catch(() => undefined)
