@@ -97,8 +97,9 @@ async function connections(requests: RequestsTask): Promise<RequestsOutcome> {
     running.add(one)
     if (everyMs === undefined) await one
   }
+  const seconds = (performance.now() - began) / 1_000
   await Promise.all(running)
-  return { ...outcome, seconds: (performance.now() - began) / 1_000 }
+  return { ...outcome, seconds }
 }
 
 async function attempt(requests: RequestsTask, outcome: RequestsOutcome): Promise<void> {

@@ -61,5 +61,6 @@ export interface RequestsOutcome {
   readonly failures: Record<string, number>
   /** The first of them: when each began (ISO 8601), from which port if it was connected, and why it failed. */
   readonly firstFailures: { readonly at: string; readonly port?: number; readonly why: string }[]
+  /** From the start of the first to that of the last. */
   readonly seconds: number
 }
