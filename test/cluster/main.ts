@@ -20,6 +20,8 @@ const WANTED = {
   conntrack: '/usr/sbin/conntrack',
   ipset: '/usr/sbin/ipset',
   iptables: '/usr/sbin/iptables',
+  // Also where the kernel has ip_vs: for the machine of ipvs mode.
+  'user-mode-linux': '/usr/bin/linux.uml',
 } as const
 
 /**
