@@ -1,4 +1,6 @@
 import { join } from 'node:path'
+import { openNftables } from '../../kernel/nftables/netlink-nftables.ts'
+import { systemClock } from '../../lib/clock.ts'
 import {
   type Agent,
   type AgentPlace,
@@ -23,6 +25,8 @@ export interface Sandbox {
   readonly options: SandboxOptions
   readonly cluster: Cluster
   readonly daemon: Daemon
+  /** Whether the kernel has nftables for IPv4. Debian's User-mode Linux has not. */
+  readonly hasNftables: boolean
   send(sender: Sender, request: RequestSpec): Promise<Answer>
   /** Waits until the endpoints of every Service are its ready pods, at the API server and in the kernel. */
   settled(): Promise<void>
@@ -62,6 +66,7 @@ export async function openSandbox(
     options,
     cluster,
     daemon,
+    hasNftables: await hasNftables(run),
     settled,
     send: async (sender, request) => sendFrom(await agentOf(sender), request),
     onNode: (command) => topology.node.exec(command),
@@ -72,6 +77,23 @@ export async function openSandbox(
   }
   await settled()
   return sandbox
+}
+
+/** Tries it, in the namespace of this process: there are kernels with the module and without tables. */
+async function hasNftables({ name }: Run): Promise<boolean> {
+  const nftables = openNftables(systemClock)
+  try {
+    const table = { family: 4, name: `${name}-probe` } as const
+    const error = await nftables.commit([
+      { do: 'addTable', table },
+      { do: 'deleteTable', table },
+    ])
+    return error === undefined
+  } catch {
+    return false
+  } finally {
+    nftables.close()
+  }
 }
 
 async function openAgent(namespace: Namespace, stack: AsyncDisposableStack): Promise<Agent> {

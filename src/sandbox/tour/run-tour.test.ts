@@ -9,6 +9,7 @@ const ANSWER_MS = 5
 const SANDBOX = {
   run: { name: 'np-sandbox-7', folder: '/tmp/np-sandbox-7-Xa1' },
   options: { mode: 'nftables' },
+  hasNftables: true,
   cluster: { controlPlane: { adminKubeconfig: 'admin.kubeconfig' }, pods: { state: () => ({}) } },
   daemon: { lastLines: () => ['info synced'] },
   send: () =>

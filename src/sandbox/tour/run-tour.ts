@@ -23,6 +23,10 @@ const ANSWER_MS = 10_000
 
 const LOG_LINES = 8
 
+const WITHOUT_POLICIES = `This kernel has no nftables for IPv4, which NetworkPolicies need in every mode: the tour leaves
+out the steps about them.
+`
+
 export interface TourOptions {
   readonly steps: readonly Step[]
   print(text: string): void
@@ -35,7 +39,8 @@ export async function runTour(sandbox: Sandbox, options: TourOptions): Promise<n
   const { mode } = sandbox.options
   const { adminKubeconfig: kubeconfig } = sandbox.cluster.controlPlane
   const access = { run: sandbox.run.name, kubeconfig }
-  const steps = stepsIn(mode, options.steps)
+  const steps = stepsIn(mode, options.steps, sandbox.hasNftables)
+  if (steps.length < stepsIn(mode, options.steps, true).length) options.print(WITHOUT_POLICIES)
   let wrong = 0
   for (const [index, step] of steps.entries()) {
     if (options.signal.aborted) break

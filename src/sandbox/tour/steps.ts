@@ -48,6 +48,7 @@ export const TOUR: readonly Step[] = [
   {
     title: 'A NetworkPolicy lets pod-1 reach the API server and DNS alone: it still reads Services',
     modes: ['nftables', 'iptables', 'ipvs'],
+    needsNftables: true,
     action: {
       description: 'label pod-1 as access=api-and-dns, and take it out of web-public',
       run: isolate({ access: 'api-and-dns', [PUBLIC]: null }),
@@ -59,6 +60,7 @@ export const TOUR: readonly Step[] = [
   {
     title: 'The same pod finds the name of another Service, and its packets do not arrive',
     modes: ['nftables', 'iptables', 'ipvs'],
+    needsNftables: true,
     request: REQUESTS.podToPublic,
     times: 1,
     expected: { kind: 'silent' },
@@ -66,6 +68,7 @@ export const TOUR: readonly Step[] = [
   {
     title: 'Without the label it reaches that Service again',
     modes: ['nftables', 'iptables', 'ipvs'],
+    needsNftables: true,
     action: {
       description: 'remove the label from pod-1, and put it behind web-public again',
       run: isolate({ access: null, [PUBLIC]: 'yes' }),
@@ -321,13 +324,20 @@ export interface Step {
   readonly expected: Expectation
   /** The modes in which the step makes sense; absent: all. */
   readonly modes?: readonly string[]
+  /** NetworkPolicies are rules of nftables in every mode. */
+  readonly needsNftables?: true
   /** What differs in userspace mode, where node-proxy itself connects to endpoints: they see the node. */
   readonly inUserspace?: Partial<Pick<Step, 'title' | 'times' | 'expected'>>
 }
 
-/** The steps for a mode, with what differs in it. */
-export function stepsIn(mode: string, steps: readonly Step[]): readonly Step[] {
+/** The steps for a mode, and for a kernel with or without nftables, with what differs in the mode. */
+export function stepsIn(
+  mode: string,
+  steps: readonly Step[],
+  hasNftables: boolean,
+): readonly Step[] {
   return steps
     .filter(({ modes }) => modes?.includes(mode) ?? true)
+    .filter(({ needsNftables }) => hasNftables || needsNftables !== true)
     .map((step) => (mode === 'userspace' ? { ...step, ...step.inUserspace } : step))
 }
