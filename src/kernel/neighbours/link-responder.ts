@@ -107,11 +107,11 @@ export class LinkResponder {
     this.#watch.close()
   }
 
-  /** Follows the interface: other sockets for another index or Ethernet address, none while it is down. */
+  /** Follows the interface: other sockets for another index or Ethernet address, none while it is down or has no carrier. */
   #follow(now: number): void {
     const before = this.#link
     const link = this.#watch.read()
-    const isUsable = link?.isUp === true && link.isEthernet
+    const isUsable = link?.isUp === true && link.isRunning && link.isEthernet
     this.#link = isUsable ? link : undefined
     const isSame =
       before !== undefined &&
@@ -119,9 +119,8 @@ export class LinkResponder {
       before.index === link.index &&
       isEqualMac(before.mac, link.mac)
     if (!isSame) this.#closeSockets()
-    // A switch may have forgotten the addresses while there was no carrier.
-    const isBack = isSame && link.isRunning && !before.isRunning
-    if (isUsable && (!isSame || isBack)) this.#announced.restart(link.mac, now)
+    // Also where it is the same one again: a switch may have forgotten the addresses while there was no carrier.
+    if (isUsable && !isSame) this.#announced.restart(link.mac, now)
     if (isUsable) this.#adjust(now)
     else this.#report(this.#statusOf(link))
   }
@@ -129,6 +128,7 @@ export class LinkResponder {
   #statusOf(link: Link | undefined): LinkStatus {
     if (link === undefined) return { state: 'absent' }
     if (!link.isUp) return { state: 'down' }
+    if (!link.isRunning) return { state: 'without carrier' }
     const { device } = this.#parts
     const message = `addresses cannot be announced at ${JSON.stringify(device)}: it is no Ethernet interface`
     const hint = 'name the interface of the network from which clients reach this node'

@@ -9,12 +9,13 @@ export interface AddressConflict {
 }
 
 /**
- * The state of the network interface. `up`: it answers. `down` and `absent`: it will, once the interface is back.
+ * The state of the network interface. `up`: it answers. `down`, `without carrier` and `absent`: it will, once the
+ * interface is back.
  * `failed`: it will try again every second.
  */
 export type LinkStatus =
   | { readonly state: 'up'; readonly mac: string }
-  | { readonly state: 'down' | 'absent' }
+  | { readonly state: 'down' | 'without carrier' | 'absent' }
   | { readonly state: 'failed'; readonly error: NodeProxyError }
 
 /** The callbacks of a responder. */

@@ -281,7 +281,7 @@ test('a node without its interface, with the label, or with the setting off anno
   await expect.poll(() => net.answering(IP), WAIT).toEqual(['n2'])
   expect(one.conditions().join()).toContain('announcement-impaired')
   expect(one.announcements.state()?.problems.join()).toContain('interface n1-eth0 is absent')
-  net.link.set('n1-eth0', { isUp: true, mac: '02:00:00:00:00:07' })
+  net.link.set('n1-eth0', { state: 'up', mac: '02:00:00:00:00:07' })
   await expect.poll(() => one.conditions(), WAIT).toEqual([])
   const excluded = nodeObject('n2', {
     'node.kubernetes.io/exclude-from-external-load-balancers': '',

@@ -106,9 +106,10 @@ class KernelLink implements TestLink {
   async change(to: Parameters<TestLink['change']>[0]): Promise<void> {
     if (typeof to === 'object') ip('link', 'set', 'eth0', 'address', to.mac)
     else if (to === 'down') ip('link', 'set', 'eth0', 'down')
+    else if (to === 'without carrier') ip('link', 'set', 'peer0', 'down')
     else if (to === 'absent') this.remove()
     else if (existsSync('/sys/class/net/eth0')) {
-      ip('link', 'set', 'eth0', 'up')
+      for (const device of ['peer0', 'eth0']) ip('link', 'set', device, 'up')
       await carrier()
     } else this.#host = await addPair()
   }

@@ -21,7 +21,7 @@ export interface TestLink {
   /** The other host announces an address. */
   announceAs(ip: IpAddress, mac: string): void
   sendTruncated(): void
-  change(to: 'up' | 'down' | 'absent' | { readonly mac: string }): Promise<void>
+  change(to: 'up' | 'down' | 'without carrier' | 'absent' | { readonly mac: string }): Promise<void>
   /** Lets time pass until something is true. */
   until(condition: () => boolean): Promise<void>
   pass(ms: number): Promise<void>
@@ -99,15 +99,12 @@ export const conformanceCases: Readonly<Record<string, Case>> = {
     equal(link.heard(FOUR).length, 3)
   },
 
-  async 'an interface that was down is announced again'({ link, responder, states }) {
-    await responder.announce(forever(FOUR, SIX))
-    await link.change('down')
-    await link.until(() => states.at(-1) === 'down')
-    const before = link.heard(FOUR).length
-    await link.change('up')
-    await link.until(() => link.heard(FOUR).length > before && link.heard(SIX).length > before)
-    for (const ip of [FOUR, SIX]) deepEqual(await link.request(ip), [link.mac()])
-    deepEqual(states, ['up', 'down', 'up'])
+  async 'an interface that was down is announced again'(opened) {
+    await announcedAfter('down', opened)
+  },
+
+  async 'an interface that had no carrier is announced again'(opened) {
+    await announcedAfter('without carrier', opened)
   },
 
   async 'another Ethernet address is announced'({ link, responder, states }) {
@@ -181,4 +178,18 @@ export async function runCase(name: string, link: TestLink): Promise<void> {
 
 function forever(...ips: readonly IpAddress[]): ReadonlyMap<IpAddress, number> {
   return new Map(ips.map((ip) => [ip, FOREVER]))
+}
+
+async function announcedAfter(
+  state: 'down' | 'without carrier',
+  { link, responder, states }: Opened,
+): Promise<void> {
+  await responder.announce(forever(FOUR, SIX))
+  await link.change(state)
+  await link.until(() => states.at(-1) === state)
+  const before = link.heard(FOUR).length
+  await link.change('up')
+  await link.until(() => link.heard(FOUR).length > before && link.heard(SIX).length > before)
+  for (const ip of [FOUR, SIX]) deepEqual(await link.request(ip), [link.mac()])
+  deepEqual(states, ['up', state, 'up'])
 }

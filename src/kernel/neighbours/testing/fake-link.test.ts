@@ -21,8 +21,8 @@ function fakeTestLink(): TestLink {
     async change(to) {
       const mac = link.mac(DEVICE) ?? '02:00:00:00:00:01'
       if (to === 'absent') link.set(DEVICE, undefined)
-      else if (typeof to === 'object') link.set(DEVICE, { isUp: true, mac: to.mac })
-      else link.set(DEVICE, { isUp: to === 'up', mac })
+      else if (typeof to === 'object') link.set(DEVICE, { state: 'up', mac: to.mac })
+      else link.set(DEVICE, { state: to, mac })
     },
     async until(condition) {
       for (let turn = 0; !condition(); turn += 1) {

@@ -72,7 +72,7 @@ export class FakeLink {
 
   #port(device: string) {
     const number = this.#ports.size + 1
-    const port = this.#ports.get(device) ?? { isUp: true, mac: `02:00:00:00:00:0${number}` }
+    const port = this.#ports.get(device) ?? { state: 'up', mac: `02:00:00:00:00:0${number}` }
     this.#ports.set(device, port)
     return { device, port }
   }
@@ -85,7 +85,7 @@ export class FakeLink {
 
 /** An interface that is there. */
 export interface Port {
-  readonly isUp: boolean
+  readonly state: 'up' | 'down' | 'without carrier'
   readonly mac: string
 }
 
@@ -140,7 +140,7 @@ class FakeResponder implements NeighbourResponder {
   }
 
   answer(ip: IpAddress): readonly string[] {
-    if (!this.#isAnswered(ip) || this.#port?.isUp !== true) return []
+    if (!this.#isAnswered(ip) || this.#port?.state !== 'up') return []
     this.#counts.answered += 1
     return [this.#port.mac]
   }
@@ -166,7 +166,7 @@ class FakeResponder implements NeighbourResponder {
   follow(port: Port | undefined): void {
     this.#port = port
     this.#handlers.onLink(statusOf(port))
-    if (port?.isUp !== true) return
+    if (port?.state !== 'up') return
     for (const [ip, address] of this.#addresses) {
       address.cancel()
       address.cancel = this.#announceTimes(ip, ANNOUNCEMENTS)
@@ -199,7 +199,7 @@ class FakeResponder implements NeighbourResponder {
   }
 
   #say(ip: IpAddress): void {
-    if (this.#port?.isUp !== true || !this.#isAnswered(ip)) return
+    if (this.#port?.state !== 'up' || !this.#isAnswered(ip)) return
     this.#counts.announced += 1
     this.#link.hear({ ip, mac: this.#port.mac })
   }
@@ -207,7 +207,8 @@ class FakeResponder implements NeighbourResponder {
 
 function statusOf(port: Port | undefined): LinkStatus {
   if (port === undefined) return { state: 'absent' }
-  return port.isUp ? { state: 'up', mac: port.mac } : { state: 'down' }
+  const { state, mac } = port
+  return state === 'up' ? { state, mac } : { state }
 }
 
 /** What a responder is refused with in a process without CAP_NET_RAW. */
