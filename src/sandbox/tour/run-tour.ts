@@ -1,3 +1,4 @@
+import { setTimeout as delay } from 'node:timers/promises'
 import { messageOf } from '../../lib/error.ts'
 import { quote } from '../../lib/quote.ts'
 import { curlOf, type SandboxAccess } from '../environment/by-hand.ts'
@@ -20,6 +21,9 @@ const SILENCE_MS = 1500
  * Milliseconds to wait for an answer. Long, because a busy machine is not a fault, and lost packets are counted anyway.
  */
 const ANSWER_MS = 10_000
+
+/** Milliseconds between requests while an action runs, so that User-mode Linux has time for what they wait for. */
+const BETWEEN_MS = 25
 
 const LOG_LINES = 8
 
@@ -69,6 +73,7 @@ async function take(sandbox: Sandbox, step: Step, signal: AbortSignal): Promise<
     if (step.action?.meanwhile !== true) await acted
     for (let sent = 0; (acting || sent < step.times) && !signal.aborted; sent++) {
       replies.push(await send(sandbox, step.request, timeoutOf(step)))
+      if (acting) await delay(BETWEEN_MS)
     }
     await acted
   } catch (error) {
