@@ -22,10 +22,10 @@ type ChangeAffects = Affects<{ readonly meta: ObjectMeta }>
 
 /**
  * Deletes an object when each of its owners is gone (in the caches, and then confirmed by the server) or is
- * being deleted in the foreground; in the latter case in the foreground itself, so that its own dependents go first. An
- * owner with the finalizer `foregroundDeletion` stays until its dependents with `blockOwnerDeletion` are gone, or no longer
- * refer to it because they have another owner; an owner with the finalizer `orphan` stays until its dependents no longer
- * refer to it.
+ * being deleted in the foreground; in the latter case in the foreground itself, so that its own dependents go first. While
+ * another owner is there, the object only loses its references to such owners. An owner with the finalizer
+ * `foregroundDeletion` stays until its dependents with `blockOwnerDeletion` are gone, or no longer refer to it because they
+ * have another owner; an owner with the finalizer `orphan` stays until its dependents no longer refer to it.
  */
 export const garbageCollector: Controller = {
   name: NAME,
@@ -69,20 +69,25 @@ function reconcile(key: string, view: View, now: number): Reconciliation {
   if (object === undefined) return SETTLED
   if (object.meta.terminating) return finalize(object, view)
   if (object.meta.owners.length === 0) return SETTLED
-  const states = object.meta.owners.map((reference) => ownerState(reference, object, view))
-  const waiting = object.meta.owners.filter((_, i) => states[i]?.state === 'awaitsDependents')
-  if (states.some(({ state }) => state === 'present' || state === 'unknown')) {
-    return waiting.length === 0 ? SETTLED : { writes: [withoutOwners(object, waiting)] }
+  const owners = object.meta.owners.map((reference) => {
+    return { reference, ...ownerState(reference, object, view) }
+  })
+  const waiting = owners.filter(({ state }) => state === 'awaitsDependents')
+  const gone = owners.filter((one) => one.state === 'gone')
+  const isUnknown = owners.some(({ state }) => state === 'unknown')
+  const absent = isUnknown ? [] : gone.map(({ identity }) => identity)
+  const events = misplacedOwnerEvent(object, { absent, view, now })
+  if (isUnknown || owners.some(({ state }) => state === 'present')) {
+    const left = isUnknown ? waiting : [...waiting, ...gone]
+    if (left.length === 0) return SETTLED
+    const isLeft = (owner: OwnerReference): boolean => left.some((one) => one.reference === owner)
+    return { writes: [{ ...withoutOwners(object, isLeft), absent }, ...events] }
   }
-  const absent = states.flatMap((one) => (one.state === 'gone' ? [one.identity] : []))
   const { collection, meta } = object
   const isForeground = waiting.length > 0 && mayAwaitDependents(object, view)
   const deletion = { verb: 'delete', collection, meta, absent } as const
   return {
-    writes: [
-      isForeground ? { ...deletion, propagation: 'Foreground' } : deletion,
-      ...misplacedOwnerEvent(object, { absent, view, now }),
-    ],
+    writes: [isForeground ? { ...deletion, propagation: 'Foreground' } : deletion, ...events],
   }
 }
 
@@ -100,7 +105,7 @@ function finalize(object: FoundObject, view: View): Reconciliation {
   const { meta } = object
   const dependents = dependentsOf(meta.uid, view)
   if (meta.finalizers.includes(ORPHAN)) {
-    const released = dependents.map((dependent) => withoutOwners(dependent, [meta]))
+    const released = dependents.map((one) => withoutOwners(one, ({ uid }) => uid === meta.uid))
     return { writes: [...released, withoutFinalizer(object, ORPHAN)] }
   }
   if (!meta.finalizers.includes(FOREGROUND)) return SETTLED
@@ -112,10 +117,10 @@ function finalize(object: FoundObject, view: View): Reconciliation {
 
 function withoutOwners(
   { collection, meta }: FoundObject,
-  owners: readonly Pick<OwnerReference, 'uid'>[],
+  isLeft: (owner: OwnerReference) => boolean,
 ): Patch {
   const ownerReferences = meta.owners
-    .filter(({ uid }) => !owners.some((one) => one.uid === uid))
+    .filter((owner) => !isLeft(owner))
     .map(({ reference }) => reference)
   return patchOf({ collection, meta }, { ownerReferences })
 }
@@ -133,7 +138,7 @@ function patchOf({ collection, meta }: FoundObject, metadata: JsonObject): Patch
 /** An Event if an owner that counts as gone exists in another namespace. */
 function misplacedOwnerEvent(
   { collection, meta }: FoundObject,
-  { absent, view, now }: DeletionFacts,
+  { absent, view, now }: AbsenceFacts,
 ): readonly EventWrite[] {
   const owner = absent.find(({ uid }) => existsAnywhere(uid, view))
   if (owner === undefined) return []
@@ -144,7 +149,7 @@ function misplacedOwnerEvent(
   return [eventWrite(subject, { controller: NAME, type: 'Warning', reason, message }, now)]
 }
 
-interface DeletionFacts {
+interface AbsenceFacts {
   /** The owners that the server has to confirm as gone. */
   readonly absent: readonly ObjectIdentity[]
   readonly view: View
@@ -161,7 +166,7 @@ function existsAnywhere(uid: string, view: View): boolean {
  * The state of an owner. `awaitsDependents`: its foreground deletion waits for its dependents; `present`: it is
  * in the caches, in any other state; `unknown`: no collection has its kind, or its kind is namespaced and the
  * dependent is not; `gone`: the caches have no object of that name, or one with another uid. Before an object
- * is deleted because of an owner that is gone, the server has to confirm that (`identity`).
+ * or its reference is deleted because an owner is gone, the server has to confirm that (`identity`).
  */
 type OwnerState =
   | { readonly state: 'present' | 'awaitsDependents' | 'unknown' }

@@ -47,9 +47,23 @@ const cases: readonly (readonly [string, readonly Stored[], readonly string[]])[
     [CHILD_DELETED],
   ],
   [
-    'stays while one of two owners is there',
+    'stays while one of two owners is there, and loses the reference to the other one',
     [here, ['configmaps', child(owner('gone'), owner('here'))]],
+    ['patch configmaps/shop/child'],
+  ],
+  [
+    'keeps the reference to an owner that is gone beside one of a kind that the server does not have',
+    [here, ['configmaps', child(owner('gone'), owner('here'), owner('other', FOREIGN))]],
     [],
+  ],
+  [
+    'loses the reference to an owner in another namespace, with an Event, while another owner is there',
+    [
+      here,
+      ['deployments', named('far', { namespace: 'far' })],
+      ['configmaps', child(owner('here'), owner('far'))],
+    ],
+    ['patch configmaps/shop/child', 'record OwnerRefInvalidNamespace shop/child'],
   ],
   [
     'is deleted when both owners are gone',
@@ -152,6 +166,35 @@ test('an object stays while the server has its owner and the caches do not yet',
   cluster.release()
   await clock.advance(60_000)
   expect(cluster.get('configmaps', 'shop/child')).toBeDefined()
+})
+
+test('of several owners, the references to those that are there stay as they are', async () => {
+  const kept = owner('here', { controller: true, blockOwnerDeletion: true })
+  // The same uid with another name: only the second reference names an object that there is.
+  const misnamed = owner('former', { uid: 'here' })
+  const [cluster] = await collectGarbage(
+    here,
+    [
+      'deployments',
+      named('waits', { deletionTimestamp: DELETED, finalizers: ['foregroundDeletion', 'x'] }),
+    ],
+    ['configmaps', child(owner('gone'), misnamed, kept, owner('waits'))],
+  )
+  expect(
+    readMeta(cluster.get('configmaps', 'shop/child')!).owners.map((one) => one.reference),
+  ).toEqual([kept])
+})
+
+test('a reference stays beside a living owner while the server has its owner and the caches do not yet', async () => {
+  const [cluster, clock] = await collectGarbage(here)
+  cluster.hold()
+  cluster.put('deployments', named('late'))
+  cluster.notify('configmaps', child(owner('late'), owner('here')))
+  await clock.advance(0)
+  expect(cluster.log).toContain('patch configmaps/shop/child')
+  cluster.release()
+  await clock.advance(60_000)
+  expect(readMeta(cluster.get('configmaps', 'shop/child')!).owners).toHaveLength(2)
 })
 
 test('an owner keeps its finalizer foregroundDeletion while a dependent with blockOwnerDeletion is there', async () => {
