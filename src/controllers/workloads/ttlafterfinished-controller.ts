@@ -3,7 +3,10 @@ import { countAt } from '../objects/workload-object.ts'
 import { type Controller, SETTLED } from '../runner/controller.ts'
 import { endOf } from './job/job-status.ts'
 
-/** Deletes Jobs `ttlSecondsAfterFinished` after they have ended. A key is `namespace/name` of a Job. */
+/**
+ * Deletes Jobs `ttlSecondsAfterFinished` after they have ended, in the foreground: their Pods go first. The server compares the
+ * version, so a Job whose time was prolonged meanwhile stays. A key is `namespace/name` of a Job.
+ */
 export const ttlAfterFinishedController: Controller = {
   name: 'ttlafterfinished',
   account: 'ttl-after-finished-controller',
@@ -16,6 +19,7 @@ export const ttlAfterFinishedController: Controller = {
     if (seconds < 0 || Number.isNaN(endedAt)) return SETTLED
     const againMs = endedAt + 1000 * seconds - now
     if (againMs > 0) return { writes: [], againMs }
-    return { writes: [{ verb: 'delete', collection: 'jobs', meta: job.meta }] }
+    const deletion = { verb: 'delete', collection: 'jobs', meta: job.meta } as const
+    return { writes: [{ ...deletion, propagation: 'Foreground' }] }
   },
 }

@@ -413,8 +413,10 @@ test('a Job that is being deleted makes no Pods', async () => {
   expect(pods()).toEqual([])
 })
 
-test('a Job that has ended makes no Pods, and is deleted in its time', async () => {
-  const { settled, happens, cluster, pods, change } = scene(job({ ttlSecondsAfterFinished: 30 }))
+test('a Job that has ended makes no Pods, and is deleted in its time, after its Pods', async () => {
+  const { settled, happens, cluster, pods, change, get } = scene(
+    job({ ttlSecondsAfterFinished: 30 }),
+  )
   const look = (now: number) =>
     ttlAfterFinishedController.reconcile('shop/web', cluster.view, now, 0)
   await settled()
@@ -425,7 +427,13 @@ test('a Job that has ended makes no Pods, and is deleted in its time', async () 
   expect(await settled()).toEqual([])
   expect(look(NOW + 10_000)).toEqual({ writes: [], againMs: 20_000 })
   const options = { controller: ttlAfterFinishedController, now: NOW + 30_000 }
+  cluster.hold()
+  change({ ttlSecondsAfterFinished: 60 })
+  await expect(reconcile(cluster, options)).rejects.toThrow('modified')
+  change({ ttlSecondsAfterFinished: 30 })
+  cluster.release()
   expect(await reconcile(cluster, options)).toEqual(['delete jobs/shop/web'])
+  expect(stringsAt(get(), 'metadata', 'finalizers')).toEqual(['foregroundDeletion'])
   expect(look(NOW + 30_000)).toEqual({ writes: [] })
 })
 
