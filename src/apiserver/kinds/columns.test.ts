@@ -185,6 +185,12 @@ test.each<[string, Resource, JsonObject, readonly (string | number)[]]>([
     ['Failed', '0/1 of 2', '', '60m', '', '', '<none>'],
   ],
   ['Job', jobs, jobWith('FailureTarget'), ['FailureTarget', '0/1', '', '60m', '', '', '<none>']],
+  [
+    'Job',
+    jobs,
+    jobWith('SuccessCriteriaMet'),
+    ['SuccessCriteriaMet', '0/1', '', '60m', '', '', '<none>'],
+  ],
   ['Job', jobs, jobWith('Suspended'), ['Suspended', '0/1', '', '60m', '', '', '<none>']],
   [
     'PodDisruptionBudget',

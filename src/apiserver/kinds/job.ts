@@ -83,7 +83,7 @@ function statusOf(job: JsonObject): string {
   const ended = ['Complete', 'Failed'].find(has)
   if (ended !== undefined) return ended
   if (stringAt(job, 'metadata', 'deletionTimestamp') !== '') return 'Terminating'
-  return ['Suspended', 'FailureTarget'].find(has) ?? 'Running'
+  return ['Suspended', 'FailureTarget', 'SuccessCriteriaMet'].find(has) ?? 'Running'
 }
 
 function completionsOf(job: JsonObject): string {

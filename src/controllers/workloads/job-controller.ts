@@ -183,8 +183,9 @@ function podChanges(state: JobState, reports: PodReports, view: View): readonly 
 }
 
 /** How many Pods should run; infinite: those that run may go on, and no more are made. */
-function wantedPods({ job, tally }: JobState): number {
-  if (isSuspended(job)) return 0
+function wantedPods(state: JobState): number {
+  const { job, tally } = state
+  if (isSuspended(job) || verdictOf(state) !== undefined) return 0
   const completions = completionsOf(job)
   const parallelism = countAt(job.spec, 1, 'parallelism')
   if (completions !== undefined) return Math.min(parallelism, completions - tally.total.succeeded)

@@ -41,6 +41,7 @@ export function verdictOf(state: JobState): WantedCondition | undefined {
   const { job, tally } = state
   const target = readCondition(job.status, 'FailureTarget')
   if (target.status === 'True') return failure(target.reason, target.message)
+  if (readCondition(job.status, 'SuccessCriteriaMet').status === 'True') return SUCCESS
   const completions = completionsOf(job)
   if (completions !== undefined && tally.total.succeeded >= completions) return SUCCESS
   if (isPastLimit(state)) {
@@ -97,7 +98,7 @@ export function untilRetry({ pods, now }: JobState): number {
   return Math.max(0, Math.min(pause, Math.max(...failures) + pause - now))
 }
 
-/** The conditions of a Job. It has ended when its verdict is known, every Pod has ended, and each is counted. */
+/** The conditions of a Job. Its verdict is known first; it has ended when every Pod has ended, and each is counted. */
 export function jobConditions(state: JobState): Conditions {
   const { job, pods, now } = state
   const verdict = verdictOf(state)
@@ -107,7 +108,8 @@ export function jobConditions(state: JobState): Conditions {
   if (verdict === undefined && (isSuspended(job) || known.has('Suspended'))) {
     set.push(isSuspended(job) ? SUSPENDED : RESUMED)
   }
-  if (verdict?.type === 'Failed') set.push({ ...verdict, type: 'FailureTarget' })
+  const interim = verdict?.type === 'Failed' ? 'FailureTarget' : 'SuccessCriteriaMet'
+  if (verdict !== undefined) set.push({ ...verdict, type: interim })
   if (verdict !== undefined && isOver) set.push(verdict)
   const made = set
     .map((wanted) => ({ wanted, before: readCondition(job.status, wanted.type) }))

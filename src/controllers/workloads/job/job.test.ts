@@ -141,6 +141,26 @@ test('after too many failures the other Pods are deleted and counted, and then t
   expect(status()).not.toHaveProperty('completionTime')
 })
 
+test('a Job that has what it needs says so at once, stays with it, and is complete when the last Pod has ended', async () => {
+  const { settled, happens, change, shown, get } = scene(indexed(3))
+  const success = { status: 'True', reason: 'CompletionsReached' }
+  await settled()
+  await happens(['bind', 'ready'], NOW, 2)
+  await happens(['bind', 'succeed'])
+  expect(conditionOf(get(), 'SuccessCriteriaMet')).toEqual({})
+  change({ completions: 1, parallelism: 1 })
+  await settled()
+  expect(shown()).toBe('Running- Succeeded')
+  expect(conditionOf(get(), 'SuccessCriteriaMet')).toMatchObject(success)
+  expect(conditionOf(get(), 'Complete')).toEqual({})
+  change({ completions: 3, parallelism: 3 })
+  await settled()
+  expect(shown()).toBe('Running- Succeeded')
+  expect(await happens(['end'])).toContain('record Completed shop/web')
+  expect(conditionOf(get(), 'Complete')).toMatchObject(success)
+  expect(shown()).toBe('Succeeded')
+})
+
 test.each<[number, number, boolean]>([
   [0, 0, false],
   [0, 1, true],
