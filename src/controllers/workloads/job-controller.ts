@@ -130,14 +130,15 @@ function reconcileJob(job: WorkloadObject | undefined, view: View, now: number):
     return { writes, dirty: [job.meta.key] }
   }
   const changes = job.meta.terminating ? [] : podChanges(state, reports, view)
-  const againMs = Math.min(untilDeadline(state), untilRetry(state) || Number.POSITIVE_INFINITY)
+  const isDecided = verdictOf(state) !== undefined
+  const nextMs = Math.min(untilDeadline(state), untilRetry(state) || Number.POSITIVE_INFINITY)
   return {
     writes: [
       ...state.tally.released.map(untracked),
       ...changes.slice(0, BURST),
       ...acceptedStatus(reports, conditions),
     ],
-    ...(Number.isFinite(againMs) && { againMs }),
+    ...(!isDecided && Number.isFinite(nextMs) && { againMs: nextMs }),
     ...(changes.length > BURST && { dirty: [job.meta.key] }),
   }
 }

@@ -191,6 +191,8 @@ test('a Job that runs for too long fails for that reason, whatever its Pods do t
   expect(againMs).toBe(40_000)
   await settled(NOW + 60_000)
   expect(shown()).toBe('Running-')
+  const later = jobController.reconcile('shop/web', cluster.view, NOW + 60_500, 0)
+  expect(later).toEqual({ writes: [] })
   expect(await happens(['end'], NOW + 61_000)).toContain('record DeadlineExceeded shop/web')
   expect(conditionOf(get(), 'Failed')).toMatchObject({ reason: 'DeadlineExceeded' })
 })
