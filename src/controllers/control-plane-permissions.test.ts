@@ -80,7 +80,8 @@ const OF_KUBERNETES: Readonly<Record<string, readonly string[]>> = {
     ...OTHER_EVENTS,
   ],
   'disruption-controller': [
-    'get,list,watch /pods',
+    'list,watch /pods',
+    'update /pods/status',
     'list,watch policy/poddisruptionbudgets',
     'update policy/poddisruptionbudgets/status',
     ...OTHER_EVENTS,
@@ -172,6 +173,7 @@ test('controllers use all that their roles permit, and are refused nothing', asy
   await countBudgets(api)
   await schedulePod(api)
   await serveWeb(api)
+  await withdrawDisruption(api)
   await mirrorEndpoints(api)
   await requestAddresses(api)
   await collectOrphans(api)
@@ -282,6 +284,20 @@ async function countBudgets(api: SecuredApi): Promise<void> {
     BUDGETS,
     ([budget]) => valueAt(budget, 'status', 'observedGeneration') === 1,
   )
+}
+
+/** A Pod that was announced to be deleted long ago. */
+async function withdrawDisruption(api: SecuredApi): Promise<void> {
+  await api.make(PODS, { metadata: { name: 'stays' }, spec: { ...POD, nodeName: 'node-a' } })
+  const conditions = [{ type: 'DisruptionTarget', status: 'True' }]
+  await api.call('PATCH', `${PODS}/stays/status`, {
+    body: { status: { conditions } },
+    headers: MERGE,
+  })
+  await expectSoon(api, PODS, (items) =>
+    items.some((pod) => conditionOf(pod, 'DisruptionTarget')['status'] === 'False'),
+  )
+  await api.call('DELETE', `${PODS}/stays?gracePeriodSeconds=0`)
 }
 
 async function mirrorEndpoints(api: SecuredApi): Promise<void> {

@@ -1,5 +1,6 @@
 import { isDeepEqual } from '../lib/equal.ts'
 import { type JsonObject, objectAt, valueAt, without } from '../lib/json.ts'
+import { DISRUPTION } from '../resources/label-names.ts'
 import { labelMatcher } from '../resources/label-selector.ts'
 import { readCondition, setCondition, type WantedCondition } from '../resources/status-condition.ts'
 import { labelGroup, namespaceGroup } from './cache/collections.ts'
@@ -14,25 +15,62 @@ import { scaledValue } from './workloads/shared/scaled-value.ts'
 
 const ALLOWED = 'DisruptionAllowed'
 
-/** An evicted Pod that is not being deleted after this time was not evicted. */
+/** Begins the keys of Pods that are announced to be deleted. */
+const ANNOUNCED = 'pod '
+
+/** Reason of `DisruptionTarget` when the kubelet ends the Pod, for which it may take its time. */
+const BY_KUBELET = 'TerminationByKubelet'
+
+/** A condition that is no longer True, as Kubernetes leaves it. */
+const WITHDRAWN: WantedCondition = {
+  type: DISRUPTION,
+  status: 'False',
+  reason: null,
+  message: null,
+}
+
+/** A Pod that was to be evicted, and is not being deleted after this time, was not. */
 const EVICTION_MS = 120_000
 
 /**
  * Counts the Pods of PodDisruptionBudgets, and how many of them may be evicted. A share, and `maxUnavailable`, refer to the
  * number of Pods that should exist, by `replicas` of their Deployments, ReplicaSets and StatefulSets. Where this is not known,
- * because a Pod belongs to none of these, no Pod may be evicted. A key is `namespace/name` of a budget.
+ * because a Pod belongs to none of these, no Pod may be evicted. The condition `DisruptionTarget` of a Pod that is not deleted
+ * becomes False. A key is `namespace/name` of a budget, or after `pod ` that of a Pod.
  */
 export const disruptionController: Controller = {
   name: 'disruption',
   account: 'disruption-controller',
   watches: {
     poddisruptionbudgets: ({ key, after }) => (after === undefined ? [] : [key]),
-    pods: budgetsOf,
+    pods: (change, view) => [...budgetsOf(change, view), ...announcedPod(change)],
     deployments: budgetsByScale,
     replicasets: budgetsByScale,
     statefulsets: budgetsByScale,
   },
-  reconcile,
+  reconcile: (key, view, now) =>
+    key.startsWith(ANNOUNCED)
+      ? withdraw(view.pods.get(key.slice(ANNOUNCED.length)), now)
+      : reconcileBudget(key, view, now),
+}
+
+function announcedPod({ key, after }: ObjectChange<PodObject>): readonly string[] {
+  return after !== undefined && isAnnounced(after) ? [ANNOUNCED + key] : []
+}
+
+/** Whether a Pod is about to be deleted, and is not yet. */
+function isAnnounced({ meta, finished, disruption }: PodObject): boolean {
+  const { status, reason } = disruption
+  return !meta.terminating && !finished && status === 'True' && reason !== BY_KUBELET
+}
+
+function withdraw(pod: PodObject | undefined, now: number): Reconciliation {
+  if (pod === undefined || !isAnnounced(pod)) return SETTLED
+  const { meta, disruption } = pod
+  const againMs = (Date.parse(disruption.lastTransitionTime) || 0) + EVICTION_MS - now
+  if (againMs > 0) return { writes: [], againMs }
+  const conditions = [setCondition(disruption, WITHDRAWN, now)]
+  return { writes: [statusPatch('pods', meta, { conditions })] }
 }
 
 /** The budgets that count a Pod before or after its change; none if it changes nothing that they regard. */
@@ -75,7 +113,7 @@ function takesScale({ minAvailable, maxUnavailable }: BudgetObject): boolean {
   return maxUnavailable !== undefined || typeof minAvailable === 'string'
 }
 
-function reconcile(key: string, view: View, now: number): Reconciliation {
+function reconcileBudget(key: string, view: View, now: number): Reconciliation {
   const budget = view.poddisruptionbudgets.get(key)
   if (budget === undefined || budget.meta.terminating) return SETTLED
   const pods = [...view.pods.group(groupFor(budget))].filter(selectionOf(budget))

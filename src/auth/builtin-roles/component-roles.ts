@@ -174,6 +174,7 @@ const CONTROLLERS: Readonly<Record<string, readonly RoleRule[]>> = {
   ],
   'disruption-controller': [
     resourceRule(READ, '', 'pods'),
+    resourceRule(['patch', 'update'], '', 'pods/status'),
     resourceRule(READ, 'policy', 'poddisruptionbudgets'),
     resourceRule(['patch', 'update'], 'policy', 'poddisruptionbudgets/status'),
     ...RECORD,
