@@ -7,7 +7,7 @@ import { root } from '../support/on-demand/root.ts'
 import { type Client, clientInPod, clientOutside } from './lab/clients.ts'
 import { installKubeProxy } from './lab/kube-proxy.ts'
 import type { Kubectl } from './lab/kubectl.ts'
-import { AT_LEAST_A_SECOND, IN_POD_EVERY_MS, OUTSIDE_EVERY_MS } from './lab/load.ts'
+import { AT_LEAST_A_SECOND, IN_POD_EVERY_MS, OUTSIDE_EVERY_MS, printFailures } from './lab/load.ts'
 import { clusterIpOf, nodePortOf, podOn } from './lab/lookups.ts'
 import { changeMode, MODES, nodeProxyConfigMap } from './lab/node-proxy.ts'
 import { useCluster } from './lab/use-cluster.ts'
@@ -190,12 +190,7 @@ function summed(
   const broken = countsOf(holdings.map((one) => one.broken))
   table.push([way, attempts, textOf(failures), streams, exchanged, textOf(broken)].join(' | '))
   process.stderr.write(`cluster: | ${table.at(-1)} |\n`)
-  for (const [index, { firstFailures }] of outcomes.entries()) {
-    for (const { at, port, why } of firstFailures) {
-      const how = port === undefined ? 'never connected' : `connected from port ${port}`
-      process.stderr.write(`cluster: failed ${CLIENTS[index]}: begun ${at}, ${how}: ${why}\n`)
-    }
-  }
+  for (const [index, outcome] of outcomes.entries()) printFailures(CLIENTS[index] ?? '', outcome)
   expect(failures).toEqual({})
   expect(rate).toBeGreaterThan(AT_LEAST_A_SECOND)
   expect(exchanged).toBeGreaterThan(streams * 100)

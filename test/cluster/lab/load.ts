@@ -76,12 +76,22 @@ export async function connectDuring(
     await first
   })
   const outcomes = [await first!, last] as const
-  for (const { attempts, failures, seconds } of outcomes) {
+  for (const [index, outcome] of outcomes.entries()) {
+    const { attempts, failures, seconds } = outcome
     process.stderr.write(
       `cluster: ${what}: ${attempts} connections in ${seconds.toFixed(1)} s, failed: ${JSON.stringify(failures)}\n`,
     )
+    printFailures(index === 0 ? 'to the cluster IP' : 'to the node port', outcome)
   }
   return outcomes
+}
+
+/** Prints the first failures of each kind. */
+export function printFailures(who: string, { firstFailures }: RequestsOutcome): void {
+  for (const { at, port, why } of firstFailures) {
+    const how = port === undefined ? 'never connected' : `connected from port ${port}`
+    process.stderr.write(`cluster: failed ${who}: begun ${at}, ${how}: ${why}\n`)
+  }
 }
 
 function url(host: string, everyMs: number): HttpTask {

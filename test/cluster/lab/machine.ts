@@ -3,7 +3,7 @@ import { basename, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { execa } from 'execa'
 import { CGROUPS, removeCgroups } from '../../support/apart/scratch.ts'
-import { plugIn, unplug } from './network.ts'
+import { ip, plugIn, unplug } from './network.ts'
 import { eventually, type Program, startProgram } from './programs.ts'
 
 const BOOT = fileURLToPath(new URL('boot.sh', import.meta.url))
@@ -76,6 +76,8 @@ export async function bootMachine({ name, disk, cgroup, shared }: MachineFiles):
       return program
     },
     async powerOff() {
+      // Its processes do not end at once: networks of Pods whose servers are dead would refuse connections meanwhile.
+      await ip('', [`link set ${name} down`])
       // Its death is complete when every process of its namespace is gone.
       process.kill(Number(init), 'SIGKILL')
       await Promise.allSettled(ends)

@@ -17,7 +17,7 @@ import type {
 } from './tasks.ts'
 
 const ECHO_EVERY_MS = 50
-/** Failures that are described, not only counted. */
+/** Failures of one kind that are described, not only counted. */
 const MAX_FAILURES = 10
 /** The longest time for a byte to come back. */
 const ECHO_MS = 10_000
@@ -115,7 +115,7 @@ async function attempt(requests: RequestsTask, outcome: RequestsOutcome): Promis
     const { code, message } = error as NodeJS.ErrnoException
     const why = code ?? message
     add(outcome.failures, why)
-    if (outcome.firstFailures.length < MAX_FAILURES) {
+    if (outcome.failures[why]! <= MAX_FAILURES) {
       outcome.firstFailures.push({ at, ...from, why })
     }
   }

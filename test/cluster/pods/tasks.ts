@@ -59,7 +59,7 @@ export interface RequestsOutcome {
   readonly answers: Record<string, number>
   readonly sources: Record<string, number>
   readonly failures: Record<string, number>
-  /** The first of them: when each began (ISO 8601), from which port if it was connected, and why it failed. */
+  /** The first of each kind: when each began (ISO 8601), from which port if it was connected, and why it failed. */
   readonly firstFailures: { readonly at: string; readonly port?: number; readonly why: string }[]
   /** From the start of the first to that of the last. */
   readonly seconds: number
