@@ -133,6 +133,27 @@ test('an old refusal is no reason any more while the API is being listed', async
   expect(one.policies.describe()).toBe('not enforced yet: the API is being listed')
 })
 
+test('a refusal from before a permission is no reason any more', async () => {
+  const one = await rig()
+  one.cluster.refusals.set(POLICY_PATHS.pods, 403)
+  await notEnforced(one)
+  one.cluster.refusals.clear()
+  one.configure(true)
+  await enforced(one)
+  one.configure('auto')
+  await one.clock.advance(15_000)
+  expect(one.policies.describe()).toBe(ENFORCED)
+})
+
+test('a refusal that has ended is not named while the Node is awaited', async () => {
+  const one = await rig({ isNodeListed: false })
+  one.cluster.refusals.set(POLICY_PATHS.pods, 403)
+  await one.until(() => one.policies.describe().startsWith(`not enforced yet: ${MISSING}`))
+  one.cluster.refusals.clear()
+  await one.until(() => one.cluster.policies.pods.watchers === 1)
+  expect(one.policies.describe()).toBe('not enforced yet: the API is being listed')
+})
+
 test('rules that fail are no condition any more when nothing is enforced', async () => {
   const one = await rig()
   await enforced(one)

@@ -31,8 +31,8 @@ import { describeEnforcers } from './foreign-enforcers.ts'
 import { FAILING, observePolicies, PAGE, reportForbidden } from './observe-policies.ts'
 import { countPolicies, type PolicyCounts, PolicyGauges } from './policy-gauges.ts'
 
-/** Between two searches for other enforcers, each of about thirty requests to the kernel. */
-const EVERY_MS = 10_000
+/** Between two reviews of the decision. Each searches for other enforcers with about thirty requests to the kernel. */
+const REVIEW_EVERY_MS = 10_000
 /** How long the API is left alone after it refused twice, where enforcement depends on that. */
 const REFUSED_MS = 5 * 60_000
 
@@ -93,12 +93,14 @@ export class NetworkPolicies {
   #logged: string | undefined
   /** Whether the kernel has no rules of ours: neither of this process nor of an earlier one. */
   #isClean = false
+  /** Until then a refusal of the API is a reason not to enforce; 0: there is none. */
   #refusedUntil = 0
+  /** The last refusal of the API as a clause; empty: it permitted everything when it was last checked, or was not yet. */
   #refusal = ''
   #node: PolicyEvent | undefined
   #isClusterListed = false
   #isStopped = false
-  #stopLooking: () => void = () => {}
+  #stopReviews: () => void = () => {}
 
   constructor(parts: NetworkPoliciesParts) {
     this.#parts = parts
@@ -109,9 +111,9 @@ export class NetworkPolicies {
 
   start(): void {
     const { clock } = this.#parts
-    this.#stopLooking = regularly({
+    this.#stopReviews = regularly({
       clock,
-      everyMs: EVERY_MS,
+      everyMs: REVIEW_EVERY_MS,
       round: () => this.#mutex.run(() => this.#review()),
       onError: (error) => this.#reportFailure(error),
     })
@@ -178,7 +180,7 @@ export class NetworkPolicies {
   /** Ends the watches and the work; the kernel keeps the rules. */
   async stop(): Promise<void> {
     this.#isStopped = true
-    this.#stopLooking()
+    this.#stopReviews()
     await this.#mutex.run(() => this.#end())
   }
 
@@ -220,7 +222,7 @@ export class NetworkPolicies {
     }
     if (!kernel.rights.ok) {
       const { what, remedy } = kernel.rights.missing
-      return this.#unable(`${what}; ${remedy}`)
+      return this.#raiseIfDemanded(`${what}; ${remedy}`)
     }
     const others = await describeEnforcers(kernel.traces, families)
     if (enforce === 'auto') {
@@ -236,8 +238,8 @@ export class NetworkPolicies {
     return undefined
   }
 
-  /** The same text; with `true` it is a condition, because it was requested. */
-  #unable(why: string): string {
+  /** Returns `why`. If the configuration demands enforcement (`true`), raises a condition as well. */
+  #raiseIfDemanded(why: string): string {
     if (this.#enforce === true) {
       const message = `networkPolicy.enforce is true, and NetworkPolicies are not enforced: ${why}; see ${PAGE}`
       this.#parts.conditions.raise(NOT_ENFORCED, { message, blocksReadiness: true })
@@ -247,7 +249,7 @@ export class NetworkPolicies {
 
   async #turnOn(): Promise<void> {
     if (this.#running !== undefined) {
-      if (this.#running.refusals > 0) this.#unable(this.#refusal)
+      if (this.#running.refusals > 0) this.#raiseIfDemanded(this.#refusal)
       const { enforcer } = this.#running
       if (await this.#followLog(this.#running)) enforcer.configure(this.#settings)
       return
@@ -258,16 +260,16 @@ export class NetworkPolicies {
     } catch (error) {
       sockets.nftables.close()
       const why = `the kernel has no nf_tables (${messageOf(error)}); load the module nf_tables`
-      return this.#turnOff(this.#unable(why))
+      return this.#turnOff(this.#raiseIfDemanded(why))
     }
     this.#isClean = false
     this.#whyNot = undefined
-    this.#refusal = ''
+    this.#forgetRefusal()
     await this.#followLog(sockets)
     this.#running = this.#startWith(sockets)
   }
 
-  /** Whether the rules have to log other packets than they do. */
+  /** Opens or closes the log of denied packets; resolves to whether the rules have to be written for another rate. */
   #followLog({ nftables, openPacketLog }: PolicySockets): Promise<boolean> {
     const { logDeniedPerSecond } = this.#parts.configuration.current.networkPolicy
     const whyNot = () => whyNotLogged(nftables)
@@ -285,7 +287,7 @@ export class NetworkPolicies {
       conntrack: kernel.conntrack,
       settings: this.#settings,
       isNodeAddress: (ip) => nodeAddresses().includes(ip),
-      observer: observePolicies({ ...this.#parts, onApplied: () => this.#applied(running) }),
+      observer: observePolicies({ ...this.#parts, onApplied: () => this.#onApplied(running) }),
     })
     const watcher = createPolicyWatcher({
       ...this.#parts,
@@ -294,9 +296,10 @@ export class NetworkPolicies {
         running.isListed = true
         this.#setSynced()
       },
-      onRefused: (refusal) => this.#refused(running, refusal),
+      onRefused: (refusal) => this.#onRefused(running, refusal),
       onPermitted: () => {
         running.refusals = 0
+        this.#forgetRefusal()
         this.#parts.conditions.clear(NOT_ENFORCED)
       },
       onClusterPoliciesForbidden: (failure) => {
@@ -327,7 +330,7 @@ export class NetworkPolicies {
     if (this.#isClusterListed && this.#running?.isListed) this.#running.enforcer.setSynced()
   }
 
-  #applied(running: Running): void {
+  #onApplied(running: Running): void {
     const isFirst = running.applied === undefined
     running.applied = countPolicies(running.model.content)
     if (!isFirst) return
@@ -336,8 +339,13 @@ export class NetworkPolicies {
     log.info(running.applied, 'NetworkPolicies are enforced on this node')
   }
 
+  #forgetRefusal(): void {
+    this.#refusedUntil = 0
+    this.#refusal = ''
+  }
+
   /** The first refusal may be that of a server that starts, so rules of an earlier process stay for now. */
-  #refused(running: Running, refusal: PolicyRefusal): void {
+  #onRefused(running: Running, refusal: PolicyRefusal): void {
     if (running !== this.#running) return
     running.refusals++
     this.#refusal = describeRefusal(refusal)
@@ -345,8 +353,8 @@ export class NetworkPolicies {
       this.#refusedUntil = this.#parts.clock.now() + REFUSED_MS
       this.#reviewSoon()
     } else {
-      this.#unable(this.#refusal)
-      this.#logOff(this.#refusal)
+      this.#raiseIfDemanded(this.#refusal)
+      this.#logNotEnforced(this.#refusal)
     }
   }
 
@@ -363,7 +371,7 @@ export class NetworkPolicies {
     }
     this.#parts.conditions.clear(FAILING)
     this.#whyNot = why
-    this.#logOff(why)
+    this.#logNotEnforced(why)
   }
 
   /** Ends what runs; the kernel keeps the rules. */
@@ -377,7 +385,7 @@ export class NetworkPolicies {
     running.nftables.close()
   }
 
-  #logOff(why: string): void {
+  #logNotEnforced(why: string): void {
     if (this.#logged === why) return
     this.#logged = why
     this.#parts.log.info({ why }, `NetworkPolicies are not enforced on this node: ${why}`)
