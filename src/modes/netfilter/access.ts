@@ -11,12 +11,12 @@ export interface Netfilter {
   readonly modules: KernelModules
 }
 
-/** Whether this daemon can write rules, and if not, what is missing. */
+/** Whether this daemon has the right to write rules, and if not, what is missing. */
 export type RulesAccess =
   | { readonly ok: true }
   | { readonly ok: false; readonly missing: MissingRequirement }
 
-/** The kernel interfaces for rules, or why this daemon cannot write rules: then only modes without rules can work. */
+/** The interfaces to write rules by iptables, or what is missing for that. Modes that need none of them work without. */
 export type NetfilterAccess =
   | { readonly ok: true; readonly parts: Netfilter; readonly families: readonly Family[] }
   | Extract<RulesAccess, { ok: false }>

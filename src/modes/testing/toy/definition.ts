@@ -11,9 +11,9 @@ export interface ToyConfiguration {
   }
 }
 
-/** What a test sees of a toy mode, and what it sets. */
+/** What a test reads of a toy mode, and what it sets. */
 export interface ToyWorld {
-  /** Probes, instances, clean-ups, in their order. */
+  /** What the mode was called for, in order, such as `probe hello`, `build hello`, `tune`, `close`. */
   readonly calls: string[]
   /** The kernel feature that the probe does not find; undefined if it finds all. */
   missing?: string
