@@ -17,16 +17,22 @@ import type { Element } from '../../kernel/nftables/objects.ts'
 import { address, backendData } from '../../kernel/nftables/rules/encode.ts'
 import { ip, settings } from '../testing/mode-fixtures.ts'
 import { NftablesProgram } from './program/program.ts'
-import { type Packet, type Tables, tablesOf, walk, withClients } from './testing/packet-walk.ts'
+import {
+  type Packet,
+  type TableContent,
+  tableOf,
+  walk,
+  withClients,
+} from './testing/packet-walk.ts'
 
 /** Each takes some tens of milliseconds. */
 const RUNS = Number(process.env['NP_HISTORIES'] ?? 20)
-/** A Service, and the tables that it makes. */
+/** A Service, and the table that it makes. */
 interface State {
   readonly entry: ForwardingEntry | undefined
   /** With the client and the Pod as clients that are remembered, with a backend on this node. */
-  readonly remembered: Tables
-  readonly fresh: Tables
+  readonly remembered: TableContent
+  readonly fresh: TableContent
 }
 
 function stateOf(given: Service | undefined, at: Addresses): State {
@@ -41,7 +47,7 @@ function stateOf(given: Service | undefined, at: Addresses): State {
       clients.push({ key: address(ip(from)), data: backendData(first) })
     }
   }
-  const fresh = tablesOf(program, at.family)
+  const fresh = tableOf(program, at.family)
   return { entry: one, fresh, remembered: withClients(fresh, clients) }
 }
 
@@ -52,10 +58,10 @@ function packetsOf(at: Addresses): readonly Packet[] {
 
 const choices = Array.from({ length: CHOICES }, (_, index) => (modulus: number) => index % modulus)
 
-/** Where a packet may end while the tables do not change. */
+/** Where a packet may end while the table does not change. */
 function endsIn({ remembered, fresh }: State, packet: Packet): readonly string[] {
-  return [remembered, fresh].flatMap((tables) => {
-    const still = { before: tables, after: tables, flipAt: 0, losesReplaced: false }
+  return [remembered, fresh].flatMap((table) => {
+    const still = { before: table, after: table, flipAt: 0, losesReplaced: false }
     return choices.map((choose) => walk(packet, { ...still, choose }).end)
   })
 }
@@ -63,7 +69,7 @@ function endsIn({ remembered, fresh }: State, packet: Packet): readonly string[]
 type Change = readonly [before: State, after: State]
 
 /**
- * Whether a packet that is at work while the tables change may end so: as before or as after; unserved where one of both does
+ * Whether a packet that is at work while the table changes may end so: as before or as after; unserved where one of both does
  * not serve it; or as a mixture of both.
  */
 function judge(change: Change, at: Addresses, packet: Packet): (end: string) => boolean {

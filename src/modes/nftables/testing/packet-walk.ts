@@ -18,8 +18,8 @@ import { CHAIN, isFilledByPackets } from '../keys/names.ts'
 import { objectOf } from '../keys/object-key.ts'
 import type { NftablesProgram } from '../program/program.ts'
 
-/** The table of one family, as a program wants it. */
-export interface Tables {
+/** What the table of one family contains. */
+export interface TableContent {
   readonly chains: ReadonlyMap<string, readonly Rule[]>
   /** Elements of each set by key, in hexadecimal; ranges by their first keys. */
   readonly sets: ReadonlyMap<string, ReadonlyMap<string, Element>>
@@ -34,14 +34,14 @@ export interface Packet {
   readonly localAddresses: ReadonlySet<string>
 }
 
-/** What a packet meets on its way. */
+/** How the table changes during a walk, and what is chosen at random. */
 export interface WalkOptions {
-  readonly before: Tables
-  readonly after: Tables
-  /** The number of the reading, from 0, from which `after` is read. */
+  readonly before: TableContent
+  readonly after: TableContent
+  /** How many readings return `before`; all later ones return `after`. */
   readonly flipAt: number
   /**
-   * Whether the reading at which the tables change misses elements that the change replaces: kernels before 6.17 may
+   * Whether the first reading of `after` misses elements that the change replaces: kernels before 6.17 may
    * find neither the old nor the new one.
    */
   readonly losesReplaced: boolean
@@ -56,10 +56,18 @@ export interface WalkResult {
   readonly readings: number
 }
 
+/** NF_CT_STATE_BIT(IP_CT_NEW) */
+const STATE_NEW = 8
+/** IPS_DST_NAT */
+const STATUS_DNAT = 0x20
+/** linux/rtnetlink.h: enum rtm_type. */
+const RTN_UNICAST = 1
+const RTN_LOCAL = 2
+
 const PREROUTING = [CHAIN.prerouting, CHAIN.preroutingAgain]
 
-/** The table that a program wants. */
-export function tablesOf(program: NftablesProgram, family: Family): Tables {
+/** The table of one family as a program wants it. */
+export function tableOf(program: NftablesProgram, family: Family): TableContent {
   const chains = new Map<string, readonly Rule[]>()
   const sets = new Map<string, Map<string, Element>>()
   const add = (set: string, element: Element): void => {
@@ -82,14 +90,17 @@ export function tablesOf(program: NftablesProgram, family: Family): Tables {
 }
 
 /** The same with these elements in each map that packets fill. */
-export function withClients({ chains, sets }: Tables, clients: readonly Element[]): Tables {
+export function withClients(
+  { chains, sets }: TableContent,
+  clients: readonly Element[],
+): TableContent {
   const held = new Map(clients.map((element) => [element.key.toString('hex'), element]))
   const filled = [...sets.keys()].filter(isFilledByPackets)
   return { chains, sets: new Map([...sets, ...filled.map((name) => [name, held] as const)]) }
 }
 
 /**
- * Follows a packet through the chains that translate and those that refuse, while the tables change from `before` to
+ * Follows a packet through the chains that translate and those that refuse, while the table changes from `before` to
  * `after` at one of its readings. As in the kernel, the rules are those at the moment at which a base chain begins,
  * and each look-up is a reading of its own.
  */
@@ -138,8 +149,8 @@ class Machine {
     return rules.chains.has(chain) ? this.#chain(chain, rules) : 'accept'
   }
 
-  #chain(name: string, tables: Tables): End {
-    for (const { expressions } of tables.chains.get(name) ?? []) {
+  #chain(name: string, table: TableContent): End {
+    for (const { expressions } of table.chains.get(name) ?? []) {
       const verdict = this.#rule(expressions)
       if (verdict === undefined || verdict === 'continue') continue
       if (typeof verdict === 'string') return verdict
@@ -152,9 +163,9 @@ class Machine {
         case 'continue':
           continue
         case 'goto':
-          return this.#chain(verdict.chain, tables)
+          return this.#chain(verdict.chain, table)
         case 'jump': {
-          const end = this.#chain(verdict.chain, tables)
+          const end = this.#chain(verdict.chain, table)
           if (end !== 'continue') return end
         }
       }
@@ -228,14 +239,20 @@ class Machine {
       case 'meta':
         return one.key === 'mark' ? hostWord(this.#mark) : protocol('TCP')
       case 'ct':
-        return hostWord(one.key === 'state' ? 8 : this.#translation === undefined ? 0 : 0x20)
+        return hostWord(one.key === 'state' ? STATE_NEW : this.#status)
       case 'fib':
-        return hostWord(localAddresses.has(one.of === 'saddr' ? from : to) ? 2 : 1)
+        return hostWord(
+          localAddresses.has(one.of === 'saddr' ? from : to) ? RTN_LOCAL : RTN_UNICAST,
+        )
       case 'random':
         return hostWord((one.offset ?? 0) + this.#options.choose(one.modulus))
       case 'load':
         return one.value
     }
+  }
+
+  get #status(): number {
+    return this.#translation === undefined ? 0 : STATUS_DNAT
   }
 
   #translate({ address: ip, port: number }: Extract<Expression, { type: 'nat' }>): void {
@@ -249,8 +266,8 @@ class Machine {
     this.#load(to, Buffer.from(bytes.map((byte, index) => (byte & mask[index]!) ^ xor[index]!)))
   }
 
-  /** The tables at this moment. */
-  #read(): Tables {
+  /** The table at this moment. */
+  #read(): TableContent {
     return this.readings++ < this.#options.flipAt ? this.#options.before : this.#options.after
   }
 
