@@ -48,21 +48,22 @@ export class LoopbackRouting {
   }
 
   /**
-   * Writes the guard, then the setting. If loopback routing is open already, writes the guard alone.
+   * Writes the guard, then the setting; then removes a guard that records another program's setting from before. If
+   * loopback routing is open already, writes the guard alone.
    * @throws the errors of iptables and sysctl
    */
   open(): Promise<void> {
     return this.#mutex.run(async () => {
-      if (this.isOpen) return this.#guard()
+      if (this.isOpen) return this.#guardIfOpen()
       await this.#writeGuard('closed')
-      this.#write('1')
-      await this.#remove(['open'])
+      this.#setSysctl('1')
+      await this.#removeGuards(['open'])
     })
   }
 
   /** Writes the guard if loopback routing is open, whichever program opened it. @throws the errors of iptables */
   guard(): Promise<void> {
-    return this.#mutex.run(() => this.#guard())
+    return this.#mutex.run(() => this.#guardIfOpen())
   }
 
   /**
@@ -72,29 +73,29 @@ export class LoopbackRouting {
    */
   close(): Promise<'closed' | 'kept' | 'unguarded'> {
     return this.#mutex.run(async () => {
-      const found = await this.#found()
+      const found = await this.#previousSetting()
       if (found === 'open' && this.isOpen) return 'kept'
       if (found === undefined) return this.isOpen ? 'unguarded' : 'closed'
-      if (this.isOpen) await this.#shut()
-      await this.#remove()
+      if (this.isOpen) await this.#setClosed()
+      await this.#removeGuards()
       return 'closed'
     })
   }
 
   /** Removes only the guard, for the case that another program had opened loopback. @throws the errors of iptables */
   unguard(): Promise<void> {
-    return this.#mutex.run(() => this.#remove())
+    return this.#mutex.run(() => this.#removeGuards())
   }
 
-  async #guard(): Promise<void> {
-    if (this.isOpen) await this.#writeGuard((await this.#found()) ?? 'open')
+  async #guardIfOpen(): Promise<void> {
+    if (this.isOpen) await this.#writeGuard((await this.#previousSetting()) ?? 'open')
   }
 
   /** Sets route_localnet to 0 and reads it back. If it is still 1, writes the guard and throws. */
-  async #shut(): Promise<void> {
+  async #setClosed(): Promise<void> {
     let cause: unknown
     try {
-      this.#write('0')
+      this.#setSysctl('0')
     } catch (error) {
       cause = error
     }
@@ -111,7 +112,7 @@ export class LoopbackRouting {
     )
   }
 
-  #write(value: string): void {
+  #setSysctl(value: string): void {
     const { sysctl, log } = this.#parts
     if (sysctl.ensure(ROUTE_LOCALNET, value)) {
       log.info({ sysctl: ROUTE_LOCALNET, value }, 'set a kernel setting')
@@ -119,7 +120,7 @@ export class LoopbackRouting {
   }
 
   /** The previous setting as the guards record it; undefined: there is no guard. */
-  async #found(): Promise<FoundRouting | undefined> {
+  async #previousSetting(): Promise<FoundRouting | undefined> {
     const recorded = new Set<FoundRouting>()
     for (const guard of this.#guards) for (const found of await guard.found()) recorded.add(found)
     if (recorded.has('closed') || (recorded.size === 0 && (await this.#isOfEarlierVersion()))) {
@@ -145,7 +146,7 @@ export class LoopbackRouting {
   }
 
   /** Removes the guards of all variants of iptables, or only those that record one of `which`. */
-  async #remove(which?: readonly FoundRouting[]): Promise<void> {
+  async #removeGuards(which?: readonly FoundRouting[]): Promise<void> {
     for (const guard of this.#guards) await guard.remove(which)
   }
 }
