@@ -12,31 +12,31 @@ import type {
 import { CMD_ATTR, decodeAddress, decodeCounters, writeAddress } from './wire.ts'
 
 /** linux/ip_vs.h: enum IPVS_SVC_ATTR_*. */
-const SCHEDULER = 6
-const FLAGS = 7
-const TIMEOUT = 8
-const NETMASK = 9
-
-/** IP_VS_SVC_F_*. The kernel adds IP_VS_SVC_F_HASHED (2) by itself. */
-const PERSISTENT = 1
-const BITS: readonly (readonly [SchedulerFlag, number])[] = [
-  ['onePacket', 4],
-  ['fallback', 8],
-  ['sourcePort', 0x10],
-  ['schedulerFlag3', 0x20],
-]
-const WIDTH = { 4: 32, 6: 128 } as const
-
-/** linux/ip_vs.h: enum IPVS_SVC_ATTR_*. */
 const FAMILY = 1
 const PROTOCOL = 2
 const ADDRESS = 3
 const PORT = 4
 const MARK = 5
+const SCHEDULER = 6
+const FLAGS = 7
+const TIMEOUT = 8
+const NETMASK = 9
+const STATS = 10
+const STATS64 = 12
+
+/** IP_VS_SVC_F_*. The kernel adds IP_VS_SVC_F_HASHED (2) by itself. */
+const PERSISTENT = 1
+const FLAG_BITS: readonly (readonly [SchedulerFlag, number])[] = [
+  ['onePacket', 4],
+  ['fallback', 8],
+  ['sourcePort', 0x10],
+  ['schedulerFlag3', 0x20],
+]
+const ADDRESS_BITS = { 4: 32, 6: 128 } as const
 
 /** IPPROTO_*. */
 const PROTOCOLS: Readonly<Record<IpvsProtocol, number>> = { TCP: 6, UDP: 17, SCTP: 132 }
-const NAMES: Readonly<Record<number, IpvsProtocol>> = { 6: 'TCP', 17: 'UDP', 132: 'SCTP' }
+const PROTOCOL_NAMES: Readonly<Record<number, IpvsProtocol>> = { 6: 'TCP', 17: 'UDP', 132: 'SCTP' }
 
 /** Writes the attributes that identify a virtual server. */
 export function writeServiceId(writer: AttributeWriter, id: VirtualServerId): void {
@@ -56,16 +56,12 @@ export function decodeServiceId(service: Buffer): VirtualServerId | undefined {
   if (family === undefined) return undefined
   const mark = findU32(service, MARK)
   if (mark !== undefined) return { family, mark }
-  const protocol = NAMES[findU16(service, PROTOCOL) ?? 0]
+  const protocol = PROTOCOL_NAMES[findU16(service, PROTOCOL) ?? 0]
   const ip = decodeAddress(findAttribute(service, ADDRESS), family)
   const port = findPort(service, PORT)
   if (protocol === undefined || ip === undefined || port === undefined) return undefined
   return { family, protocol, ip, port }
 }
-
-/** linux/ip_vs.h: enum IPVS_SVC_ATTR_*. */
-const STATS = 10
-const STATS64 = 12
 
 /** The nested attribute that names a virtual server or, with settings, describes it. */
 export function writeService(
@@ -100,7 +96,7 @@ function writeSettings(
     .text(SCHEDULER, scheduler)
     .bytes(FLAGS, encodeFlags(flags, persistence))
     .u32(TIMEOUT, persistence?.seconds ?? 0)
-    .bytes(NETMASK, encodeNetmask(family, persistence?.prefix ?? WIDTH[family]))
+    .bytes(NETMASK, encodeNetmask(family, persistence?.prefix ?? ADDRESS_BITS[family]))
 }
 
 /** The settings in the attributes of a virtual server; undefined if they are incomplete. */
@@ -115,14 +111,14 @@ export function decodeSettings(family: Family, service: Buffer): VirtualServerSe
   return {
     // A virtual server may have no scheduler (`ipvsadm -s none`); the kernel then sends no name.
     scheduler: scheduler === undefined ? 'none' : attributeText(scheduler),
-    flags: BITS.filter(([, bit]) => (bits & bit) !== 0).map(([flag]) => flag),
+    flags: FLAG_BITS.filter(([, bit]) => (bits & bit) !== 0).map(([flag]) => flag),
     persistence: persistent ? { seconds, prefix: decodeNetmask(family, netmask) } : undefined,
   }
 }
 
 /** struct ip_vs_flags: the flags, and a mask of the flags to set, which is all of them. */
 function encodeFlags(flags: readonly SchedulerFlag[], persistence: Persistence): Buffer {
-  const set = BITS.filter(([flag]) => flags.includes(flag)).map(([, bit]) => bit)
+  const set = FLAG_BITS.filter(([flag]) => flags.includes(flag)).map(([, bit]) => bit)
   if (persistence !== undefined) set.push(PERSISTENT)
   const bytes = Buffer.alloc(8, 0xff)
   bytes.writeUInt32LE(set.reduce((bits, bit) => bits | bit, 0))
