@@ -45,7 +45,7 @@ export function scalarText(value: Json | undefined): string {
   return value === undefined || typeof value === 'object' ? '' : String(value)
 }
 
-/** The object at a path; if absent, an empty one that is not part of `value`. */
+/** The object at a path, without a path `value` itself; if absent, an empty one that is not part of `value`. */
 export function objectAt(value: Json | undefined, ...path: readonly string[]): JsonObject {
   const found = valueAt(value, ...path)
   return isJsonObject(found) ? found : {}

@@ -54,7 +54,7 @@ export const PULL_REASONS: ReadonlySet<string> = new Set([
   'ErrImageNeverPull',
 ])
 
-/** Why the containers of a Pod wait, as the node says it. */
+/** Why the containers of a Pod wait, in the words of its node: `CrashLoopBackOff`. */
 export function waitingReasons(pod: JsonObject): readonly string[] {
   return containerStatuses(pod).flatMap((status) => {
     const reason = stringAt(status, 'state', 'waiting', 'reason')
@@ -64,7 +64,7 @@ export function waitingReasons(pod: JsonObject): readonly string[] {
 
 function containerStatuses(pod: JsonObject): readonly JsonObject[] {
   return ['initContainerStatuses', 'containerStatuses'].flatMap((list) =>
-    arrayAt(pod, 'status', list).map((one) => objectAt({ one }, 'one')),
+    arrayAt(pod, 'status', list).map((status) => objectAt(status)),
   )
 }
 

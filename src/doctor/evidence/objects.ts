@@ -61,8 +61,7 @@ export function isReady(pod: JsonObject): boolean {
 /** The condition of this type in the status; an empty object if there is none. */
 export function conditionOf(object: JsonObject, type: string): JsonObject {
   const conditions = arrayAt(object, 'status', 'conditions')
-  const found = conditions.find((one) => stringAt(one, 'type') === type)
-  return found === undefined ? {} : objectAt({ found }, 'found')
+  return objectAt(conditions.find((one) => stringAt(one, 'type') === type))
 }
 
 function texts(object: JsonObject): Readonly<Record<string, string>> {
