@@ -34,12 +34,12 @@ const BUDGET_MS = 20_000
 /** The most outcomes of a packet that are kept, the likeliest first. */
 const MAX_OUTCOMES = 20
 
-const TIMEOUT_MS = 1_000
+const CONNECT_TIMEOUT_MS = 1_000
 /** The most connections that are opened at the same time. */
-const AT_ONCE = 16
+const MAX_CONNECTING = 16
 
-/** The most addresses whose route is queried. */
-const MAX_QUERIES = 50
+/** The most backends whose interface is queried. */
+const MAX_BACKENDS = 50
 
 /** The most Pods that are senders. */
 const MAX_PODS = 8
@@ -103,7 +103,7 @@ async function countLocalBackends(
 ): Promise<NodeFacts['localBackends']> {
   const counts = new Map<string, number>()
   const addresses = [...new Set([...backends].map(({ backend }) => backend.ip))]
-  for (const text of addresses.slice(0, MAX_QUERIES)) {
+  for (const text of addresses.slice(0, MAX_BACKENDS)) {
     const ip = parseIp(text)
     const name = ip === undefined ? '' : ((await arrivalInterface(routing, ip)) ?? '')
     if (name !== '') counts.set(name, (counts.get(name) ?? 0) + 1)
@@ -125,13 +125,13 @@ async function connectBackends(backends: Iterable<LocalBackend>): Promise<readon
       results.push({ entry: entry.id, service: entry.service, ip, port, answer })
     }
   }
-  await Promise.all(Array.from({ length: AT_ONCE }, worker))
+  await Promise.all(Array.from({ length: MAX_CONNECTING }, worker))
   return results.toSorted((a, b) => (a.entry < b.entry ? -1 : 1))
 }
 
 function answerOf(host: string, port: number): Promise<ConnectFacts['answer']> {
   const { promise, resolve } = Promise.withResolvers<ConnectFacts['answer']>()
-  const socket = connect({ host, port, timeout: TIMEOUT_MS })
+  const socket = connect({ host, port, timeout: CONNECT_TIMEOUT_MS })
   const end = (answer: ConnectFacts['answer']) => () => {
     socket.destroy()
     resolve(answer)
@@ -144,8 +144,8 @@ function answerOf(host: string, port: number): Promise<ConnectFacts['answer']> {
   return promise
 }
 
-/** What the packets are followed with. */
-interface Answerers {
+/** What packets are followed with. */
+interface WalkTools {
   readonly world: WalkWorld
   readonly client: Pick<InspectionClient, 'explain'>
   /** Milliseconds. */
@@ -155,7 +155,7 @@ interface Answerers {
 /** Follows packets through what the kernel holds, and adds what node-proxy wants to happen to them. */
 async function walkProbes(
   probes: readonly Probe[],
-  { world, client, now }: Answerers,
+  { world, client, now }: WalkTools,
 ): Promise<readonly WalkFacts[]> {
   const end = now() + BUDGET_MS
   const walks: WalkFacts[] = []
@@ -182,7 +182,7 @@ function startOf({ source, dst, port, protocol }: Probe) {
 
 async function desiredOf(
   { source, dst, port, protocol }: Probe,
-  client: Answerers['client'],
+  client: WalkTools['client'],
 ): Promise<string> {
   const { src = '', inInterface = '' } = source ?? {}
   const { outcome } = await client.explain({ src, dst, port, protocol, inInterface, service: '' })
@@ -248,7 +248,7 @@ export function chooseProbes(
     ...clusterIps.flatMap((to) => probes('fromPod', [to], [podFor(to, senders.pods)])),
     ...probes('fromNode', clusterIps.slice(0, 1), [undefined]),
     ...probes('fromOutside', outer, senders.outside),
-    ...probes('noLocalEndpoint', withoutLocal, farAway(senders.outside)),
+    ...probes('noLocalEndpoint', withoutLocal, farthest(senders.outside)),
     ...probes('fromClient', [...outer, ...withoutLocal, ...withRanges], fromClient),
     ...senders.outside
       .filter(({ src }) => familyOf(src) === 4)
@@ -257,8 +257,8 @@ export function chooseProbes(
   ]
 }
 
-/** The last sender of each family. */
-function farAway(sources: readonly PacketSource[]): readonly PacketSource[] {
+/** The farthest sender of each family, which is the last one (see `outsideSources`). */
+function farthest(sources: readonly PacketSource[]): readonly PacketSource[] {
   return [...new Map(sources.map((source) => [familyOf(source.src), source])).values()]
 }
 
@@ -277,16 +277,16 @@ function sourcesFor({ entry }: SampledFrontend, sources: readonly (PacketSource 
 
 function probeOf(
   purpose: Probe['purpose'],
-  way: Pick<Probe, 'source'> & { readonly to: SampledFrontend },
+  path: Pick<Probe, 'source'> & { readonly to: SampledFrontend },
   { node }: Senders,
   rules: DesiredRules,
 ): readonly Probe[] {
-  const { entry, frontend } = way.to
+  const { entry, frontend } = path.to
   const dst =
     frontend.ip === 'node' ? servingAddress(node, entry.family as Family, rules) : frontend.ip
   if (dst === undefined) return []
   const protocol = entry.protocol as Protocol
-  return [{ purpose, ...way, dst: dst as IpAddress, port: frontend.port, protocol }]
+  return [{ purpose, ...path, dst: dst as IpAddress, port: frontend.port, protocol }]
 }
 
 function servingAddress(
@@ -320,7 +320,7 @@ interface PacketSource {
 /** Addresses of documentation (RFC 5737, RFC 3849), which no host has: they stand for a client far away. */
 const FAR_AWAY: Readonly<Record<Family, string>> = { 4: '203.0.113.77', 6: '2001:db8:ffff::77' }
 
-/** Clients outside: the router of this node, and one behind it. */
+/** Clients outside: the routers of this node, and at last one behind them. */
 async function outsideSources(
   run: RunCommand,
   routing: Routing,
@@ -333,11 +333,11 @@ async function outsideSources(
   return found.filter((one) => one !== undefined)
 }
 
-/** Backends that are Pods of this node, at most `most` of them. */
+/** Backends that are Pods of this node, at most `limit` of them. */
 async function podSources(
   routing: Routing,
   backends: Iterable<LocalBackend>,
-  most: number,
+  limit: number,
 ): Promise<readonly PacketSource[]> {
   const addresses = new Set([...backends].map(({ backend }) => backend.ip))
   const sources: PacketSource[] = []
@@ -345,7 +345,7 @@ async function podSources(
     const src = parseIp(text)
     const source = src === undefined ? undefined : await sourceOf(routing, src)
     if (source !== undefined) sources.push(source)
-    if (sources.length >= most) break
+    if (sources.length >= limit) break
   }
   return sources
 }
