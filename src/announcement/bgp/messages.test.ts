@@ -159,15 +159,22 @@ describe('the peer is told what is wrong', () => {
     ['withdrawn routes that are longer than the UPDATE', update(0, 9, 0, 0), '3/1'],
     ['no octets for the length of attributes', update(0, 1, 0, 0), '3/1'],
     ['attributes that are longer than the UPDATE', update(0, 0, 0, 9), '3/1'],
-    ['an attribute that ends late', update(0, 0, 0, 3, 0x40, 1, 9), '3/1'],
-    ['half an attribute', update(0, 0, 0, 2, 0x40, 1), '3/1'],
-    ['half a long attribute', update(0, 0, 0, 3, 0x50, 1, 0), '3/1'],
-    ['an attribute twice', update(0, 0, 0, 8, 0x40, 1, 1, 0, 0x40, 1, 1, 0), '3/1'],
+    ['routes of MP_REACH_NLRI twice', update(0, 0, 0, 6, 0x80, 14, 0, 0x80, 14, 0), '3/1'],
+    ['routes of MP_UNREACH_NLRI twice', update(0, 0, 0, 7, 0x90, 15, 0, 0, 0x80, 15, 0), '3/1'],
     ['a prefix of 33 bits', update(0, 0, 0, 0, 33, 1, 1, 1, 1, 1), '3/10'],
     ['half a prefix', update(0, 0, 0, 0, 32, 1, 1), '3/10'],
     ['half a withdrawn prefix', update(0, 2, 24, 1, 0, 0), '3/10'],
   ])('%s', (_what, octets, expected) => {
     expect(fault(octets)).toBe(expected)
+  })
+
+  test.each([
+    ['an attribute that ends late', update(0, 0, 0, 3, 0x40, 1, 9)],
+    ['half an attribute', update(0, 0, 0, 2, 0x40, 1)],
+    ['half a long attribute', update(0, 0, 0, 3, 0x50, 1, 0)],
+    ['an attribute twice', update(0, 0, 0, 8, 0x40, 1, 1, 0, 0x40, 1, 1, 0)],
+  ])('but not %s, which concerns its routes alone (RFC 7606)', (_what, octets) => {
+    expect(fault(octets)).toBe('update')
   })
 
   test('and what comes behind it is not read', () => {

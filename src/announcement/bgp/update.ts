@@ -2,7 +2,7 @@ import { type Family, type IpAddress, ipBytes } from '../../lib/ip.ts'
 import { ERROR, type Notification, notification } from './notification.ts'
 import { AS_TRANS, afi, octetsOf, UNICAST } from './open.ts'
 
-/** What UPDATEs tell routers of a route. */
+/** What routers learn of a route. */
 export interface RouteAttributes {
   readonly nextHop: IpAddress
   /** Communities (`65000:1`, RFC 1997) and large communities (`65000:1:2`, RFC 8092), as `parseCommunity` reads them. */
@@ -24,10 +24,10 @@ interface BodyLimits {
   readonly maxOctets: number
 }
 
-/** Flags of path attributes, shifted as in the octet. */
+/** Flags of path attributes; well-known ones are transitive. */
 const WELL_KNOWN = 0x40
 const OPTIONAL = 0x80
-const TRANSITIVE = 0xc0
+const OPTIONAL_TRANSITIVE = 0xc0
 const EXTENDED = 0x10
 const TYPE = {
   origin: 1,
@@ -72,12 +72,14 @@ export function announcements(
     const hop = attribute(WELL_KNOWN, TYPE.nextHop, nextHop)
     const all = attributesWith(hop, attributes, context)
     const head = [...octetsOf(0, 2), ...octetsOf(all.length, 2), ...all]
-    return inParts(ips, maxOctets - head.length).map((nlri) => Uint8Array.from([...head, ...nlri]))
+    return packPrefixes(ips, maxOctets - head.length).map((nlri) =>
+      Uint8Array.from([...head, ...nlri]),
+    )
   }
   const others = attributesWith([], attributes, context)
   const reach = [...octetsOf(afi(6), 2), UNICAST, nextHop.length, ...nextHop, 0]
   const rest = maxOctets - others.length - reach.length - MP_OVERHEAD
-  return inParts(ips, rest).map((nlri) => {
+  return packPrefixes(ips, rest).map((nlri) => {
     const mpReach = attribute(OPTIONAL | EXTENDED, TYPE.mpReach, [...reach, ...nlri])
     return withAttributes([...mpReach, ...others])
   })
@@ -89,12 +91,12 @@ export function withdrawals(
   { family, maxOctets }: BodyLimits,
 ): readonly Uint8Array[] {
   if (family === 4) {
-    return inParts(ips, maxOctets - 4).map((nlri) =>
+    return packPrefixes(ips, maxOctets - 4).map((nlri) =>
       Uint8Array.from([...octetsOf(nlri.length, 2), ...nlri, 0, 0]),
     )
   }
   const head = [...octetsOf(afi(6), 2), UNICAST]
-  return inParts(ips, maxOctets - head.length - MP_OVERHEAD).map((nlri) =>
+  return packPrefixes(ips, maxOctets - head.length - MP_OVERHEAD).map((nlri) =>
     withAttributes(attribute(OPTIONAL | EXTENDED, TYPE.mpUnreach, [...head, ...nlri])),
   )
 }
@@ -132,9 +134,11 @@ function attributesWith(
     ...attribute(WELL_KNOWN, TYPE.asPath, asPath),
     ...nextHop,
     ...(isInternal ? attribute(WELL_KNOWN, TYPE.localPref, octetsOf(LOCAL_PREF, 4)) : []),
-    ...(plain.length > 0 ? attribute(TRANSITIVE, TYPE.communities, plain) : []),
-    ...(isTranslated && !isInternal ? attribute(TRANSITIVE, TYPE.as4Path, path(localASN, 4)) : []),
-    ...(large.length > 0 ? attribute(TRANSITIVE, TYPE.largeCommunities, large) : []),
+    ...(plain.length > 0 ? attribute(OPTIONAL_TRANSITIVE, TYPE.communities, plain) : []),
+    ...(isTranslated && !isInternal
+      ? attribute(OPTIONAL_TRANSITIVE, TYPE.as4Path, path(localASN, 4))
+      : []),
+    ...(large.length > 0 ? attribute(OPTIONAL_TRANSITIVE, TYPE.largeCommunities, large) : []),
   ]
 }
 
@@ -146,7 +150,7 @@ function attribute(flags: number, type: number, value: readonly number[]): reado
 }
 
 /** Host routes as prefixes, in lists of at most so many octets. */
-function inParts(ips: readonly IpAddress[], octets: number): readonly (readonly number[])[] {
+function packPrefixes(ips: readonly IpAddress[], octets: number): readonly (readonly number[])[] {
   const parts: number[][] = []
   for (const ip of ips) {
     const bytes = ipBytes(ip)
@@ -158,31 +162,33 @@ function inParts(ips: readonly IpAddress[], octets: number): readonly (readonly 
   return parts
 }
 
-/** Checks the frame of an UPDATE of at least four octets; if it is wrong, returns the NOTIFICATION for the peer. */
+/**
+ * Checks an UPDATE of at least four octets as far as its faults end the session; returns the NOTIFICATION for the peer if
+ * there is one. By RFC 7606 other faults of attributes concern only the routes in this UPDATE, and no route is used.
+ */
 export function checkUpdate(body: Uint8Array): Notification | undefined {
   const view = new DataView(body.buffer, body.byteOffset, body.length)
   const attributesAt = 4 + view.getUint16(0)
   if (attributesAt > body.length) return notification(ERROR.update, 1)
   const routesAt = attributesAt + view.getUint16(attributesAt - 2)
   if (routesAt > body.length) return notification(ERROR.update, 1)
-  const attributes = body.subarray(attributesAt, routesAt)
-  if (!areAttributes(attributes)) return notification(ERROR.update, 1)
+  if (hasMpTwice(body.subarray(attributesAt, routesAt))) return notification(ERROR.update, 1)
   const routes = [body.subarray(2, attributesAt - 2), body.subarray(routesAt)]
   return routes.every(arePrefixes) ? undefined : notification(ERROR.update, 10)
 }
 
-/** Whether these are whole attributes, each type at most once. */
-function areAttributes(octets: Uint8Array): boolean {
+/** Whether MP_REACH_NLRI or MP_UNREACH_NLRI is there twice (RFC 7606, section 3 g). */
+function hasMpTwice(octets: Uint8Array): boolean {
   const seen = new Set<number>()
   let at = 0
-  while (at < octets.length) {
-    const isExtended = (octets[at]! & EXTENDED) !== 0
-    const [type = -1, high = -1, low = -1] = octets.subarray(at + 1)
-    if (type < 0 || high < 0 || (isExtended && low < 0) || seen.has(type)) return false
+  while (at + 2 < octets.length) {
+    const [flags = 0, type = 0, high = 0, low = 0] = octets.subarray(at, at + 4)
+    const isMp = type === TYPE.mpReach || type === TYPE.mpUnreach
+    if (isMp && seen.has(type)) return true
     seen.add(type)
-    at += isExtended ? 4 + high * 0x1_00 + low : 3 + high
+    at += (flags & EXTENDED) === 0 ? 3 + high : 4 + high * 0x1_00 + low
   }
-  return at === octets.length
+  return false
 }
 
 /** Whether these are whole IPv4 prefixes. */
