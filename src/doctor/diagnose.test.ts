@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import type { JsonObject } from '../lib/json.ts'
+import { type JsonObject, objectAt } from '../lib/json.ts'
 import { CHECKS, diagnose } from './diagnose.ts'
 import { type DoctorCase, FURTHER_CASES, scaleToZero } from './testing/further-cases.ts'
 import {
@@ -30,6 +30,16 @@ const event = (reason: string, message: string): JsonObject => ({
   reason,
   message,
   involvedObject: { kind: 'Pod', namespace: 'shop', name: 'web-1' },
+})
+
+/** A Secret with credentials for one registry, as doctor reads it. */
+const registrySecret = (registry: string): JsonObject => ({
+  apiVersion: 'v1',
+  kind: 'Secret',
+  metadata: { namespace: 'shop', name: 'registry' },
+  type: 'kubernetes.io/dockerconfigjson',
+  data: { '.dockerconfigjson': '' },
+  registries: [registry],
 })
 
 function replacePods(cluster: Objects, change: (one: JsonObject) => JsonObject): void {
@@ -142,6 +152,57 @@ const CASES: readonly DoctorCase[] = [
         'pod/web-1 cannot pull an image: its imagePullSecrets name registy, which is not there',
     },
     seen: 'a container waits: ImagePullBackOff',
+  },
+  {
+    what: 'a Secret for another registry than that of the image that is not pulled',
+    spoil: (cluster) => {
+      cluster.secrets = [registrySecret('mydocker.io')]
+      replacePods(cluster, (one) => {
+        const waits = notReady(one)
+        const statuses = [
+          { name: 'main', ready: true, restartCount: 0, state: { running: {} } },
+          { name: 'proxy', ready: false, restartCount: 0, ...waiting('ErrImagePull') },
+        ]
+        const containers = [
+          { name: 'main', image: 'public.example.com/web' },
+          { name: 'proxy', image: 'team/proxy' },
+        ]
+        return {
+          ...waits,
+          spec: { containers, imagePullSecrets: [{ name: 'registry' }] },
+          status: { ...objectAt(waits, 'status'), containerStatuses: statuses },
+        }
+      })
+    },
+    finding: {
+      check: 'image-pull',
+      object: 'pod/shop/web-1',
+      cause: /have credentials for mydocker\.io, and none for docker\.io$/,
+    },
+  },
+  {
+    what: 'a Secret for another registry than that of an init container',
+    spoil: (cluster) => {
+      cluster.secrets = [registrySecret('registry.example.com')]
+      replacePods(cluster, (one) => ({
+        ...one,
+        spec: {
+          initContainers: [{ name: 'setup', image: 'other.example.com/setup' }],
+          containers: [{ name: 'main', image: 'registry.example.com/web' }],
+          imagePullSecrets: [{ name: 'registry' }],
+        },
+        status: {
+          phase: 'Pending',
+          initContainerStatuses: [{ name: 'setup', ...waiting('ImagePullBackOff') }],
+          containerStatuses: [{ name: 'main', ...waiting('PodInitializing') }],
+        },
+      }))
+    },
+    finding: {
+      check: 'image-pull',
+      object: 'pod/shop/web-1',
+      cause: /have credentials for registry\.example\.com, and none for other\.example\.com$/,
+    },
   },
   {
     what: 'a targetPort that no container has',

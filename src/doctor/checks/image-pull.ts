@@ -2,10 +2,10 @@ import { arrayAt, type JsonObject, scalarText, stringAt, valueAt } from '../../l
 import type { ClusterEvidence } from '../evidence/cluster-evidence.ts'
 import { checkOfEach } from '../evidence/finding.ts'
 import { isPresent, nameOf, namespaceOf } from '../evidence/objects.ts'
-import { PULL_REASONS, waitingReasons } from './pods-not-ready.ts'
+import { waitingContainers, waitsForImage } from './pods-not-ready.ts'
 
-/** The key of each type of Secrets for registries. */
-const KEYS: ReadonlyMap<string, string> = new Map([
+/** The key of `data` with the credentials, by the type of a Secret for registries. */
+const DATA_KEYS: ReadonlyMap<string, string> = new Map([
   ['kubernetes.io/dockerconfigjson', '.dockerconfigjson'],
   ['kubernetes.io/dockercfg', '.dockercfg'],
 ])
@@ -14,8 +14,8 @@ const DEFAULT_REGISTRY = 'docker.io'
 /** A Pod whose image cannot be pulled, often because of its imagePullSecrets. */
 export const imagePull = checkOfEach('pods', 'image-pull', (pod, evidence) => {
   if (!isPresent(pod)) return []
-  const reason = waitingReasons(pod).find((one) => PULL_REASONS.has(one))
-  if (reason === undefined) return []
+  const [waiting] = waitingContainers(pod).filter(waitsForImage)
+  if (waiting === undefined) return []
   const namespace = namespaceOf(pod)
   const isSecretless = arrayAt(pod, 'spec', 'imagePullSecrets').length === 0
   const problem = pullSecretProblem(pod, evidence)
@@ -28,7 +28,7 @@ export const imagePull = checkOfEach('pods', 'image-pull', (pod, evidence) => {
         problem === undefined
           ? `${what}${isSecretless ? ', and it has no imagePullSecrets' : ''}`
           : `${what}: ${problem}`,
-      evidence: [`a container waits: ${reason}`, ...messages],
+      evidence: [`a container waits: ${waiting.reason}`, ...messages],
       remedy:
         'create the Secret (type kubernetes.io/dockerconfigjson) in the namespace of the Pod, or correct the name of the image',
       commands: [
@@ -59,7 +59,7 @@ function pullSecretProblem(pod: JsonObject, evidence: ClusterEvidence): string |
 
 function contentProblem(name: string, secret: JsonObject): readonly string[] {
   const type = stringAt(secret, 'type')
-  const key = KEYS.get(type)
+  const key = DATA_KEYS.get(type)
   if (key === undefined) {
     return [
       `${name} of its imagePullSecrets is no Secret for registries: its type is ${type || 'Opaque'}`,
@@ -69,17 +69,29 @@ function contentProblem(name: string, secret: JsonObject): readonly string[] {
   return isThere ? [] : [`the Secret ${name} of its imagePullSecrets has no key ${key}`]
 }
 
-/** The registries for whose images no Secret has credentials. A Secret that could not be understood counts as one for every registry. */
+/** The first registry of images that are waited for which no Secret is for. A Secret that cannot be read counts as one for every registry. */
 function registryProblem(pod: JsonObject, secrets: readonly JsonObject[]): string | undefined {
   const known = secrets.map((secret) => valueAt(secret, 'registries'))
   if (!known.every((one) => Array.isArray(one))) return undefined
   const registries = known.flat().map(scalarText)
-  const images = arrayAt(pod, 'spec', 'containers').map((one) => stringAt(one, 'image'))
-  const without = images
+  const without = awaitedImages(pod)
     .map(registryOf)
     .find((host) => !registries.some((one) => covers(one, host)))
   if (without === undefined) return undefined
   return `its imagePullSecrets have credentials for ${registries.join(', ') || 'no registry'}, and none for ${without}`
+}
+
+/** The images that containers of a Pod wait for; others have been pulled, whether with a Secret or without. */
+function awaitedImages(pod: JsonObject): readonly string[] {
+  const waiting = new Set(
+    waitingContainers(pod)
+      .filter(waitsForImage)
+      .map(({ name }) => name),
+  )
+  return ['initContainers', 'containers']
+    .flatMap((list) => arrayAt(pod, 'spec', list))
+    .filter((container) => waiting.has(stringAt(container, 'name')))
+    .map((container) => stringAt(container, 'image'))
 }
 
 /** The registry of the name of an image, which is a host if it has a dot or a port. */
@@ -92,7 +104,7 @@ function registryOf(image: string): string {
 /** Whether an entry of a configuration, such as `https://index.docker.io/v1/` or `*.example.com`, is for a registry. */
 function covers(entry: string, host: string): boolean {
   const [own = ''] = entry.replace(/^https?:\/\//, '').split('/')
-  if (host === DEFAULT_REGISTRY && own.endsWith(DEFAULT_REGISTRY)) return true
+  if (host === DEFAULT_REGISTRY && `.${own}`.endsWith(`.${DEFAULT_REGISTRY}`)) return true
   const [wanted, labels] = [own.split('.'), host.split('.')]
   const isSame = (label: string, at: number) => label === '*' || label === labels[at]
   return wanted.length === labels.length && wanted.every(isSame)

@@ -26,7 +26,7 @@ function findingOf(service: JsonObject, evidence: ClusterEvidence): readonly Fin
   const pods = evidence.podsOf(service)
   if (pods.length === 0 || pods.some(isReady)) return []
   // The check image-pull reports images that cannot be pulled.
-  if (pods.every((pod) => waitingReasons(pod).some((reason) => PULL_REASONS.has(reason)))) return []
+  if (pods.every((pod) => waitingContainers(pod).some(waitsForImage))) return []
   const [first] = pods
   const probe = failingProbe(first!, evidence)
   return [
@@ -46,19 +46,29 @@ function findingOf(service: JsonObject, evidence: ClusterEvidence): readonly Fin
   ]
 }
 
-/** Reasons of a container that waits for its image. */
-export const PULL_REASONS: ReadonlySet<string> = new Set([
+/** Whether a container waits for its image. */
+export function waitsForImage({ reason }: WaitingContainer): boolean {
+  return PULL_REASONS.has(reason)
+}
+
+const PULL_REASONS: ReadonlySet<string> = new Set([
   'ErrImagePull',
   'ImagePullBackOff',
   'InvalidImageName',
   'ErrImageNeverPull',
 ])
 
-/** Why the containers of a Pod wait, in the words of its node: `CrashLoopBackOff`. */
-export function waitingReasons(pod: JsonObject): readonly string[] {
+/** A container that waits, and why, in the words of its node: `CrashLoopBackOff`. */
+interface WaitingContainer {
+  readonly name: string
+  readonly reason: string
+}
+
+/** The containers of a Pod that wait, those of `initContainers` first. */
+export function waitingContainers(pod: JsonObject): readonly WaitingContainer[] {
   return containerStatuses(pod).flatMap((status) => {
     const reason = stringAt(status, 'state', 'waiting', 'reason')
-    return reason === '' ? [] : [reason]
+    return reason === '' ? [] : [{ name: stringAt(status, 'name'), reason }]
   })
 }
 
@@ -78,7 +88,7 @@ function stateOf(pod: JsonObject, evidence: ClusterEvidence): string {
   const parts = [
     isWaiting ? `waits for a node: ${stringAt(scheduled, 'message') || 'none was chosen yet'}` : '',
     `not ready${since === '' ? '' : ` since ${since}`}`,
-    ...waitingReasons(pod).map((reason) => `a container waits: ${reason}`),
+    ...waitingContainers(pod).map(({ reason }) => `a container waits: ${reason}`),
     ...endings(pod),
     output ?? '',
   ]
