@@ -118,7 +118,7 @@ function withoutApplied(metadata: Json): JsonObject {
   const annotations = Object.entries(objectAt(metadata, 'annotations')).filter(
     ([key]) => key !== LAST_APPLIED,
   )
-  return { ...objectAt({ metadata }, 'metadata'), annotations: Object.fromEntries(annotations) }
+  return { ...objectAt(metadata), annotations: Object.fromEntries(annotations) }
 }
 
 /** Undefined: the Secret has no configuration of registries that can be parsed. */
@@ -127,5 +127,5 @@ function registriesOf(secret: JsonObject): readonly string[] | undefined {
     parseJson(Buffer.from(stringAt(secret, 'data', key), 'base64').toString('utf8')),
   )
   const auths = valueAt(current, 'auths') ?? old
-  return auths === undefined ? undefined : Object.keys(objectAt({ auths }, 'auths'))
+  return auths === undefined ? undefined : Object.keys(objectAt(auths))
 }
