@@ -19,8 +19,8 @@ const BUFFER_BYTES = 4 * 1024 * 1024
 const MAX_DATAGRAM_BYTES = 64 * 1024
 /** Bytes that are sent or read in one turn of the event loop, so that others have their turn. */
 const TURN_BYTES = 64 * 1024
-/** This number of answers fits into any buffer. */
-const CERTAIN_ANSWERS = 8
+/** So many datagrams fit into any receive buffer, so a queue that was no longer has lost nothing. */
+const SAFE_DATAGRAMS = 8
 
 /**
  * Opens sockets of one netlink family for requests only, with direct system calls. The kernel answers while it
@@ -38,7 +38,7 @@ export function requestTransport(protocol: number, receiveBytes = BUFFER_BYTES):
   }
 }
 
-interface Opened {
+interface OpenSocket {
   readonly libc: LibC
   readonly fd: number
   readonly tuned: TunedSocket | undefined
@@ -46,16 +46,19 @@ interface Opened {
 
 class RequestSocket implements Transport {
   readonly port: number
-  readonly #socket: Opened
+  readonly #socket: OpenSocket
   readonly #handlers: TransportHandlers
-  readonly #datagram = Buffer.allocUnsafeSlow(MAX_DATAGRAM_BYTES)
+  readonly #buffer = Buffer.allocUnsafeSlow(MAX_DATAGRAM_BYTES)
   readonly #sender = Buffer.alloc(ADDRESS_BYTES)
+  /** Bytes of this turn. */
   #spent = 0
+  /** Datagrams that were read since the queue was empty. */
+  #datagrams = 0
   #turn: NodeJS.Immediate | undefined
   #alive: NodeJS.Timeout | undefined
   #open = true
 
-  constructor(socket: Opened, handlers: TransportHandlers) {
+  constructor(socket: OpenSocket, handlers: TransportHandlers) {
     this.#socket = socket
     this.#handlers = handlers
     this.port = portOf(socket.libc, socket.fd) ?? 0
@@ -94,16 +97,19 @@ class RequestSocket implements Transport {
 
   /** Delivers received messages until the queue is empty or the turn is over. */
   #read(): void {
-    for (let answers = 0; this.#open; answers++) {
+    while (this.#open) {
       if (this.#spent >= TURN_BYTES) return this.#continueLater()
       const length = this.#receive()
       if (length < 0) {
-        if (answers > CERTAIN_ANSWERS && this.#socket.tuned?.hasLost()) this.#handlers.onOverrun()
+        const mayHaveLost = this.#datagrams > SAFE_DATAGRAMS
+        this.#datagrams = 0
+        if (mayHaveLost && this.#socket.tuned?.hasLost()) this.#handlers.onOverrun()
         return
       }
+      this.#datagrams++
       this.#spent += length
       if (length > MAX_DATAGRAM_BYTES) this.#handlers.onOverrun()
-      else this.#handOver(length)
+      else this.#deliver(length)
     }
   }
 
@@ -111,13 +117,13 @@ class RequestSocket implements Transport {
     const { libc, fd } = this.#socket
     const size = BigInt(MAX_DATAGRAM_BYTES)
     const addressLength = int(ADDRESS_BYTES)
-    return Number(libc.recvfrom(fd, this.#datagram, size, MSG_TRUNC, this.#sender, addressLength))
+    return Number(libc.recvfrom(fd, this.#buffer, size, MSG_TRUNC, this.#sender, addressLength))
   }
 
   /** Port 0 is the kernel; messages of other ports are ignored, because any process may write to this socket. */
-  #handOver(length: number): void {
+  #deliver(length: number): void {
     if (this.#sender.readUInt32LE(ADDRESS_PORT) !== 0) return
-    this.#handlers.onDatagram(Buffer.from(this.#datagram.subarray(0, length)))
+    this.#handlers.onDatagram(Buffer.from(this.#buffer.subarray(0, length)))
   }
 
   #continueLater(): void {

@@ -1,6 +1,7 @@
 import { execFileSync } from 'node:child_process'
 import { once } from 'node:events'
 import { decodeLink, LINK_DUMP } from '../../../src/kernel/addresses.ts'
+import { encodeMessages, NLM_F_REQUEST } from '../../../src/kernel/netlink/message.ts'
 import { rawTransport } from '../../../src/kernel/netlink/raw-transport.ts'
 import { requestTransport } from '../../../src/kernel/netlink/request-transport.ts'
 import { NetlinkSession } from '../../../src/kernel/netlink/session.ts'
@@ -46,6 +47,23 @@ const absent = await Promise.resolve()
   .then(() => requestTransport(99)({ onDatagram: () => undefined, onOverrun: () => undefined }))
   .catch((error: unknown) => String(error))
 
+/**
+ * Batches of which the answers that fit into the buffer are read in two turns, at some size only the last few of them in
+ * the second one: the sizes whose loss was not reported.
+ */
+const silentLosses: number[] = []
+for (let count = 1_700; count < 2_048; count++) {
+  let [answers, overruns] = [0, 0]
+  const handlers = { onDatagram: () => answers++, onOverrun: () => overruns++ }
+  const socket = requestTransport(NETLINK_ROUTE, 4 * SMALL)(handlers)
+  const batch = Array.from({ length: count }, () => ({ ...deletion, flags: NLM_F_REQUEST }))
+  await socket.send(encodeMessages(batch, 1))
+  await new Promise((resolve) => setImmediate(resolve))
+  await new Promise((resolve) => setImmediate(resolve))
+  socket.close()
+  if (answers < count && overruns === 0) silentLosses.push(count)
+}
+
 /** A socket that reads for long leaves turns to others. */
 let turns = 0
 const counting = setInterval(() => turns++, 0)
@@ -68,4 +86,4 @@ execFileSync('ip', ['-batch', '-'], { input: `${flips.join('\n')}\n` })
 await overrun
 transport.close()
 
-process.stdout.write(JSON.stringify({ raw, request, absent, turns }))
+process.stdout.write(JSON.stringify({ raw, request, absent, turns, silentLosses }))

@@ -20,14 +20,16 @@ test('requests and what is lost, over both kinds of socket', async () => {
     tooLong: expect.stringContaining('not sent: EMSGSIZE'),
     afterwards: expect.stringContaining('closed'),
   }
-  const { raw, request, absent, turns } = (await runInside('netlink.script.ts')) as {
+  const { raw, request, absent, turns, silentLosses } = (await runInside('netlink.script.ts')) as {
     readonly raw: unknown
     readonly request: unknown
     readonly absent: string
     readonly turns: number
+    readonly silentLosses: readonly number[]
   }
   expect(raw).toEqual(answers)
   expect(request).toEqual(answers)
   expect(absent).toContain('netlink: family 99 cannot be opened: EPROTONOSUPPORT')
+  expect(silentLosses).toEqual([])
   expect(turns).toBeGreaterThan(10)
 })
