@@ -8,7 +8,7 @@ import type { Job } from './program-runner.ts'
 const SIGNATURES = {
   memfd_create: { arguments: ['buffer', 'u32'], return: 'i32' },
   posix_spawn: {
-    arguments: ['buffer', 'buffer', 'buffer', 'buffer', 'pointer', 'pointer'],
+    arguments: ['buffer', 'buffer', 'buffer', 'buffer', 'buffer', 'buffer'],
     return: 'i32',
   },
   posix_spawn_file_actions_init: { arguments: ['buffer'], return: 'i32' },
@@ -39,7 +39,7 @@ const MFD_CLOEXEC = 1
 const WNOHANG = 1
 const SIGNAL_MASK = 0x7f
 /** What a shell adds to the number of the signal that ended a program. */
-const SIGNALLED = 128
+const SIGNAL_BASE = 128
 /** The exit status of a shell for a program that does not exist, and for one that it cannot start. */
 const NOT_FOUND = 127
 const NOT_STARTED = 126
@@ -78,8 +78,8 @@ class PosixSpawn implements Helper {
   openFiles(): JobFiles {
     return jobFiles(
       (which) => {
-        const fd = this.#calls.memfd_create(textOf(`node-proxy-${which}`), MFD_CLOEXEC)
-        if (fd < 0) throw noFile(getSystemErrorName(-this.#calls.errno()))
+        const fd = this.#calls.memfd_create(cString(`node-proxy-${which}`), MFD_CLOEXEC)
+        if (fd < 0) throw memfdFailed(getSystemErrorName(-this.#calls.errno()))
         return fd
       },
       () => undefined,
@@ -94,12 +94,12 @@ class PosixSpawn implements Helper {
       this.#events.onReport({ id, pid: started, status: undefined })
       return
     }
-    this.#rest()
+    this.#unlistenIfIdle()
     writeSync(files.errors, `${job.program}: ${started.reason}\n`, 0)
     this.#events.onReport({ id, pid: 0, status: started.status })
   }
 
-  /** The timeout of each job does that. */
+  /** Nothing to do: the timer of each job keeps the daemon alive. */
   hold(): void {}
 
   end(): void {}
@@ -118,15 +118,15 @@ class PosixSpawn implements Helper {
         calls.posix_spawn_file_actions_adddup2(actions, from, fd)
       }
       calls.posix_spawn_file_actions_addclosefrom_np(actions, FIRST_OTHER_FD)
-      calls.posix_spawn_file_actions_addchdir_np(actions, textOf('/'))
+      calls.posix_spawn_file_actions_addchdir_np(actions, cString('/'))
       const pid = Buffer.alloc(4)
       const errno = calls.posix_spawn(
         pid,
-        textOf(path),
+        cString(path),
         actions,
         this.#attributes,
-        words.address,
-        environment.address,
+        words,
+        environment,
       )
       if (errno === 0) return pid.readInt32LE()
       return { status: NOT_STARTED, reason: `cannot be started: ${getSystemErrorName(-errno)}` }
@@ -142,7 +142,7 @@ class PosixSpawn implements Helper {
       const found = this.#calls.waitpid(pid, wait, WNOHANG)
       if (found === 0) continue
       this.#running.delete(id)
-      this.#rest()
+      this.#unlistenIfIdle()
       if (found === pid) this.#events.onReport({ id, pid, status: statusOf(wait.readInt32LE()) })
       else this.#loseProcess(id, pid)
     }
@@ -154,7 +154,7 @@ class PosixSpawn implements Helper {
     this.#events.onExit(`nothing is known about the end of process ${pid}`)
   }
 
-  #rest(): void {
+  #unlistenIfIdle(): void {
     if (this.#running.size === 0) process.off('SIGCHLD', this.#reap)
   }
 }
@@ -167,9 +167,9 @@ function openCalls() {
     return {
       ...calls,
       errno: (): number => ffi.getInt32(errnoLocation(), 0),
-      /** Texts as exec(2) takes them: addresses of texts, and a null. `memory` holds all of it. */
-      list(texts: readonly string[]) {
-        const bytes = texts.map(textOf)
+      /** Texts as execve(2) takes them: the addresses of the texts, a null, and behind it the texts. */
+      list(texts: readonly string[]): Buffer {
+        const bytes = texts.map(cString)
         const start = (bytes.length + 1) * POINTER_BYTES
         const size = bytes.reduce((sum, { length }) => sum + length, start)
         // Outside of the heap of V8, so that it does not move.
@@ -181,7 +181,7 @@ function openCalls() {
           text.copy(memory, at)
           at += text.length
         }
-        return { memory, address }
+        return memory
       },
     }
   } catch {
@@ -200,8 +200,8 @@ function attributesOf(calls: Calls): Buffer {
   return attributes
 }
 
-/** A text of C. */
-function textOf(text: string): Buffer {
+/** A string of C, which ends with a null. */
+function cString(text: string): Buffer {
   return Buffer.from(`${text}\0`)
 }
 
@@ -214,10 +214,10 @@ function pathOf(program: string): string | undefined {
 /** The exit status, or 128 and the number of the signal. */
 function statusOf(wait: number): number {
   const signal = wait & SIGNAL_MASK
-  return signal === 0 ? (wait >> 8) & 0xff : SIGNALLED + signal
+  return signal === 0 ? (wait >> 8) & 0xff : SIGNAL_BASE + signal
 }
 
-function noFile(reason: string): NodeProxyError {
+function memfdFailed(reason: string): NodeProxyError {
   return new NodeProxyError('NP_KERNEL_SPAWNER', `no file for an external program: ${reason}`, {
     hint: 'allow this process more memory or open files; the next program is tried anew',
   })
