@@ -25,7 +25,7 @@ const CHAINS_PER_COMMIT = { nft: 500, legacy: Number.POSITIVE_INFINITY } as cons
 /** Up to this number, objects are listed one by one (a process each) instead of with their tables. */
 const FEW_OBJECTS = 16
 
-/** The writes during which the monitor is held. */
+/** `OwnWork` of the monitor, while it is being counted. */
 interface OwnWrites {
   readonly pids: number[]
   commits: number | undefined
@@ -41,7 +41,7 @@ export class ChainKeeper {
   readonly #families: readonly Family[]
   readonly #owned: OwnedChains
   readonly #contents: ChainContents
-  /** Objects that the kernel holds, as last seen or written; jumps with their count. */
+  /** Objects that the kernel holds, as last seen or written: of chains only the presence counts, of jumps their number. */
   readonly #present = new Map<ObjectKey, Digest>()
   /** Whether everything was read once. */
   #isAdopted = false
@@ -66,10 +66,10 @@ export class ChainKeeper {
     if (commits.length === 0) return { failed, left, uncertain: false }
     let uncertain = false
     const size = change.set.length + change.unset.length
-    await this.#holding(size, async (own) => {
+    await this.#withMonitorHeld(size, async (own) => {
       for (const family of [4, 6] as const) {
-        const mine = commits.filter((commit) => commit.family === family)
-        const applied = await this.#commit(family, mine, own)
+        const ofFamily = commits.filter((commit) => commit.family === family)
+        const applied = await this.#commit(family, ofFamily, own)
         for (const [key, why] of applied.failed) failed.set(key, why)
         for (const key of applied.emptied) left.set(key, digestRules([]))
         uncertain ||= applied.uncertain
@@ -130,7 +130,7 @@ export class ChainKeeper {
   }
 
   /** Runs `write` without its changes being reported as foreign ones. */
-  async #holding(size: number, write: (own: OwnWrites) => Promise<void>): Promise<void> {
+  async #withMonitorHeld(size: number, write: (own: OwnWrites) => Promise<void>): Promise<void> {
     const release = this.#monitor.hold({ unsubscribed: size > CHAINS_PER_COMMIT.nft })
     const own: OwnWrites = { pids: [], commits: 0 }
     try {
@@ -147,17 +147,17 @@ export class ChainKeeper {
     return applyCommits(family, commits, {
       iptables: this.#iptables,
       prefix: this.#owned.prefix,
-      wrote: (result) => count(own, result),
+      wrote: (result) => countWrite(own, result),
       contents: {
         rulesOf: (key) => this.#contents.rulesOf(key),
         countOf: (key) => countOfDigest(this.#present.get(key)),
       },
       exists: (key) => this.#present.has(key),
-      done: (done) => this.#committed(done),
+      done: (done) => this.#recordCommits(done),
     })
   }
 
-  #committed(commits: readonly Commit[]): void {
+  #recordCommits(commits: readonly Commit[]): void {
     for (const { set, unset, stubs } of commits) {
       for (const key of [...stubs, ...set]) this.#present.set(key, digestCount(1))
       for (const key of unset) this.#present.delete(key)
@@ -165,7 +165,10 @@ export class ChainKeeper {
   }
 }
 
-function count(own: OwnWrites, { pid, commits }: Pick<RestoreResult, 'pid' | 'commits'>): void {
+function countWrite(
+  own: OwnWrites,
+  { pid, commits }: Pick<RestoreResult, 'pid' | 'commits'>,
+): void {
   own.pids.push(pid)
   own.commits =
     own.commits === undefined || commits === undefined ? undefined : own.commits + commits
