@@ -53,7 +53,7 @@ export class AnnouncedServices {
     return [...keys].flatMap((key) => this.#applied.get(key) ?? [])
   }
 
-  /** Takes events of the cluster that were passed to the proxy before; they count when they are in the kernel. */
+  /** Takes events that the proxy has got already. What they change is announced when its rules are in the kernel. */
   takeCluster(events: readonly ClusterEvent[]): void {
     for (const event of events) {
       if (event.kind === 'service') {

@@ -43,7 +43,7 @@ export class Announcements {
     this.#routes.start()
   }
 
-  /** Takes events of the cluster that were passed to the proxy before; they count when they are in the kernel. */
+  /** Takes events that the proxy has got already. What they change is announced when its rules are in the kernel. */
   takeCluster(events: readonly ClusterEvent[]): void {
     this.#services.takeCluster(events)
   }
