@@ -45,17 +45,21 @@ export async function cleanUpKernel(
   const sets = new NetlinkSets(rawTransport(NETLINK_NETFILTER), clock)
   try {
     const variants: Iptables[] = []
-    for (const variant of VARIANTS) variants.push(...(await open(variant, { runner, log })))
+    for (const variant of VARIANTS) variants.push(...(await openVariant(variant, { runner, log })))
     const sysctl = new ProcSysctl()
     const loopback = new LoopbackRouting({
       sysctl,
       log,
-      iptables: await answering(variants),
+      iptables: await withTables(variants),
       otherGuard: isGuardedByMode,
     })
     const families = presentFamilies()
     const hosts = variants.map((iptables) => ({ iptables, sets, clock, families, config }))
-    const removals = [...removalsOf(MODES, hosts), ...restOf(MODES), () => cleanUpPolicies(clock)]
+    const removals = [
+      ...removalsOf(MODES, hosts),
+      ...removalsWithoutIptables(MODES),
+      () => cleanUpPolicies(clock),
+    ]
     const failures = await removeBehindGuard(loopback, log, () =>
       removeAll(removals.map(unlessAbsent)),
     )
@@ -83,25 +87,25 @@ export function removalsOf(
   ).flat()
 }
 
-function restOf(modes: readonly ModeDefinition[]): readonly Removal[] {
+function removalsWithoutIptables(modes: readonly ModeDefinition[]): readonly Removal[] {
   return modes.flatMap((mode) => (mode.cleanupRest ? [async () => mode.cleanupRest?.(clock)] : []))
 }
 
 /** The variants whose tables this kernel has. */
-async function answering(variants: readonly Iptables[]): Promise<readonly Iptables[]> {
-  const answers: Iptables[] = []
+async function withTables(variants: readonly Iptables[]): Promise<readonly Iptables[]> {
+  const found: Iptables[] = []
   for (const iptables of variants) {
     const probe = async () => {
       await iptables.listChain(4, 'filter', 'INPUT')
-      answers.push(iptables)
+      found.push(iptables)
     }
     await unlessAbsent(probe)()
   }
-  return answers
+  return found
 }
 
 /** Opens a variant of iptables; empty when this machine does not have it. */
-async function open(
+async function openVariant(
   variant: IptablesVariant | undefined,
   { runner, log }: { readonly runner: ProgramRunner; readonly log: Logger },
 ): Promise<readonly Iptables[]> {
