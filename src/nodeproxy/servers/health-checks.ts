@@ -48,7 +48,7 @@ export class HealthChecks {
     void this.#ports.setAddresses(healthCheckAddresses(node.nodePortScope, addresses))
   }
 
-  /** These Services were compiled. */
+  /** Serves the ports of Services that were compiled again as they are now. */
   replace(services: readonly ServiceKey[]): void {
     const { store, node } = this.#parts
     const { context } = node
