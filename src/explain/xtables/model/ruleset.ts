@@ -15,7 +15,7 @@ export interface XtablesWorld {
   readonly lastSeen?: (list: string, ip: IpAddress) => number | undefined
 }
 
-/** A rule of a chain. It is parsed when it is first used, because a packet passes only a few of many chains. */
+/** A rule of a chain. It is parsed when it is first used: a packet passes only a few of hundreds of thousands. */
 export interface ListedRule {
   /** As listed, without `-A CHAIN`; control characters replaced by `?`. */
   readonly text: string
@@ -39,10 +39,7 @@ export type Ruleset = ReadonlyMap<string, Table>
 
 const COUNTER = /^\[(\d+):(\d+)\] /
 
-/**
- * Parses the output of `iptables-save`, with counters (`-c`) or without. The rules of a chain are created when they
- * are first used: a packet passes only a few of hundreds of thousands.
- */
+/** Parses the output of `iptables-save`, with counters (`-c`) or without; rules when they are first used. */
 export function parseRuleset(listing: string): Ruleset {
   const tables = new Map<string, Map<string, ListedChain>>()
   let table = new Map<string, ListedChain>()
@@ -58,7 +55,7 @@ export function parseRuleset(listing: string): Ruleset {
   return tables
 }
 
-/** A chain with its rules as lines of the listing. */
+/** A chain whose rules are lines of the listing until they are first used. */
 class ListedChain implements Chain {
   readonly name: string
   readonly policy: string | undefined
