@@ -10,7 +10,7 @@ import {
 } from './socket-address.ts'
 import { errnoName, type NativeMemory, type Syscalls } from './syscalls.ts'
 
-const FLAGS = SOCK.nonBlocking | SOCK.closeOnExec
+const SOCKET_FLAGS = SOCK.nonBlocking | SOCK.closeOnExec
 /** The maximum number of clients that may wait to be accepted. */
 const BACKLOG = 4096
 
@@ -30,7 +30,7 @@ const EXHAUSTED: ReadonlySet<number> = new Set([
 ])
 
 /** Offsets in the scratch memory. */
-const AT = { address: 0, length: 32, value: 40 } as const
+const OFFSET = { address: 0, length: 32, value: 40 } as const
 const SCRATCH_BYTES = 64
 
 /** See `Sockets.listenTcp` and `Sockets.bindUdp`. */
@@ -57,8 +57,8 @@ export class Sockets {
     this.#scratch = sys.allocate(SCRATCH_BYTES)
     const { address } = this.#scratch
     this.#address = address
-    this.#length = address + BigInt(AT.length)
-    this.#value = address + BigInt(AT.value)
+    this.#length = address + BigInt(OFFSET.length)
+    this.#value = address + BigInt(OFFSET.value)
   }
 
   /**
@@ -66,7 +66,7 @@ export class Sockets {
    * NP_KERNEL_SOCKET.
    */
   listenTcp(ip: IpAddress, port: number, options: ListenOptions = {}): number {
-    const socket = this.#bound(SOCK.stream, { ip, port }, options)
+    const socket = this.#openBound(SOCK.stream, { ip, port }, options)
     this.set(socket, 'noDelay', 1)
     this.set(socket, 'urgentInline', 1)
     this.keepAlive(socket)
@@ -76,14 +76,14 @@ export class Sockets {
 
   /** Opens a socket whose received datagrams carry their destination address. Throws NP_KERNEL_SOCKET. */
   bindUdp(ip: IpAddress, port: number, options: ListenOptions = {}): number {
-    const socket = this.#bound(SOCK.dgram, { ip, port }, options)
+    const socket = this.#openBound(SOCK.dgram, { ip, port }, options)
     this.set(socket, familyOf(ip) === 6 ? 'destination6' : 'destination4', 1)
     return socket
   }
 
   /** Opens a socket for datagrams without their destination. Throws NP_KERNEL_SOCKET. */
   bindDatagrams(ip: IpAddress, port: number): number {
-    return this.#bound(SOCK.dgram, { ip, port }, {})
+    return this.#openBound(SOCK.dgram, { ip, port }, {})
   }
 
   /**
@@ -91,8 +91,8 @@ export class Sockets {
    */
   accept(listener: number, peer: Uint8Array): number {
     const { view, bytes } = this.#scratch
-    view.setUint32(AT.length, SOCKET_ADDRESS_BYTES, true)
-    const client = this.sys.accept4(listener, this.#address, this.#length, FLAGS)
+    view.setUint32(OFFSET.length, SOCKET_ADDRESS_BYTES, true)
+    const client = this.sys.accept4(listener, this.#address, this.#length, SOCKET_FLAGS)
     if (client >= 0) peer.set(bytes.subarray(0, SOCKET_ADDRESS_BYTES))
     return client
   }
@@ -104,34 +104,37 @@ export class Sockets {
   originalDestination(socket: number, isIpv6: boolean): SocketAddress | undefined {
     const [level, option] = OPTION[isIpv6 ? 'originalDestination6' : 'originalDestination4']
     const { view, bytes } = this.#scratch
-    view.setUint32(AT.length, SOCKET_ADDRESS_BYTES, true)
+    view.setUint32(OFFSET.length, SOCKET_ADDRESS_BYTES, true)
     const result = this.sys.getsockopt(socket, level, option, this.#address, this.#length)
-    return result === 0 ? bytes.subarray(0, view.getUint32(AT.length, true)) : undefined
+    return result === 0 ? bytes.subarray(0, view.getUint32(OFFSET.length, true)) : undefined
   }
 
   /** The address and port that a socket is bound to. */
   localAddress(socket: number): SocketAddress {
     const { view, bytes } = this.#scratch
-    view.setUint32(AT.length, SOCKET_ADDRESS_BYTES, true)
+    view.setUint32(OFFSET.length, SOCKET_ADDRESS_BYTES, true)
     this.sys.getsockname(socket, this.#address, this.#length)
-    return bytes.subarray(0, view.getUint32(AT.length, true))
+    return bytes.subarray(0, view.getUint32(OFFSET.length, true))
   }
 
   /** Opens a socket and begins to connect it, with a packet mark unless it is 0; -1 if that failed at once. */
   connect(type: 'tcp' | 'udp', target: SocketAddress, mark: number): number {
     const family = target[0] === AF_INET6 ? AF_INET6 : AF_INET
     const kind = type === 'tcp' ? SOCK.stream : SOCK.dgram
-    const socket = this.sys.socket(family, kind | FLAGS, 0)
+    const socket = this.sys.socket(family, kind | SOCKET_FLAGS, 0)
     if (socket < 0) return -1
     if (mark !== 0) this.set(socket, 'mark', mark)
-    this.#scratch.bytes.set(target, AT.address)
+    this.#scratch.bytes.set(target, OFFSET.address)
     const isOk = this.sys.connect(socket, this.#address, target.length) === 0
     if (isOk || this.sys.errno() === ERRNO.inProgress) return socket
     this.sys.close(socket)
     return -1
   }
 
-  /** Whether the last call failed because this machine or process has no free memory or descriptors. */
+  /**
+   * Whether a call that has just failed did so because this machine or process has no free memory or descriptors; after a
+   * call that succeeded this is undefined.
+   */
   get isExhausted(): boolean {
     return EXHAUSTED.has(this.sys.errno())
   }
@@ -139,7 +142,7 @@ export class Sockets {
   /** Sets an option with an integer value. Returns false on failure. */
   set(socket: number, name: OptionName, value: number): boolean {
     const [level, option] = OPTION[name]
-    this.#scratch.view.setInt32(AT.value, value, true)
+    this.#scratch.view.setInt32(OFFSET.value, value, true)
     return this.sys.setsockopt(socket, level, option, this.#value, 4) === 0
   }
 
@@ -151,7 +154,7 @@ export class Sockets {
   /** The number of bytes of a TCP socket that were never sent; 0 if the kernel does not report it. */
   unsent(socket: number): number {
     const isKnown = this.sys.ioctl(socket, SIOCOUTQNSD, this.#value) === 0
-    return isKnown ? this.#scratch.view.getInt32(AT.value, true) : 0
+    return isKnown ? this.#scratch.view.getInt32(OFFSET.value, true) : 0
   }
 
   /** Sends FIN, after which nothing more is sent. */
@@ -163,8 +166,8 @@ export class Sockets {
   resetOnClose(socket: number): void {
     const [level, option] = OPTION.linger
     const { view } = this.#scratch
-    view.setInt32(AT.value, 1, true)
-    view.setInt32(AT.value + 4, 0, true)
+    view.setInt32(OFFSET.value, 1, true)
+    view.setInt32(OFFSET.value + 4, 0, true)
     this.sys.setsockopt(socket, level, option, this.#value, 8)
   }
 
@@ -174,14 +177,14 @@ export class Sockets {
   }
 
   /** Opens a socket and binds it to an address and port. Throws NP_KERNEL_SOCKET. */
-  #bound(
+  #openBound(
     type: number,
     { ip, port }: { readonly ip: IpAddress; readonly port: number },
     { transparent = false, shared = false }: ListenOptions,
   ): number {
     const isIpv6 = familyOf(ip) === 6
     const what = `listen on ${hostPort(ip, port)}`
-    const socket = this.sys.socket(isIpv6 ? AF_INET6 : AF_INET, type | FLAGS, 0)
+    const socket = this.sys.socket(isIpv6 ? AF_INET6 : AF_INET, type | SOCKET_FLAGS, 0)
     if (socket < 0) throw this.#closedWithError(-1, what)
     if (isIpv6) this.set(socket, 'only6', 1)
     if (type === SOCK.stream) this.set(socket, 'reuseAddress', 1)
@@ -190,7 +193,7 @@ export class Sockets {
       throw this.#closedWithError(socket, `take redirected packets at ${hostPort(ip, port)}`)
     }
     const target = socketAddress(ip, port)
-    this.#scratch.bytes.set(target, AT.address)
+    this.#scratch.bytes.set(target, OFFSET.address)
     if (this.sys.bind(socket, this.#address, target.length) === 0) return socket
     throw this.#closedWithError(socket, what)
   }
