@@ -27,8 +27,8 @@ const HOOK = { type: 'filter', hook: 'prerouting', priority: -150 } as const
 const FAMILIES = [4, 6] as const
 const FIN_OR_RST = Buffer.from([0x05])
 /**
- * So many milliseconds longer than this node has an address its packets are passed on: until the network knows the
- * node that has it now. What neither node knows may go back and forth meanwhile, until its hop limit is used up.
+ * Milliseconds for which packets are still passed on after this node gave an address up: until the network knows the node
+ * that has it now. What neither node knows may go back and forth meanwhile, until its hop limit is used up.
  */
 const GIVEN_UP_MS = 2_000
 
@@ -40,6 +40,7 @@ export interface FormerNodesParts {
   readonly onRefused: (cause: string) => void
 }
 
+/** The node that had an address before, by the address. */
 type Former = ReadonlyMap<IpAddress, IpAddress>
 
 /**
@@ -54,7 +55,7 @@ export class FormerNodes {
   readonly #mutex = new Mutex()
   #nftables: Nftables | undefined
   #wanted: Former = new Map()
-  /** Addresses that this node had until a moment ago, each with what ends that. */
+  /** Addresses that this node gave up a moment ago, each with its former node and what cancels its removal. */
   readonly #givenUp = new Map<
     IpAddress,
     { readonly node: IpAddress; readonly cancel: () => void }
@@ -78,7 +79,7 @@ export class FormerNodes {
       this.#givenUp.delete(ip)
     }
     this.#wanted = former
-    await this.#mutex.run(() => this.#follow())
+    await this.#mutex.run(() => this.#update())
   }
 
   /** Removes everything, a moment later if packets are passed on. */
@@ -91,12 +92,12 @@ export class FormerNodes {
   #giveUp(ip: IpAddress, node: IpAddress): void {
     const cancel = this.#parts.clock.after(GIVEN_UP_MS, () => {
       this.#givenUp.delete(ip)
-      void this.#mutex.run(() => this.#follow())
+      void this.#mutex.run(() => this.#update())
     })
     this.#givenUp.set(ip, { node, cancel })
   }
 
-  async #follow(): Promise<void> {
+  async #update(): Promise<void> {
     const givenUp = [...this.#givenUp].map(([ip, { node }]) => [ip, node] as const)
     const [before, after] = [this.#present, new Map([...givenUp, ...this.#wanted])]
     const commands = FAMILIES.flatMap((family) =>
@@ -114,7 +115,7 @@ export class FormerNodes {
     this.#failure = failure
   }
 
-  /** Why it failed. */
+  /** Resolves to why it failed; undefined if it did not. */
   async #commit(commands: readonly Command[]): Promise<string | undefined> {
     try {
       this.#nftables ??= this.#parts.openNftables()
@@ -136,7 +137,7 @@ function ofFamily(former: Former, family: Family): Former {
   return new Map([...former].filter(([ip]) => familyOf(ip) === family))
 }
 
-/** What makes one into the other, in one transaction. */
+/** The commands that change `before` into `after`, for one transaction. */
 function commandsOf(family: Family, before: Former, after: Former): readonly Command[] {
   const table = { family, name: TABLE }
   const gone = [...before].filter(([ip, node]) => after.get(ip) !== node)
