@@ -55,7 +55,7 @@ export class NetlinkIpvs implements Ipvs {
   }
 
   async info(): Promise<IpvsInfo> {
-    return certain(await this.#connect().read('information', encodeGetInfo(), decodeGetInfo))
+    return required(await this.#connect().read('information', encodeGetInfo(), decodeGetInfo))
   }
 
   async run(commands: readonly IpvsCommand[]): Promise<readonly IpvsCommandError[]> {
@@ -86,19 +86,19 @@ export class NetlinkIpvs implements Ipvs {
   }
 
   async timeouts(): Promise<IpvsTimeouts> {
-    return certain(await this.#connect().read('timeouts', encodeGetConfig(), decodeGetConfig))
+    return required(await this.#connect().read('timeouts', encodeGetConfig(), decodeGetConfig))
   }
 
   async setTimeouts(timeouts: Partial<IpvsTimeouts>): Promise<void> {
-    await this.#connect().order('timeouts', encodeSetConfig(timeouts))
+    await this.#connect().command('timeouts', encodeSetConfig(timeouts))
   }
 
   async zero(id?: VirtualServerId): Promise<boolean> {
-    return this.#connect().order('zeroing of counters', encodeZero(id))
+    return this.#connect().command('zeroing of counters', encodeZero(id))
   }
 
   async flush(): Promise<void> {
-    await this.#connect().order('flush', encodeFlush())
+    await this.#connect().command('flush', encodeFlush())
   }
 
   close(): void {
@@ -112,7 +112,7 @@ export class NetlinkIpvs implements Ipvs {
   }
 }
 
-function certain<T>(answer: T | undefined): T {
+function required<T>(answer: T | undefined): T {
   if (answer !== undefined) return answer
   throw new NodeProxyError('NP_KERNEL_NETLINK', 'ipvs: the kernel sent an answer without content')
 }
@@ -162,7 +162,7 @@ export class IpvsSocket {
   }
 
   /** Sends a command; returns false if its virtual server does not exist (ESRCH). */
-  async order(what: string, request: GenericRequest): Promise<boolean> {
+  async command(what: string, request: GenericRequest): Promise<boolean> {
     const refusal = await this.#family.request(request, () => undefined)
     if (refusal === undefined) return true
     if (refusal.errno === ERRNO.ESRCH) return false
