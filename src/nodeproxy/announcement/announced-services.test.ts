@@ -78,6 +78,22 @@ test('endpoints of other Services, and those that are gone, change nothing', () 
   expect(reports).toEqual([['shop/a 1']])
 })
 
+test('endpoints that move to another Service change that which had them', () => {
+  const { take, apply, reports } = scene()
+  take(slice('a-1', 'a'))
+  take(service('a'), service('b'))
+  apply()
+  take(slice('a-1', 'b'))
+  apply()
+  take(slice('a-1', 'of no announced Service'))
+  apply()
+  expect(reports).toEqual([
+    ['shop/a 1', 'shop/b 0'],
+    ['shop/a 0', 'shop/b 1'],
+    ['shop/a 0', 'shop/b 0'],
+  ])
+})
+
 test('a change that the kernel does not take counts two seconds later, and does not end the next wait', async () => {
   const { clock, take, apply, reports } = scene()
   take(service('a'))

@@ -26,8 +26,11 @@ export class AnnouncedServices {
   readonly #parts: AnnouncedServicesParts
   /** As the cluster has them. */
   readonly #services = new Map<ServiceKey, Service>()
+  /** The Service of `#services` that has an endpoint source, by the name of the source. */
+  readonly #ownerOf = new Map<string, ServiceKey>()
+  /** As the kernel has them. */
   readonly #applied = new Map<ServiceKey, AnnouncedService>()
-  /** Those that changed and are not waited for yet. */
+  /** Those that changed, while others are being written to the kernel. */
   #changed = new Set<ServiceKey>()
   #isNodeChanged = false
   /** Those that are being written to the kernel. */
@@ -57,12 +60,9 @@ export class AnnouncedServices {
   takeCluster(events: readonly ClusterEvent[]): void {
     for (const event of events) {
       if (event.kind === 'service') {
-        const wasServed = this.#services.delete(event.key)
-        const isServed = event.value !== undefined && this.#serves(event.value)
-        if (event.value && isServed) this.#services.set(event.key, event.value)
-        if (wasServed || isServed) this.#changed.add(event.key)
+        this.#setService(event)
       } else if (event.kind === 'endpoints') {
-        for (const key of this.#servicesOf(event)) this.#changed.add(key)
+        this.#setEndpoints(event)
       } else if (event.kind === 'node') this.#isNodeChanged = true
     }
     if (this.#isListed && this.#parts.isWanted()) this.#wait()
@@ -78,13 +78,25 @@ export class AnnouncedServices {
     })
   }
 
-  /** The Services that endpoints concern. Those that are gone concern a Service that has other ones than before. */
-  #servicesOf({ value }: Extract<ClusterEvent, { kind: 'endpoints' }>): Iterable<ServiceKey> {
-    if (value !== undefined) return this.#services.has(value.service) ? [value.service] : []
-    const { cluster } = this.#parts
-    return [...this.#services.keys()].filter(
-      (key) => this.#applied.get(key)?.endpoints !== cluster.endpointSourcesOf(key),
-    )
+  #setService({ key, value }: Extract<ClusterEvent, { kind: 'service' }>): void {
+    const wasServed = this.#services.delete(key)
+    const isServed = value !== undefined && this.#serves(value)
+    if (isServed) {
+      this.#services.set(key, value)
+      const sources = this.#parts.cluster.endpointSourcesOf(key)
+      for (const { name } of sources) this.#ownerOf.set(name, key)
+    }
+    if (wasServed || isServed) this.#changed.add(key)
+  }
+
+  /** Endpoints change their Service and, when they move or are gone, the one that had them. */
+  #setEndpoints({ name, value }: Extract<ClusterEvent, { kind: 'endpoints' }>): void {
+    const before = this.#ownerOf.get(name)
+    this.#ownerOf.delete(name)
+    if (before !== undefined && this.#services.has(before)) this.#changed.add(before)
+    if (value === undefined || !this.#services.has(value.service)) return
+    this.#ownerOf.set(name, value.service)
+    this.#changed.add(value.service)
   }
 
   #serves(service: Service): boolean {

@@ -12,7 +12,7 @@ import { createFeed } from '../../watch/feed.ts'
 const RESOURCE = 'leases'
 const PATH = `/apis/coordination.k8s.io/v1/namespaces/${LEASE_NAMESPACE}/${RESOURCE}`
 
-/** Short pauses after the API server was away: until its watches are open again, no node takes what is not announced. */
+/** Short pauses, because no node takes over an address before it watches Leases again. */
 const WATCH_TIMING = {
   backoffBaseMs: 50,
   backoffMaxMs: 1_000,
@@ -88,9 +88,9 @@ export class LeaseClient {
     send: (client: ApiClient, options: RequestOptions) => Promise<ApiResult<unknown>>,
   ): Promise<ApiResult<unknown>> {
     const { client, clock, reporter } = this.#parts
-    const late = new AbortController()
-    const cancel = clock.after(withinMs, () => late.abort())
-    const result = await send(client, { signal: late.signal })
+    const timeout = new AbortController()
+    const cancel = clock.after(withinMs, () => timeout.abort())
+    const result = await send(client, { signal: timeout.signal })
     cancel()
     if (result.ok) reporter.succeeded(RESOURCE)
     else if (!isOvertaken(verb, result.failure)) {

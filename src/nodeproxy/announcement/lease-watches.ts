@@ -8,8 +8,8 @@ import {
 import type { IpAddress } from '../../lib/ip.ts'
 import type { LeaseClient } from './lease-client.ts'
 
-/** Addresses of one watch: their selector fits into a URL that every server takes. */
-const ADDRESSES_OF_WATCH = 64
+/** The most addresses of one watch: their selector fits into a URL that every server takes. */
+const MAX_ADDRESSES = 64
 
 /** The Lease of an address as a watch reports it. */
 export interface WatchedLease {
@@ -48,26 +48,26 @@ export class LeaseWatches {
 
   /** Replaces the addresses. Leases of a watch that goes on are not read again. */
   follow(ips: ReadonlySet<IpAddress>): void {
-    const fresh = new Set(ips)
+    const unwatched = new Set(ips)
     const kept: Group[] = []
     for (const group of this.#groups) {
       const wanted = [...group.ips].filter((ip) => ips.has(ip))
       if (wanted.length < group.ips.size) this.#end(group)
       else {
         kept.push(group)
-        for (const ip of wanted) fresh.delete(ip)
+        for (const ip of wanted) unwatched.delete(ip)
       }
     }
     this.#groups = kept
     // One watch follows the new addresses and those of a watch that has space for them, so that there are few.
-    const joined = kept.find((group) => group.ips.size + fresh.size <= ADDRESSES_OF_WATCH)
-    if (fresh.size > 0 && joined !== undefined) {
+    const joined = kept.find((group) => group.ips.size + unwatched.size <= MAX_ADDRESSES)
+    if (unwatched.size > 0 && joined !== undefined) {
       this.#end(joined)
       this.#groups = kept.filter((group) => group !== joined)
-      for (const ip of joined.ips) fresh.add(ip)
+      for (const ip of joined.ips) unwatched.add(ip)
     }
-    const rest = [...fresh]
-    while (rest.length > 0) this.#begin(new Set(rest.splice(0, ADDRESSES_OF_WATCH)))
+    const rest = [...unwatched]
+    while (rest.length > 0) this.#begin(new Set(rest.splice(0, MAX_ADDRESSES)))
   }
 
   async close(): Promise<void> {
