@@ -481,6 +481,28 @@ test('an expired token does not explain that TLS fails', () => {
   expect(found({ daemon }).map(({ check }) => check)).toContain('not-ready')
 })
 
+test('a dropped datagram is a finding beside an admitted segment to the same port, and followed as one', () => {
+  const [first] = found({
+    walks: [fromOutside(), fromOutside({ protocol: 'UDP', outcomes: [dropped] })],
+  })
+  expect(first?.check).toBe('node-firewall')
+  expect(first?.commands.at(-1)).toBe(
+    'node-proxy explain 192.168.0.1 192.168.0.2:30080 --protocol udp',
+  )
+})
+
+test('of a client that source ranges do not admit, the packets of the rule that drops it are named', () => {
+  const outcomes = [outcome({ share: 0.5, packets: 3 }), byOwnRule]
+  const given = {
+    purpose: 'fromClient',
+    desired: 'drop',
+    sourceRanges: ['10.9.0.0/16'],
+    outcomes,
+  } as const
+  const [first] = found({ walks: [fromOutside(given)] })
+  expect(first?.evidence.join()).toContain('dropped, as 7 packets before')
+})
+
 test('every check has a case', () => {
   const ofOne = CASES.map(({ check }) => check)
   const all = [...new Set([...ofOne, 'differing-node', 'differing-clock'])].toSorted()

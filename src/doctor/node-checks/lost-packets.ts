@@ -13,7 +13,7 @@ export const nodeFirewall = checkOfEachNode('node-firewall', ({ walks }) => {
   const named = [...new Set(wanted.filter(isStopped).map(ruleOf))]
   return named.map((key) => {
     const stopped = wanted.filter((walk) => isStopped(walk) && ruleOf(walk) === key)
-    return ofFirewall(stopped)
+    return firewallFinding(stopped)
   })
 
   /** If the packets of one of several senders get through, the firewall admits some clients, which is intended. */
@@ -22,8 +22,11 @@ export const nodeFirewall = checkOfEachNode('node-firewall', ({ walks }) => {
     if (walk.purpose !== 'fromOutside') return true
     return wanted
       .filter(
-        ({ purpose, dst, port }) =>
-          purpose === 'fromOutside' && dst === walk.dst && port === walk.port,
+        ({ purpose, dst, port, protocol }) =>
+          purpose === 'fromOutside' &&
+          dst === walk.dst &&
+          port === walk.port &&
+          protocol === walk.protocol,
       )
       .every((other) => blocking(other) !== undefined)
   }
@@ -44,7 +47,7 @@ function ruleOf(walk: WalkFacts): string {
   return `${where} ${rule}`
 }
 
-function ofFirewall(stopped: readonly WalkFacts[]): NodeFinding {
+function firewallFinding(stopped: readonly WalkFacts[]): NodeFinding {
   const [first] = stopped
   const rule = first && blocking(first)
   const isFromPod = stopped.some(({ purpose }) => purpose === 'fromPod' || purpose === 'fromNode')
@@ -71,8 +74,10 @@ function commandsOf(where: string, walk: WalkFacts | undefined): readonly string
       ? `nft -a list table ${where.split(' ').slice(1, 3).join(' ')}`
       : `${program} -t ${table} -vnL ${chain}`
   if (walk === undefined) return [list]
-  const { src, dst, port } = walk
-  return [list, `node-proxy explain ${src === '' ? 'node' : src} ${hostPort(dst, port)}`]
+  const { src, dst, port, protocol } = walk
+  const ofProtocol = protocol === 'TCP' ? '' : ` --protocol ${protocol.toLowerCase()}`
+  const packet = `${src === '' ? 'node' : src} ${hostPort(dst, port)}${ofProtocol}`
+  return [list, `node-proxy explain ${packet}`]
 }
 
 /** `from 10.0.0.2 by cbr0 to 172.30.0.1:80 (clusterIP of shop/web)`. */
@@ -89,12 +94,12 @@ export const noLocalEndpoint = checkOfEachNode('no-local-endpoint', ({ walks }) 
   const found = walks.filter(
     ({ purpose, desired, sourceRanges, outcomes }) =>
       desired === 'drop' &&
-      outcomes.some(({ kind, isOwn }) => kind === 'silent' && isOwn) &&
+      outcomes.some(isOwnDrop) &&
       ((purpose === 'noLocalEndpoint' && outcomes.some(({ packets }) => packets > 0)) ||
         (purpose === 'fromClient' && sourceRanges.length === 0)),
   )
-  const first = new Map(found.map((walk) => [walk.service, walk]))
-  return [...first.values()].map((walk) => ({
+  const byService = new Map(found.map((walk) => [walk.service, walk]))
+  return [...byService.values()].map((walk) => ({
     symptom: 'External access fails',
     cause: `service/${walk.service} has externalTrafficPolicy Local and no endpoint on this node, but clients come here`,
     evidence: [packetText(walk), ...countersOf(walk.outcomes)],
@@ -111,6 +116,10 @@ function countersOf(outcomes: readonly { readonly packets: number; readonly rule
     .map(({ packets, rule }) => `${rule} has dropped ${packets} packets so far`)
 }
 
+function isOwnDrop({ kind, isOwn }: WalkOutcomeFacts): boolean {
+  return kind === 'silent' && isOwn
+}
+
 /** The loadBalancerSourceRanges of a Service do not admit the client that was named. */
 export const refusedClient = checkOfEachNode('source-ranges', ({ walks }) =>
   walks
@@ -119,12 +128,12 @@ export const refusedClient = checkOfEachNode('source-ranges', ({ walks }) =>
         purpose === 'fromClient' &&
         desired === 'drop' &&
         ranges.length > 0 &&
-        outcomes.some(({ kind, isOwn }) => kind === 'silent' && isOwn),
+        outcomes.some(isOwnDrop),
     )
     .map((walk) => {
       const { service, src, outcomes } = walk
       const [namespace = '', name = ''] = service.split('/')
-      const counted = outcomes[0]?.packets ?? -1
+      const counted = outcomes.find(isOwnDrop)?.packets ?? -1
       return {
         symptom: 'External access fails',
         cause: `loadBalancerSourceRanges of service/${service} do not admit ${src}`,
@@ -148,7 +157,7 @@ export const unusableRoute = checkOfEachNode('unusable-route', ({ walks }) => {
       return end === undefined ? [] : [{ walk, end }]
     })
   const byEnd = Map.groupBy(wanted, ({ walk, end }) => `${isIpv6(walk)} ${end.where} ${end.rule}`)
-  return [...byEnd.values()].map(ofRoute)
+  return [...byEnd.values()].map(routeFinding)
 })
 
 interface Stopped {
@@ -169,7 +178,7 @@ function isIpv6({ dst }: WalkFacts): boolean {
   return dst.includes(':')
 }
 
-function ofRoute(stopped: readonly Stopped[]): NodeFinding {
+function routeFinding(stopped: readonly Stopped[]): NodeFinding {
   const [{ walk, end }] = stopped as readonly [Stopped, ...Stopped[]]
   const ip = isIpv6(walk) ? 'ip -6' : 'ip -4'
   const isRule = end.where === 'policy rule'
