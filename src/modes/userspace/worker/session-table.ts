@@ -16,11 +16,12 @@ export interface Session {
   abort(): void
 }
 
-/** A session that has been idle for so long may be evicted for a new one at the limit. */
-const IDLE_ENOUGH_MS = 30_000
+/** At the limit a TCP session that has been idle for so long may be evicted for a new one. */
+const EVICTABLE_AFTER_MS = 30_000
 /** Sessions that are examined for one new session. */
 const MAX_EXAMINED = 8
 
+/** The counters of present sessions, and of all that ever were. */
 const NOW = { TCP: 'connectionsNow', UDP: 'udpFlowsNow' } as const
 const EVER = { TCP: 'connections', UDP: 'udpFlows' } as const
 
@@ -36,7 +37,7 @@ interface SessionTableParts {
 }
 
 /**
- * All clients of this worker, roughly the idle ones first. All workers together never have more sessions than allowed,
+ * All sessions of this worker, roughly the idle ones first (see `#evict`). All workers together never have more sessions than allowed,
  * except for those that they admit at the same instant.
  */
 export class SessionTable {
@@ -57,10 +58,10 @@ export class SessionTable {
    */
   admit({ protocol, client }: Pick<Session, 'protocol' | 'client'>, now: number): boolean {
     const { occupancy, limits, counters } = this.#parts
-    const most = protocol === 'TCP' ? limits.connections : limits.connections * UDP_SHARE
-    const isShare = occupancy.ofClient(client) < limits.perClient
-    if (isShare && occupancy.of(protocol) < most) return true
-    const isAdmitted = isShare && this.#evict(protocol, now)
+    const maxSessions = protocol === 'TCP' ? limits.connections : limits.connections * UDP_SHARE
+    const isWithinShare = occupancy.ofClient(client) < limits.perClient
+    if (isWithinShare && occupancy.of(protocol) < maxSessions) return true
+    const isAdmitted = isWithinShare && this.#evict(protocol, now)
     counters.add(isAdmitted ? 'evicted' : 'overLimit')
     return isAdmitted
   }
@@ -98,14 +99,15 @@ export class SessionTable {
   }
 
   /**
-   * Evicts an idle session. Sessions that are not idle enough go to the end of the queue. A UDP flow need not be idle.
+   * Evicts an idle session; of UDP flows the first one, idle or not. Sessions that are examined and stay go to the end of
+   * the queue.
    */
   #evict(protocol: Session['protocol'], now: number): boolean {
     const sessions = this.#sessions[protocol]
-    const idleEnough = protocol === 'TCP' ? IDLE_ENOUGH_MS : 0
+    const evictableAfter = protocol === 'TCP' ? EVICTABLE_AFTER_MS : 0
     let examined = 0
     for (const session of sessions) {
-      if (now - session.lastActive >= idleEnough) {
+      if (now - session.lastActive >= evictableAfter) {
         session.abort()
         return true
       }

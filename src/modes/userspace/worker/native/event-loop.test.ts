@@ -31,7 +31,7 @@ test('a timer that is set after a long wait runs its full time', () => {
       log.push('timer')
       loop.stop()
     })
-    loop.again(() => loop.again(() => log.push('another round')))
+    loop.inNextRound(() => loop.inNextRound(() => log.push('another round')))
   }
   loop.watchReadable(DESCRIPTOR, { ready })
   loop.run()

@@ -21,7 +21,7 @@ export class EventLoop {
   readonly #handlers: (Handler | undefined)[] = []
   readonly #silent = new Set<number>()
   #closing: number[] = []
-  #again: (() => void)[] = []
+  #nextRound: (() => void)[] = []
   #now: number | undefined
   #stopped = false
 
@@ -60,7 +60,7 @@ export class EventLoop {
     this.#closing.push(descriptor)
   }
 
-  /** Drops the handler of a connection. The connection stays open until `close`, or is reset at the end. */
+  /** Handles no more events of a connection, which stays open until `close`, or until the loop ends and resets it. */
   silence(socket: number): void {
     this.#handlers[socket] = undefined
     this.#silent.add(socket)
@@ -73,8 +73,8 @@ export class EventLoop {
   }
 
   /** Runs a task in the next round: for work that would keep others waiting. */
-  again(task: () => void): void {
-    this.#again.push(task)
+  inNextRound(task: () => void): void {
+    this.#nextRound.push(task)
   }
 
   stop(): void {
@@ -89,7 +89,7 @@ export class EventLoop {
       const timeout = this.#timeout()
       this.#now = undefined
       this.#poller.wait(timeout, onReady)
-      this.#runAgain()
+      this.#runDeferred()
       this.#timers.run(this.now)
       this.#closeAll()
     }
@@ -101,14 +101,14 @@ export class EventLoop {
   }
 
   #timeout(): number {
-    if (this.#again.length > 0) return 0
+    if (this.#nextRound.length > 0) return 0
     return Math.min(this.#timers.next(this.now), TICK_MS)
   }
 
-  #runAgain(): void {
-    if (this.#again.length === 0) return
-    const tasks = this.#again
-    this.#again = []
+  #runDeferred(): void {
+    if (this.#nextRound.length === 0) return
+    const tasks = this.#nextRound
+    this.#nextRound = []
     for (const task of tasks) task()
   }
 

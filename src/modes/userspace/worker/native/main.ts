@@ -119,7 +119,7 @@ class NativeWorker implements Handler {
 
   /** Called between two rounds: no event waits for these descriptors, and hardly any client can arrive in between. */
   #release(sockets: readonly number[]): void {
-    this.#loop.again(() => {
+    this.#loop.inNextRound(() => {
       for (const socket of sockets) {
         this.#close(socket)
         this.#sys.close(socket)

@@ -175,7 +175,7 @@ class TcpLink implements Handler, Session {
   #pumpLater(way: OneWay): void {
     if (this.#queued.has(way)) return
     this.#queued.add(way)
-    this.#parts.loop.again(() => {
+    this.#parts.loop.inNextRound(() => {
       this.#queued.delete(way)
       this.#pump(way)
     })

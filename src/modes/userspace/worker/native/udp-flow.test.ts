@@ -12,7 +12,7 @@ function endlessFlow() {
   const loop = {
     now: 0,
     watch: () => true,
-    again: (task: () => void) => tasks.push(task),
+    inNextRound: (task: () => void) => tasks.push(task),
     close: (descriptor: number) => closed.push(descriptor),
   } as unknown as EventLoop
   const datagrams = { receiveConnected: () => 1, passTo: () => 1 } as unknown as Datagrams

@@ -106,7 +106,7 @@ export class UdpFlow implements Handler, Session {
       this.bytesOut += length
       counters.add('bytesOut', length)
     }
-    if (!this.#isOver) loop.again(() => this.ready())
+    if (!this.#isOver) loop.inNextRound(() => this.ready())
   }
 
   abort(): void {
