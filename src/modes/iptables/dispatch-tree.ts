@@ -5,7 +5,7 @@ import { dport } from '../netfilter/rule.ts'
 /** A node with more destinations than this is split by the first step in which they differ. */
 const LEAF_SIZE = 48
 
-/** Chain names have 28 characters; two are spent per level below the root's 9. */
+/** Chain names have at most 28 characters: the 9 of the prefix, and two for each level below the root, three for the last step. */
 const MAX_DEPTH = 9
 
 interface Item {
@@ -39,7 +39,7 @@ export class DispatchTree {
   constructor(root: string, prefix: string) {
     this.#prefix = prefix
     this.#root = { chain: root, depth: 0, step: undefined, items: new Map(), children: new Map() }
-    this.#add(this.#root)
+    this.#register(this.#root)
   }
 
   /** Adds, replaces or (no rules) removes the rules of one destination. */
@@ -96,22 +96,23 @@ export class DispatchTree {
     if (child === undefined) return
     this.#remove(child, id, key)
     if (child.items.size > 0) return
-    this.#drop(child)
+    this.#unregister(child)
     node.children.delete(nibble)
     if (node.children.size === 1) this.#rebuild(node)
   }
 
-  /** The step by which the node is split once `item` is in it: an earlier difference replaces the present step. */
+  /** The step by which a node that has `item` now is to be split; undefined: it is a leaf. */
   #stepAfterInsert(node: TreeNode, item: Item): number | undefined {
     if (node.items.size <= LEAF_SIZE || node.depth >= MAX_DEPTH) return undefined
     if (node.step === undefined) return firstDifference(node.items)
+    // All others agree in the steps before the present one, so any of them shows an earlier difference.
     const [other] = [...node.items.values().take(2)].filter((peer) => peer.id !== item.id)
     const differs = other ? firstDifferenceOf(item.key, other.key) : undefined
     return differs !== undefined && differs < node.step ? differs : node.step
   }
 
   #rebuild(node: TreeNode): void {
-    for (const child of node.children.values()) this.#drop(child)
+    for (const child of node.children.values()) this.#unregister(child)
     node.children = new Map()
     this.#changed.add(node.chain)
     const split = node.items.size > LEAF_SIZE && node.depth < MAX_DEPTH
@@ -132,19 +133,19 @@ export class DispatchTree {
     const depth = parent.depth + 1
     const child = { chain, depth, step: undefined, items: new Map(), children: new Map() }
     parent.children.set(nibble, child)
-    this.#add(child)
+    this.#register(child)
     return child
   }
 
-  #add(node: TreeNode): void {
+  #register(node: TreeNode): void {
     this.#nodes.set(node.chain, node)
     this.#changed.add(node.chain)
   }
 
-  #drop(node: TreeNode): void {
+  #unregister(node: TreeNode): void {
     this.#nodes.delete(node.chain)
     this.#changed.add(node.chain)
-    for (const child of node.children.values()) this.#drop(child)
+    for (const child of node.children.values()) this.#unregister(child)
   }
 }
 
@@ -210,7 +211,7 @@ export function dispatchKey(ip: IpAddress | 'node', protocol: Protocol, port: nu
   return { path, addressSteps: address.length, protocol, port }
 }
 
-/** Matches every key that agrees with `key` at `step` (and at all port steps before it). */
+/** Matches every key that agrees with `key` at `step`; at a step of the port, at all earlier ones of the port, too. */
 export function matchStep(key: DispatchKey, step: number): string {
   if (step < key.addressSteps) return matchAddress(key, step)
   const portStep = step - key.addressSteps - 1

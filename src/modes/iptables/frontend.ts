@@ -49,16 +49,16 @@ export function filterRules(
   settings: NetfilterSettings,
 ): readonly string[] {
   const destination = destinationOf(entry, frontend)
-  const empty = entry.pools[frontend.pool].length === 0
+  const isEmpty = entry.pools[frontend.pool].length === 0
   const answer = entry.whenEmpty[frontend.pool] === 'reject' ? rejectWith(entry) : '-j DROP'
   if (frontend.sourceRanges === undefined) {
-    if (empty) return [destination + answer]
+    if (isEmpty) return [destination + answer]
     return isAnsweredElsewhere(frontend, settings) ? [] : [`${destination}-j DROP`]
   }
-  const allowed = empty
+  const answers = isEmpty
     ? frontend.sourceRanges.map((range) => from(range) + destination + answer)
     : []
-  return [...allowed, `${destination}-j DROP`]
+  return [...answers, `${destination}-j DROP`]
 }
 
 /** Whether something else answers packets that are not translated: a rule for a Service range, or this node itself. */

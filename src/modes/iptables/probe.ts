@@ -10,8 +10,8 @@ import { PREFIX } from './names.ts'
 const CHAIN = `${PREFIX}PROBE`
 
 /**
- * Tries each extension that our rules need in a chain that no packet meets, and
- * removes it again: a list of modules would not show what the kernel accepts.
+ * Tries each extension that the rules of every Service need in a chain that no packet meets, and removes it again: a list
+ * of modules would not show what the kernel accepts.
  */
 export async function probeIptables(
   { iptables }: { readonly iptables: Pick<Iptables, 'restore' | 'backend' | 'version'> },
@@ -19,14 +19,14 @@ export async function probeIptables(
 ): Promise<Probe> {
   const missing: Missing[] = []
   for (const family of settings.families) {
-    const rules = needs(settings, family)
+    const rules = trialsOf(settings, family)
     missing.push(...(await tryRules(iptables, { family, chain: CHAIN, rules })))
   }
   const { backend, version } = iptables
   return { missing, facts: { backend, version, ...masqueradeFacts(settings) } }
 }
 
-function needs(settings: NetfilterSettings, family: Family): readonly RuleTrial[] {
+function trialsOf(settings: NetfilterSettings, family: Family): readonly RuleTrial[] {
   const load = (module: string) => `load the kernel module: modprobe ${module}`
   const address = family === 4 ? '127.0.0.1:1' : '[::1]:1'
   return [
