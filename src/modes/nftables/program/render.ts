@@ -86,7 +86,8 @@ function frontendElements(
       add(endpoints, { key: indexed(key, FIRST_INDEX[mark] + index), data: data.get(backend)! })
     }
   }
-  if (routes.every(({ isInside }) => isInside)) {
+  const isServedOutside = routes.some(({ isInside }) => !isInside)
+  if (!isServedOutside) {
     const answers = ip === 'node' ? SET.noEndpointNodePorts : SET.noEndpoints
     add(answers, { key, data: answer(whenEmpty[frontend.pool]), comment })
     // The address comes before a node port of another Service with the same number.
