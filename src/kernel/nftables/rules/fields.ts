@@ -48,7 +48,7 @@ export function destinationAddress(family: Family, bytes = wordsOf(family) * 4):
   return payload('network', family === 4 ? 16 : 24, bytes)
 }
 
-/** The same for TCP, UDP and SCTP. */
+/** At the same offset in TCP, UDP and SCTP. */
 export const DESTINATION_PORT = payload('transport', 2, 2)
 
 /** The flags of TCP; only after a match of the protocol. */
