@@ -1,6 +1,6 @@
 import type { CommandEntry } from './command-module.ts'
 
-/** The commands beside the daemon itself: one folder and one entry each. None of them changes anything. */
+/** The commands beside the daemon itself, one module each. None of them changes the kernel or the cluster. */
 export const COMMANDS: readonly CommandEntry[] = [
   {
     name: 'explain',

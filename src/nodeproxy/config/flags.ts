@@ -21,7 +21,7 @@ export function parseFlags(
   const wait = text === undefined ? undefined : parseDuration(text)
   if (text !== undefined && wait === undefined) {
     const remedy = 'write a duration such as 30s or 2m'
-    return { ok: false, problem: flags.flagProblem(SETTINGS_TABLE, '--wait', remedy, text) }
+    return { ok: false, problem: flags.flagProblem(table, '--wait', remedy, text) }
   }
   return { ok: true, line: { ...named, writeConfigTo, initOnly, wait, settings, ignored } }
 }

@@ -4,7 +4,7 @@ import type { Logger } from '../../telemetry/logger.ts'
 import type { NodeProxyConfiguration } from '../config/fields/configuration.ts'
 
 /** The upper limit of conntrack entries. */
-const MAX = 1_048_576
+const MAX_ENTRIES = 1_048_576
 /** One hash bucket for four entries, as in kernels before 5.15; a larger number of buckets stays. */
 const ENTRIES_PER_BUCKET = 4
 
@@ -94,11 +94,11 @@ function limits(
   cores: number,
 ): readonly SysctlSetting[] {
   if (maxPerCore === 0) return []
-  const max = Math.min(Math.max(maxPerCore * cores, min), MAX)
+  const max = Math.min(Math.max(maxPerCore * cores, min), MAX_ENTRIES)
   const [rule, field] = ['atLeast', 'conntrack.maxPerCore'] as const
   return [
-    { sysctl: name('buckets'), value: Math.ceil(max / ENTRIES_PER_BUCKET), rule, field },
-    { sysctl: name('max'), value: max, rule, field },
+    { sysctl: conntrackName('buckets'), value: Math.ceil(max / ENTRIES_PER_BUCKET), rule, field },
+    { sysctl: conntrackName('max'), value: max, rule, field },
   ]
 }
 
@@ -113,9 +113,9 @@ function seconds(
 }
 
 function exact(sysctl: string, value: number, field: string): SysctlSetting {
-  return { sysctl: name(sysctl), value, rule: 'exact', field: `conntrack.${field}` }
+  return { sysctl: conntrackName(sysctl), value, rule: 'exact', field: `conntrack.${field}` }
 }
 
-function name(setting: string): string {
+function conntrackName(setting: string): string {
   return `net.netfilter.nf_conntrack_${setting}`
 }

@@ -15,7 +15,10 @@ export const MODES = [
   userspace,
 ] as const satisfies readonly ModeDefinition[]
 
-/** The configuration fields of all modes together. */
+/**
+ * The configuration fields of all modes together. `periods` of each mode takes the mode's own part; what fits the parameter
+ * of all of these functions has all parts.
+ */
 export type ModeConfiguration =
   PeriodsOf<(typeof MODES)[number]> extends (config: infer Configuration) => unknown
     ? Configuration
