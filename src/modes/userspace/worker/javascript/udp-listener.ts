@@ -43,7 +43,7 @@ const DATAGRAM_OPTIONS = {
   lookup: (host, _options, callback) => callback(null, host, familyOf(host as IpAddress)),
 } as const satisfies Partial<SocketOptions>
 
-/** Binds: every client has a flow to one backend. Rejects when it cannot bind. */
+/** Binds a socket from which each client has a flow to one backend. Rejects when it cannot bind. */
 export async function openUdpListener(
   parts: ListenerParts,
   { ip, port }: ListenerAddress,
@@ -53,7 +53,12 @@ export async function openUdpListener(
   const socket = createSocket({ ...DATAGRAM_OPTIONS, ...shared, type })
   const listening = once(socket, 'listening')
   socket.bind({ address: ip, port, exclusive: true })
-  await listening
+  try {
+    await listening
+  } catch (error) {
+    socket.close()
+    throw error
+  }
   return new UdpListener(parts, socket, socketAddress(ip, port))
 }
 
