@@ -114,6 +114,22 @@ describe('HealthCheckPorts', () => {
     expect(await name()).toBe('till')
   })
 
+  it('reports a Service that does not get its port once for each Service that has it', async () => {
+    const port = await freePort()
+    const claim = (name: string) => {
+      const service = `shop/${name}` as ServiceKey
+      return ports.replace(service, { service, port, localEndpoints: 1 })
+    }
+    for (const name of ['b', 'c', 'd']) await claim(name)
+    expect(blocked.map((line) => line.split(' ')[0])).toEqual(['shop/c', 'shop/d'])
+    await claim('a')
+    expect(blocked.map((line) => line.split(' ')[0]).slice(2)).toEqual([
+      'shop/b',
+      'shop/c',
+      'shop/d',
+    ])
+  })
+
   it('waits for a port in use by another process, and logs it once', async () => {
     const port = await freePort()
     const other = await occupy(port)

@@ -10,7 +10,10 @@ export interface HealthCheckPortsOptions {
   readonly clock: Clock
   /** Whether the rules are where they should be; see `HealthReport.healthy`. */
   readonly healthy: () => boolean
-  /** Called once for each Service, address and reason; binding is tried again all the same. */
+  /**
+   * Called when a Service cannot have its port: once for each other Service that has it, and for each address and reason;
+   * binding is tried again all the same.
+   */
   readonly onBlocked: (service: ServiceKey, error: NodeProxyError) => void
   /** How many sockets listen, and how many wait. */
   readonly onCount?: (listening: number, blocked: number) => void
@@ -75,7 +78,9 @@ export class HealthCheckPorts {
     const claimants = this.#claims.get(port) ?? new Set()
     this.#claims.set(port, claimants.add(service))
     const winner = this.#winner(port) ?? service
-    const losers = [...claimants].filter((one) => one !== winner).toSorted()
+    // The others know the winner already, unless it is new.
+    const informed = winner === service ? claimants : [service]
+    const losers = [...informed].filter((one) => one !== winner).toSorted()
     for (const loser of losers) this.#options.onBlocked(loser, portConflict(port, winner))
   }
 
