@@ -18,7 +18,7 @@ export interface SyncObserverParts {
   readonly clock: Clock
   readonly families: readonly FamilyName[]
   readonly changeTimes: ChangeTimes
-  /** These Services were compiled. */
+  /** Called with the Services that a run has compiled. */
   readonly onCompiled: (services: readonly ServiceKey[]) => void
   /** After a run that wrote at least one object. */
   readonly onWritten: (failed: AppliedRun['failed']) => void
@@ -30,7 +30,7 @@ export interface SyncObserverParts {
 }
 
 /** The most objects that one log record names, and the most refusals that one run logs. */
-const FIRST_KEYS = 5
+const MAX_LOGGED = 5
 
 /** Turns the runs of one mode's sync loop into metrics, health and log records. */
 export function observeSync(parts: SyncObserverParts): SyncObserver {
@@ -64,7 +64,7 @@ export function observeSync(parts: SyncObserverParts): SyncObserver {
     drifted(drift, by) {
       for (const { key, kind } of drift)
         metrics.driftRepairs.inc({ object: parts.describe(key).kind, cause: kind })
-      const objects = drift.slice(0, FIRST_KEYS).map(({ key, kind }) => `${kind} ${key}`)
+      const objects = drift.slice(0, MAX_LOGGED).map(({ key, kind }) => `${kind} ${key}`)
       log.warn(
         { by, count: drift.length, objects },
         'another process changed the rules of node-proxy; repairing them',
@@ -103,7 +103,7 @@ function reportRefusals(
     metrics.iptablesRestoreFailures.inc({ ip_family })
     if (!isFirst) metrics.iptablesPartialRestoreFailures.inc({ ip_family })
   }
-  for (const [object, why] of [...failed].slice(0, FIRST_KEYS)) {
+  for (const [object, why] of [...failed].slice(0, MAX_LOGGED)) {
     const facts = { object, code: why.code, reason: why.message, failed: failed.size }
     log.error(facts, 'the kernel refused an object; trying again')
   }
@@ -128,10 +128,10 @@ function countRun(
 ): void {
   const { metrics, families, changeTimes } = parts
   const changedAt = changeTimes.written()
-  const kind = isFirst ? metrics.fullSyncDuration : metrics.partialSyncDuration
+  const durationOfKind = isFirst ? metrics.fullSyncDuration : metrics.partialSyncDuration
   for (const ip_family of families) {
     metrics.syncDuration.observe({ ip_family }, durationMs / 1_000)
-    kind.observe({ ip_family }, durationMs / 1_000)
+    durationOfKind.observe({ ip_family }, durationMs / 1_000)
     metrics.lastSync.set({ ip_family }, at / 1_000)
     for (const then of changedAt) {
       metrics.networkProgrammingDuration.observe({ ip_family }, (at - then) / 1_000)
