@@ -17,7 +17,7 @@ interface Pending {
 
 /** A removal in progress. */
 interface Removal {
-  readonly pending: PendingCleanup
+  readonly cleanup: PendingCleanup
   readonly stop: AbortController
   /** Resolves when the removal is done or was stopped. Never rejects. */
   readonly ended: Promise<void>
@@ -65,7 +65,7 @@ export class PendingCleanups {
 
   /** The number of backends that still have connections in modes that are being removed. */
   get draining(): number {
-    const counts = [...this.#running.values()].map(({ pending }) => pending.draining ?? 0)
+    const counts = [...this.#running.values()].map(({ cleanup }) => cleanup.draining ?? 0)
     return counts.reduce((sum, count) => sum + count, 0)
   }
 
@@ -80,7 +80,7 @@ export class PendingCleanups {
     const ended = this.#remove(mode, pending, stop.signal).finally(() => {
       this.#running.delete(mode)
     })
-    this.#running.set(mode, { pending: pending.cleanup, stop, ended })
+    this.#running.set(mode, { cleanup: pending.cleanup, stop, ended })
   }
 
   /** Removes a mode; tries again until this succeeds or `signal` is aborted. */
