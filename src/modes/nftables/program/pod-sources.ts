@@ -9,12 +9,12 @@ const INTERFACE_NAME_BYTES = 16
 
 /** Matches packets from pods; undefined if the settings identify no pods of this family. */
 export function fromPods(settings: NetfilterSettings, family: Family): Statement | undefined {
-  return pods(settings, family, 'equal')
+  return matchPods(settings, family, 'equal')
 }
 
 /** The negation of `fromPods`; also undefined if every source counts as a pod. */
 export function notFromPods(settings: NetfilterSettings, family: Family): Statement | undefined {
-  return pods(settings, family, 'different')
+  return matchPods(settings, family, 'different')
 }
 
 /** Whether `notFromPods` is defined. */
@@ -30,7 +30,7 @@ export function isEverySourcePod({ localTraffic }: NetfilterSettings, family: Fa
   return localTraffic.cidrs.find((cidr) => familyOf(cidr) === family)?.endsWith('/0') ?? false
 }
 
-function pods(
+function matchPods(
   settings: NetfilterSettings,
   family: Family,
   is: 'equal' | 'different',
