@@ -5,16 +5,16 @@ import type { NetfilterSettings } from './settings/settings.ts'
 /**
  * Where masquerade happens. Whether a packet is to be masqueraded was decided
  * in forwarding (`Frontend.masquerade`) and written into the packet's mark;
- * only a pod's connection to itself is recognised here, by `hairpin`.
+ * only a pod's connection to itself is recognised here, by `hairpinMatch`.
  */
 export function postrouting(
   settings: NetfilterSettings,
   family: Family,
-  hairpin = isHairpin(family),
+  hairpinMatch = isHairpin(family),
 ): readonly string[] {
   const masquerade = `-j MASQUERADE${settings.randomFully ? ' --random-fully' : ''}`
   return [
-    ...(settings.hairpin === 'bpf' ? [hairpin + masquerade] : []),
+    ...(settings.hairpin === 'bpf' ? [hairpinMatch + masquerade] : []),
     `${isNotMarked(settings)}-j RETURN`,
     clearMark(settings),
     masquerade,
