@@ -128,7 +128,7 @@ export class AddressAnnouncements {
     const round = async () => {
       if (!this.#isRead) this.#followDevices()
       this.#review()
-      // A node that left is forgotten after a time.
+      // The addresses of a node that left are forgotten after a time; then nothing is passed on to it any more.
       const running = this.#running
       if (running) await running.formerNodes.use(formerNodesOf(running.runner, running.nodes))
     }
