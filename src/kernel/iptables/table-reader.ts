@@ -15,7 +15,7 @@ const LAYOUT = {
 } as const
 
 /** Bytes to digest before the event loop gets a turn. */
-const SLICE = 1024 * 1024
+const SLICE_BYTES = 1024 * 1024
 
 /** linux/netfilter_ipv4/ip_tables.h; ip6_tables.h has the same numbers. */
 const SO_GET_INFO = 64
@@ -60,7 +60,7 @@ export class TableReader {
     this.#libc = libc
   }
 
-  /** Number and size of a table's rules; takes microseconds. Undefined if the kernel has no such table. */
+  /** Number and size of a table's rules; takes microseconds. Undefined if the kernel has no such table, or cannot be read now. */
   info(family: Family, table: string): TableInfo | undefined {
     const value = Buffer.alloc(INFO_BYTES)
     value.write(table)
@@ -80,7 +80,7 @@ export class TableReader {
   }
 
   close(): void {
-    for (const fd of this.#sockets.values()) if (fd >= 0) this.#libc.close(fd)
+    for (const fd of this.#sockets.values()) this.#libc.close(fd)
     this.#sockets.clear()
   }
 
@@ -90,10 +90,12 @@ export class TableReader {
     return this.#libc.getsockopt(this.#socketOf(family), LEVEL[family], name, value, length) === 0
   }
 
+  /** Negative if it cannot be opened, for example because no descriptor is left; the next request tries again. */
   #socketOf(family: Family): number {
     const known = this.#sockets.get(family)
-    const fd = known ?? this.#libc.socket(DOMAIN[family], SOCK_RAW_CLOEXEC, IPPROTO_RAW)
-    this.#sockets.set(family, fd)
+    if (known !== undefined) return known
+    const fd = this.#libc.socket(DOMAIN[family], SOCK_RAW_CLOEXEC, IPPROTO_RAW)
+    if (fd >= 0) this.#sockets.set(family, fd)
     return fd
   }
 }
@@ -109,7 +111,7 @@ export async function digestEntries(family: Family, entries: Buffer): Promise<st
     if (length < layout.end) break
     entries.fill(0, at + layout.comefrom, at + layout.end)
     at += length
-    if (at - done < SLICE) continue
+    if (at - done < SLICE_BYTES) continue
     hash.update(entries.subarray(done, at))
     done = at
     await setImmediate()
