@@ -19,10 +19,13 @@ import type { NodeProxyParts } from './compose.ts'
 import { type Composition, compose } from './compose.ts'
 
 const HOUR_MS = 3_600_000
-/** Milliseconds that a stand-in may take to be complete: with the time of the connections less than a service manager gives. */
+/**
+ * Milliseconds that a stand-in may take to be complete. A service manager kills a process that takes longer to end than this and
+ * the time for connections to drain together.
+ */
 const STAND_IN_MS = 8_000
-const SOMEBODY_STANDS_IN = 'another mode forwards new connections until node-proxy runs again'
-const NOBODY_STANDS_IN =
+const STANDS_IN = 'another mode forwards new connections until node-proxy runs again'
+const NO_STAND_IN =
   'new connections wait until node-proxy runs again: no other mode can forward them'
 
 type NamedDriver = NonNullable<ReturnType<NodeProxyParts['modes']['named']>>
@@ -172,10 +175,10 @@ export class NodeProxy {
     const mode = driver.name
     try {
       const why = await this.#startStandIn(driver)
-      if (why === undefined) log.info({ mode }, SOMEBODY_STANDS_IN)
-      else log.warn({ mode, why }, NOBODY_STANDS_IN)
+      if (why === undefined) log.info({ mode }, STANDS_IN)
+      else log.warn({ mode, why }, NO_STAND_IN)
     } catch (err) {
-      log.error({ err, mode }, NOBODY_STANDS_IN)
+      log.error({ err, mode }, NO_STAND_IN)
     }
   }
 
@@ -186,9 +189,11 @@ export class NodeProxy {
     const { missing } = await driver.prepare(node.modeInputs)
     if (missing.length > 0) return missing.map(({ what }) => what).join('; ')
     driver.tune(configuration.current)
-    const late = new AbortController()
-    const cancel = clock.after(STAND_IN_MS, () => late.abort())
-    const isDone = await engine.standIn(driver.spec(node.modeInputs), late.signal).finally(cancel)
+    const timeout = new AbortController()
+    const cancel = clock.after(STAND_IN_MS, () => timeout.abort())
+    const isDone = await engine
+      .standIn(driver.spec(node.modeInputs), timeout.signal)
+      .finally(cancel)
     return isDone ? undefined : `its rules are not complete after ${formatDuration(STAND_IN_MS)}`
   }
 
