@@ -54,17 +54,15 @@ export const lostInsertions = checkOfEachNode('lost-insertions', ({ counters, ma
   const { before, after, seconds } = counters
   const lost = after.insertFailed - before.insertFailed
   if (lost < MANY_A_SECOND * seconds) return []
-  const { evidence, ...wrong } = ofPorts(masquerades) ?? ofKernel(before, after)
+  const { evidence, ...wrong } = portFinding(masquerades) ?? clashFinding(before, after)
   const cause = `connection tracking loses first packets, ${lost} in ${seconds} s: ${wrong.cause}`
   const grown = `insert_failed grew from ${before.insertFailed} to ${after.insertFailed}`
   return [{ ...wrong, cause, evidence: [grown, ...evidence] }]
 })
 
 /** The finding about a rule that keeps the source ports of clients, or has few ports. */
-function ofPorts([first, ...others]: NodeFacts['masquerades']): NodeFinding | undefined {
+function portFinding([first, ...others]: NodeFacts['masquerades']): NodeFinding | undefined {
   if (first === undefined) return undefined
-  const [program = '', table = '', chain = ''] = first.where.split(' ')
-  const list = program === 'nft' ? `nft -a list table ${table} ${chain}` : undefined
   return {
     symptom: 'Connection timeout',
     cause: `a rule gives several of them one source port: ${first.where}: ${first.rule}`,
@@ -74,11 +72,19 @@ function ofPorts([first, ...others]: NodeFacts['masquerades']): NodeFinding | un
     ),
     remedy:
       'let that rule choose source ports at random (--random-fully; in nftables, fully-random), from the whole range',
-    commands: ['conntrack -S', list ?? `${program} -t ${table} -vnL ${chain}`],
+    commands: ['conntrack -S', listCommand(first.where)],
   }
 }
 
-function ofKernel(before: CounterFacts, after: CounterFacts): NodeFinding {
+/** `where`: `nft FAMILY TABLE …`, or `iptables-nft TABLE CHAIN`. */
+function listCommand(where: string): string {
+  const [program = '', second = '', third = ''] = where.split(' ')
+  return program === 'nft'
+    ? `nft -a list table ${second} ${third}`
+    : `${program} -t ${second} -vnL ${third}`
+}
+
+function clashFinding(before: CounterFacts, after: CounterFacts): NodeFinding {
   if (after.clashesResolved >= 0) {
     return {
       symptom: 'Connection timeout',
