@@ -50,7 +50,7 @@ export async function nextOf(world: StageWorld, point: WalkPoint): Promise<Next>
   for (const { branch: last, needsRoute } of runHook(world.functions, stage, point.branch.packet)) {
     const branch = continued(point.branch, last)
     if (branch.verdict.kind === 'taken') points.push(at('taken', branch))
-    else if (!passes(branch)) outcomes.push(ended(branch, stage))
+    else if (!passes(branch)) outcomes.push(outcomeAt(branch, stage))
     else if (stage === 'input') outcomes.push(deliverHere(world.facts, branch))
     else if (stage === 'postrouting' && branch.packet.outInterface !== 'lo') {
       outcomes.push(leave(world.facts, branch))
@@ -83,7 +83,7 @@ function toHere(branch: Branch): Branch {
   return { ...branch, packet: { ...branch.packet, outInterface: undefined, gateway: undefined } }
 }
 
-function ended({ probability, steps, verdict, packet }: Branch, hook: Hook): WalkOutcome {
+function outcomeAt({ probability, steps, verdict, packet }: Branch, hook: Hook): WalkOutcome {
   if (verdict.kind === 'reject') return { kind: 'refused', how: verdict.how, probability, steps }
   if (verdict.kind === 'uncertain') {
     return { kind: 'uncertain', reason: verdict.reason, probability, steps }
@@ -123,7 +123,12 @@ function afterRoute({ facts }: StageWorld, point: WalkPoint, answer: RouteAnswer
   if (answer.kind === 'unicast' || answer.kind === 'local') return routed(facts, point, answer)
   if (answer.kind === 'uncertain') {
     const step = routeStep(answer.reason)
-    return end({ probability, steps: [...steps, step], kind: 'uncertain', reason: answer.reason })
+    return onlyOutcome({
+      probability,
+      steps: [...steps, step],
+      kind: 'uncertain',
+      reason: answer.reason,
+    })
   }
   const { family, inInterface } = branch.packet
   // In IPv6 the error depends on the route alone.
@@ -134,8 +139,8 @@ function afterRoute({ facts }: StageWorld, point: WalkPoint, answer: RouteAnswer
   const step: Step = { where: 'route', ...deadEnd, text: reason }
   const rest = { probability, steps: [...steps, step] }
   const how = errorOf(stage, answer)
-  if (how === undefined) return end({ ...rest, kind: 'silent', by: `route: ${reason}` })
-  return end({ ...rest, kind: 'refused', how })
+  if (how === undefined) return onlyOutcome({ ...rest, kind: 'silent', by: `route: ${reason}` })
+  return onlyOutcome({ ...rest, kind: 'refused', how })
 }
 
 /**
@@ -155,10 +160,10 @@ function errorOf(
 
 function notForwarded({ packet, probability, steps }: Branch): Next {
   const by = `route: ${packet.inInterface} does not forward IPv${packet.family} (sysctl forwarding)`
-  return end({ kind: 'silent', by, probability, steps })
+  return onlyOutcome({ kind: 'silent', by, probability, steps })
 }
 
-function end(outcome: WalkOutcome): Next {
+function onlyOutcome(outcome: WalkOutcome): Next {
   return { outcomes: [outcome], points: [] }
 }
 
@@ -173,21 +178,19 @@ function routed(facts: HostFacts, point: WalkPoint, answer: Found): Next {
   if (answer.kind === 'local' && stage === 'routeIn')
     return { outcomes: [], points: [at('input', branch)] }
   if (answer.kind === 'local' && stage === 'taken' && branch.packet.inInterface !== undefined) {
-    return end(deliverHere(facts, branch))
+    return onlyOutcome(deliverHere(facts, branch))
   }
   const packet = withRoute(point, answer)
   const text = `to ${packet.dst} by ${packet.outInterface}${packet.gateway === undefined ? '' : ` via ${packet.gateway}`}`
   const next: Branch = { ...branch, packet, steps: [...branch.steps, routeStep(text)] }
   if (stage !== 'routeIn')
-    return { outcomes: [], points: [at(AFTER_ROUTE[stage] ?? 'output', next)] }
+    return { outcomes: [], points: [at(stage === 'routeAgain' ? 'postrouting' : 'output', next)] }
   const { family, inInterface } = packet
   if (inInterface === undefined || facts.forwards(family, inInterface)) {
     return { outcomes: [], points: [at('forward', next)] }
   }
   return notForwarded(next)
 }
-
-const AFTER_ROUTE: Partial<Record<Stage, Stage>> = { routeAgain: 'postrouting' }
 
 function withRoute({ branch, stage, hasSource }: WalkPoint, answer: Found): PacketState {
   const { packet } = branch
