@@ -243,3 +243,8 @@ test('a NOTIFICATION in words', () => {
     'error code 42: subcode 1',
   ])
 })
+
+test('the roles of RFC 9234 have subcode 11, as the registry of BGP parameters has it', () => {
+  const texts = [8, 11].map((subcode) => describeNotification(notification(2, subcode)))
+  expect(texts).toEqual(['OPEN message error: subcode 8', 'OPEN message error: role mismatch'])
+})

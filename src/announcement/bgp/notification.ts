@@ -30,7 +30,7 @@ export const OPEN_ERROR = {
 /** Subcodes of a Cease (RFC 4486). */
 export const CEASE = { shutdown: 2, deconfigured: 3, changed: 6 } as const
 
-/** The names of error codes, and of their subcodes, as the registry of BGP parameters has them. */
+/** The names of error codes, and of their subcodes from 0 on, as the registry of BGP parameters has them. */
 const NAMES: Readonly<Record<number, readonly [name: string, subcodes: readonly string[]]>> = {
   1: [
     'message header error',
@@ -47,6 +47,9 @@ const NAMES: Readonly<Record<number, readonly [name: string, subcodes: readonly 
       '',
       'unacceptable hold time',
       'unsupported capability',
+      '',
+      '',
+      '',
       'role mismatch',
     ],
   ],
