@@ -72,7 +72,7 @@ export const VERDICT_CODE = {
   return: -5,
 } as const
 
-/** The kernel uses the number of the 16-byte register for each 4-byte register at which one begins. */
+/** The 4-byte register of a number of the kernel, which names one at which a 16-byte register begins by the number of that: 1 to 4. */
 export function registerOf(number: number): Register {
   return number > 0 && number < 5 ? 8 + (number - 1) * 4 : number
 }
