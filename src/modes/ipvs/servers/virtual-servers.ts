@@ -32,7 +32,7 @@ export class VirtualServers {
     return this.#foreign.size > 0
   }
 
-  /** The points, among those of virtual servers that are about to be created, that another process occupies. */
+  /** Those of `keys`, virtual servers that are about to be created, whose address and port another process has. */
   async foreignAmong(keys: Iterable<ObjectKey>): Promise<ReadonlySet<ObjectKey>> {
     const taken = new Set<ObjectKey>()
     for (const key of keys) {

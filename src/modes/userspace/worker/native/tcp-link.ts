@@ -9,9 +9,9 @@ import type { Session, SessionTable } from '../session-table.ts'
 import type { EventLoop, Handler } from './event-loop.ts'
 import { OneWay, type SharedIo } from './one-way.ts'
 
-const POLL_INTERVAL_MS = 10
-/** The time in which the other end must accept the remaining bytes before the reset. */
-const TIMEOUT_MS = 1_000
+/** Milliseconds in which the other end must accept the remaining bytes before the reset, and between two checks of that. */
+const UNSENT_TIMEOUT_MS = 1_000
+const UNSENT_POLL_MS = 10
 
 const { in: IN, out: OUT, err: ERR, hup: HUP, rdhup: RDHUP, urgent: URGENT } = EPOLL
 
@@ -231,10 +231,10 @@ function nothing(): void {}
  * first transmission, and a server may answer and then reset.
  */
 function resetWhenSent(socket: number, loop: EventLoop, sockets: Sockets): void {
-  const deadline = loop.now + TIMEOUT_MS
+  const deadline = loop.now + UNSENT_TIMEOUT_MS
   loop.silence(socket)
   const look = () => {
-    if (loop.now < deadline && sockets.unsent(socket) > 0) loop.after(POLL_INTERVAL_MS, look)
+    if (loop.now < deadline && sockets.unsent(socket) > 0) loop.after(UNSENT_POLL_MS, look)
     else {
       sockets.resetOnClose(socket)
       loop.close(socket)
