@@ -1,14 +1,14 @@
 import { type JsonObject, objectAt, without } from '../../lib/json.ts'
 import { labelMatcher } from '../../resources/label-selector.ts'
 import { COLLECTION_ROUTES } from '../cache/collection-route.ts'
-import { orphanGroup, ownerGroup } from '../cache/collections.ts'
+import { orphanGroup } from '../cache/collections.ts'
 import type { ObjectChange, View } from '../cache/object-cache.ts'
 import { controllerOf, keyOf } from '../objects/object-meta.ts'
 import type { RevisionObject } from '../objects/revision-object.ts'
 import { countAt, type WorkloadObject } from '../objects/workload-object.ts'
 import { type Deletion, statusPatch, type Write } from '../runner/write.ts'
 import { isSameTemplate, templateHash } from './deployment/owned-sets.ts'
-import { adopt, controllerReference } from './shared/pods-of.ts'
+import { adopt, controlledBy, controllerReference } from './shared/pods-of.ts'
 
 /** Label of Pods: the revision of their template. */
 export const POD_REVISION = 'controller-revision-hash'
@@ -137,8 +137,8 @@ function dataOf(template: JsonObject): JsonObject {
 }
 
 function owned({ meta }: WorkloadObject, view: View): readonly RevisionObject[] {
-  return [...view.controllerrevisions.group(ownerGroup(meta.uid))]
-    .filter((one) => controllerOf(one.meta)?.uid === meta.uid && !one.meta.terminating)
+  return controlledBy(meta, view.controllerrevisions)
+    .filter((one) => !one.meta.terminating)
     .toSorted((a, b) => a.revision - b.revision || (a.meta.name < b.meta.name ? -1 : 1))
 }
 

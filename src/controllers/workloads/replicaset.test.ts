@@ -200,6 +200,21 @@ test('Pods that it selects are adopted, those that it no longer selects are rele
   expect(await run()).toEqual(['patch replicasets/shop/web'])
 })
 
+test('a Pod of which it is an owner, and that another one controls, is not its own', async () => {
+  const others = [
+    { ...OWNED, controller: false },
+    { ...OWNED, name: 'other', uid: 'other' },
+  ]
+  const { run, status } = scene(
+    replicaSet({ replicas: 1 }),
+    pod('a'),
+    pod('b', { metadata: { ownerReferences: others } }),
+    pod('c', { metadata: { ownerReferences: others, labels: { app: null } } }),
+  )
+  expect(await run()).toEqual(['patch replicasets/shop/web'])
+  expect(status()).toMatchObject({ replicas: 1 })
+})
+
 test.each<[string, JsonObject | undefined]>([
   ['is being deleted', replicaSet({ replicas: 1 }, { deletionTimestamp: '2030-01-01T00:00:00Z' })],
   ['is gone', undefined],

@@ -2,13 +2,19 @@ import { isDeepEqual } from '../../../lib/equal.ts'
 import { contentHash } from '../../../lib/hash.ts'
 import { isJsonObject, type Json, type JsonObject, objectAt, without } from '../../../lib/json.ts'
 import { selectsLabels } from '../../../resources/label-selector.ts'
-import { namespaceGroup, orphanGroup, ownerGroup } from '../../cache/collections.ts'
+import { namespaceGroup, orphanGroup } from '../../cache/collections.ts'
 import type { ObjectChange, View } from '../../cache/object-cache.ts'
 import { byAge, controllerOf, keyOf } from '../../objects/object-meta.ts'
 import type { PodObject } from '../../objects/pod-object.ts'
 import { countAt, type WorkloadObject } from '../../objects/workload-object.ts'
 import type { Create, Patch } from '../../runner/write.ts'
-import { adopt, controllerReference, release, untilAvailable } from '../shared/pods-of.ts'
+import {
+  adopt,
+  controlledBy,
+  controllerReference,
+  release,
+  untilAvailable,
+} from '../shared/pods-of.ts'
 import { byDeletionOrder, isActive } from '../shared/surplus-pods.ts'
 
 /** Label of the ReplicaSets of a Deployment and of their Pods, and in their selectors: the hash of the template. */
@@ -31,9 +37,7 @@ export function claimSets(
   view: View,
 ): OwnedSets & { readonly writes: readonly Patch[] } {
   const { meta } = deployment
-  const controlled = [...view.replicasets.group(ownerGroup(meta.uid))].filter(
-    (set) => controllerOf(set.meta)?.uid === meta.uid,
-  )
+  const controlled = controlledBy(meta, view.replicasets)
   const found = meta.terminating
     ? []
     : [...view.replicasets.group(orphanGroup(meta.namespace))].filter(
@@ -111,7 +115,7 @@ export interface SizedSet {
 
 /** The sizes by the Pods themselves, because the status of a ReplicaSet may be from before their last change. */
 export function sizeOf(set: WorkloadObject, view: View, now: number): SizedSet {
-  const pods = podsOf(set, view).filter(isActive)
+  const pods = controlledBy(set.meta, view.pods).filter(isActive)
   const surplus = Math.max(0, pods.length - set.replicas)
   const kept = surplus === 0 ? pods : byDeletionOrder(set, pods, view).slice(surplus)
   return {
@@ -124,13 +128,8 @@ export function sizeOf(set: WorkloadObject, view: View, now: number): SizedSet {
 /** Whether Pods of a ReplicaSet are there that have not ended, also while they are being deleted. */
 export function hasRunningPods(set: WorkloadObject, view: View): boolean {
   return (
-    countAt(set.status, 0, 'replicas') > 0 || podsOf(set, view).some(({ finished }) => !finished)
-  )
-}
-
-function podsOf({ meta }: WorkloadObject, view: View): readonly PodObject[] {
-  return [...view.pods.group(ownerGroup(meta.uid))].filter(
-    (pod) => controllerOf(pod.meta)?.uid === meta.uid,
+    countAt(set.status, 0, 'replicas') > 0 ||
+    controlledBy(set.meta, view.pods).some(({ finished }) => !finished)
   )
 }
 

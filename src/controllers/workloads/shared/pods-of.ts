@@ -22,6 +22,14 @@ export function controllerReference(collection: CollectionName, owner: ObjectMet
   }
 }
 
+/** The objects of a collection that an owner controls, whether it selects them or not. */
+export function controlledBy<T extends { readonly meta: ObjectMeta }>(
+  { uid }: ObjectMeta,
+  objects: { group(name: string): Iterable<T> },
+): readonly T[] {
+  return [...objects.group(ownerGroup(uid))].filter(({ meta }) => controllerOf(meta)?.uid === uid)
+}
+
 /** Which Pods belong to a workload. */
 export interface ClaimedPods {
   /** Those that it controls and selects, also those that have ended or are being deleted. */
@@ -51,9 +59,7 @@ export function claimPods(
   const { meta } = owner
   const matches = selectorOf(owner)
   const isSelected = (pod: PodObject): boolean => matches(pod) && mayHave(pod)
-  const controlled = [...view.pods.group(ownerGroup(meta.uid))].filter(
-    (pod) => controllerOf(pod.meta)?.uid === meta.uid,
-  )
+  const controlled = controlledBy(meta, view.pods)
   const lost = meta.terminating ? [] : controlled.filter((pod) => !isSelected(pod))
   const found = meta.terminating
     ? []
