@@ -71,7 +71,7 @@ export const kernelMetrics = {
     name: 'programmed_objects',
     type: 'gauge',
     labels: ['kind', 'ip_family'],
-    help: 'Kernel objects that the daemon keeps: chains, sets, virtual servers, …; ip_family any: of no single one.',
+    help: 'Kernel objects that the daemon keeps: chains, sets, virtual servers, …; ip_family any: of no single family.',
   },
   entries: {
     name: 'entries',
@@ -170,7 +170,7 @@ export const announcementMetrics = {
     name: 'announcement_changes_total',
     type: 'counter',
     labels: ['change'],
-    help: 'How often this node begun or ended to answer for an address.',
+    help: 'How often this node began or ended to answer for an address.',
   },
   announcementLeaseWrites: {
     name: 'announcement_lease_writes_total',
