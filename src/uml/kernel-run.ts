@@ -52,6 +52,8 @@ export interface KernelOutcome {
 
 /** A kernel that was started. */
 export interface Kernel {
+  /** Its process on this machine, which leads a session: all processes inside belong to that. */
+  readonly pid: number
   /** The other end of `$UML_CHANNEL`, a device of eight-bit clean bytes both ways. */
   readonly channel: Duplex
   /**

@@ -77,7 +77,7 @@ export async function startKernel(run: KernelRun): Promise<Kernel> {
     terminal?.restore()
   })
   ended.catch(() => undefined)
-  return { channel: kernel.channel, kill: () => kernel.kill(), ended }
+  return { pid: kernel.pid, channel: kernel.channel, kill: () => kernel.kill(), ended }
 }
 
 /** Shares the folder of this project if it is below /tmp or /run, where the kernel mounts file systems of its own. */
@@ -171,6 +171,7 @@ function lineOf(child: ChildProcess, stream: number): Socket {
 
 /** Watches the process of a kernel until it has ended, and removes what it leaves behind. */
 class RunningKernel implements Kernel {
+  readonly pid: number
   readonly channel: Socket
   readonly ended: Promise<KernelOutcome>
   readonly #child: ChildProcess
@@ -185,7 +186,8 @@ class RunningKernel implements Kernel {
   constructor(child: ChildProcess, run: KernelRun, scratch: string) {
     this.#child = child
     this.#run = run
-    const guard = new Guard(child.pid ?? 0, scratch)
+    this.pid = child.pid ?? 0
+    const guard = new Guard(this.pid, scratch)
     this.channel = lineOf(child, 3)
     this.channel.on('error', () => undefined)
     this.#watchdog = new Watchdog(run, (code) => this.#limitReached(code))
