@@ -10,8 +10,10 @@ import { recordingLog } from '../testing/wiring.ts'
 import { observePolicies } from './observe-policies.ts'
 import { countPolicies, PolicyGauges } from './policy-gauges.ts'
 
-function dropped(policy: string, packets: bigint): DroppedPackets {
-  return { family: 4, direction: 'ingress', policies: policy === '' ? [] : [policy], packets }
+/** Packets that a chain dropped for a policy; each policy has one chain unless another is named. */
+function dropped(policy: string, packets: bigint, chain = `chain of ${policy}`): DroppedPackets {
+  const policies = policy === '' ? [] : [policy]
+  return { family: 4, chain, direction: 'ingress', policies, packets }
 }
 
 async function rows(metrics: ReturnType<typeof createMetrics>) {
@@ -51,10 +53,25 @@ test('families, and chains of the same policies, are added; one that begins anew
   const metrics = createMetrics()
   const gauges = new PolicyGauges(metrics)
   const ofIpv6 = (packets: bigint) => ({ ...dropped('a/b', packets), family: 6 }) as const
-  gauges.addDropped([dropped('a/b', 4n), dropped('a/b', 3n), ofIpv6(20n)])
+  const both = (one: bigint, other: bigint) => [
+    dropped('a/b', one, 'one'),
+    dropped('a/b', other, 'other'),
+  ]
+  gauges.addDropped([...both(4n, 3n), ofIpv6(20n)])
   expect(await rows(metrics)).toEqual({ 'a/b': 27 })
-  gauges.addDropped([dropped('a/b', 1n), dropped('a/b', 1n), ofIpv6(21n)])
+  gauges.addDropped([...both(1n, 1n), ofIpv6(21n)])
   expect(await rows(metrics)).toEqual({ 'a/b': 30 })
+})
+
+test('when one of several chains of the same policies vanishes or begins anew, packets of the others count once', async () => {
+  const metrics = createMetrics()
+  const gauges = new PolicyGauges(metrics)
+  const [one, other] = [dropped('a/b', 60n, 'one'), dropped('a/b', 40n, 'other')]
+  gauges.addDropped([one, other])
+  gauges.addDropped([other])
+  expect(await rows(metrics)).toEqual({ 'a/b': 100 })
+  gauges.addDropped([dropped('a/b', 2n, 'one'), other])
+  expect(await rows(metrics)).toEqual({ 'a/b': 102 })
 })
 
 test('every isolated address counts once, in whichever direction', () => {

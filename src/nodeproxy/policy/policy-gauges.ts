@@ -1,22 +1,16 @@
+import type { Direction } from '../../networkpolicy/network-policy.ts'
 import type { DroppedPackets } from '../../policy/nftables/enforcer.ts'
 import type { PolicyContent } from '../../policy/policy-content.ts'
 import type { Metrics } from '../../telemetry/metrics/metrics.ts'
 
-/** The most rows of dropped packets; all further ones share one for each direction. */
+/** How many policies and directions have their own row of `policyDropped`; all others share one row for each direction. */
 const MAX_ROWS = 100
 
 const UNKNOWN_POD = '(unknown pod)'
 
 type PolicyGaugeMetrics = Pick<Metrics, 'policyObjects' | 'policyDropped'>
 
-/** The packets that the rules of a policy have dropped in one direction. */
-interface DroppedBy {
-  readonly policy: string
-  readonly direction: string
-  readonly packets: bigint
-}
-
-/** What is enforced, as numbers. */
+/** What is enforced, as numbers. The names are those of label `kind` of `policyObjects`. */
 export interface PolicyCounts {
   readonly set: number
   readonly policy_chain: number
@@ -29,7 +23,9 @@ export interface PolicyCounts {
 export function countPolicies(content: PolicyContent): PolicyCounts {
   const { sets, policyChains, tierChains, denyChains, podChains, pods } = content
   const isolated = new Set(
-    [...pods.ingress, ...pods.egress].flatMap(([ip, to]) => (to === 'accept' ? [] : [ip])),
+    [...pods.ingress, ...pods.egress].flatMap(([ip, verdict]) =>
+      verdict === 'accept' ? [] : [ip],
+    ),
   )
   return {
     set: sets.size,
@@ -44,15 +40,16 @@ export function countPolicies(content: PolicyContent): PolicyCounts {
 }
 
 /**
- * Publishes what is enforced, and sums up what rules dropped: the kernel's counters begin anew when a rule is written
- * again, and vanish with it.
+ * Publishes what is enforced, and how many packets were dropped. The kernel's counters begin at 0 when a rule is written
+ * again, and vanish with it; the metric only rises.
  */
 export class PolicyGauges {
   readonly #metrics: PolicyGaugeMetrics
   readonly #maxRows: number
-  /** What was read last, by family, direction and policy. */
-  #read: ReadonlyMap<string, DroppedBy> = new Map()
-  readonly #shown = new Set<string>()
+  /** The kernel's counters as they were read last, by family and chain. */
+  #lastRead: ReadonlyMap<string, bigint> = new Map()
+  /** The policies and directions that have their own row. */
+  readonly #ownRows = new Set<string>()
 
   constructor(metrics: PolicyGaugeMetrics, maxRows = MAX_ROWS) {
     this.#metrics = metrics
@@ -70,25 +67,23 @@ export class PolicyGauges {
 
   /** Adds what was dropped since the last call. */
   addDropped(dropped: readonly DroppedPackets[]): void {
-    const now = new Map<string, DroppedBy>()
-    for (const { family, direction, policies, packets } of dropped) {
+    const read = new Map<string, bigint>()
+    for (const { family, chain, direction, policies, packets } of dropped) {
+      const key = `${family} ${chain}`
+      read.set(key, packets)
+      const before = this.#lastRead.get(key) ?? 0n
+      const added = packets >= before ? packets - before : packets
+      if (added === 0n) continue
       const policy = policies.length === 0 ? UNKNOWN_POD : policies.join(',')
-      const key = `${family} ${direction} ${policy}`
-      const sum = (now.get(key)?.packets ?? 0n) + packets
-      now.set(key, { policy, direction, packets: sum })
+      this.#metrics.policyDropped.inc(this.#takeRow(policy, direction), Number(added))
     }
-    for (const [key, one] of now) {
-      const before = this.#read.get(key)?.packets ?? 0n
-      const added = one.packets >= before ? one.packets - before : one.packets
-      if (added > 0n) this.#metrics.policyDropped.inc(this.#rowOf(one), Number(added))
-    }
-    this.#read = now
+    this.#lastRead = read
   }
 
-  #rowOf({ policy, direction }: DroppedBy) {
+  /** The labels of the row in which the policy is counted: its own while there are fewer than `maxRows`. */
+  #takeRow(policy: string, direction: Direction) {
     const row = `${direction} ${policy}`
-    if (!this.#shown.has(row) && this.#shown.size >= this.#maxRows) return { policy: '', direction }
-    this.#shown.add(row)
-    return { policy, direction }
+    if (this.#ownRows.size < this.#maxRows) this.#ownRows.add(row)
+    return { policy: this.#ownRows.has(row) ? policy : '', direction }
   }
 }

@@ -338,7 +338,7 @@ test('dropped packets are read of both families', async () => {
   await rig.start(isolated('10.1.0.2'))
   rig.namespace.count(tableOf(4), CHAIN, 3n)
   rig.namespace.count(tableOf(6), CHAIN, 5n)
-  const of = { direction: 'ingress', policies: ['shop/x'] }
+  const of = { chain: CHAIN, direction: 'ingress', policies: ['shop/x'] }
   expect(await rig.enforcer.readDropped()).toEqual([
     { family: 4, packets: 3n, ...of },
     { family: 6, packets: 5n, ...of },

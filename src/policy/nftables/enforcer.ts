@@ -61,9 +61,10 @@ export interface PolicyEnforcerParts<Event> extends PolicyKernel {
   readonly verifyPeriodMs?: number
 }
 
-/** Packets that were dropped since their rule was written. */
+/** The packets that a chain of one family dropped since its rules were written. */
 export interface DroppedPackets extends Isolation {
   readonly family: Family
+  readonly chain: string
   readonly packets: bigint
 }
 
@@ -164,7 +165,7 @@ export class PolicyEnforcer<Event> {
     for (const family of families) {
       for (const [chain, packets] of await nftables.counters(tableOf(family))) {
         const isolation = isolationOf(chain, model.content)
-        if (isolation) dropped.push({ family, packets, ...isolation })
+        if (isolation) dropped.push({ family, chain, packets, ...isolation })
       }
     }
     return dropped
