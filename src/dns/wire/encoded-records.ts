@@ -14,7 +14,7 @@ export interface EncodedRecords {
   readonly offsets: readonly number[]
 }
 
-/** Encodes records for answers to a question about `queried` (lower case, without the final dot). */
+/** Encodes records for answers to a question about `queried`: lower case, without the final dot and without `\DDD`. */
 export function encodeRecords(records: readonly ZoneRecord[], queried: string): EncodedRecords {
   const encoded = records.map((record) => encodeRecord(record, queried))
   const offsets = [0]
@@ -31,29 +31,36 @@ function encodeRecord(record: ZoneRecord, queried: string): Buffer {
   return Buffer.concat([compressedName(record.name, queried), recordTail(record)])
 }
 
-/** The owner name, with a pointer to the longest suffix that it shares with the question. */
+/**
+ * The owner name, with a pointer to the longest suffix that it shares with the question. An offset in the text of the
+ * question is the same in the message, because a length octet stands where the text has the dot before it.
+ */
 function compressedName(name: string, queried: string): Buffer {
   const labels = name.split('.')
   for (let kept = 0; kept < labels.length; kept += 1) {
-    const rest = labels.slice(kept).join('.')
-    if (queried !== rest && !queried.endsWith(`.${rest}`)) continue
+    const suffix = labels.slice(kept).join('.')
+    if (queried !== suffix && !queried.endsWith(`.${suffix}`)) continue
     const pointer = Buffer.alloc(2)
-    pointer.writeUInt16BE(POINTER | (HEADER_LENGTH + queried.length - rest.length))
-    return Buffer.concat([wireName(labels.slice(0, kept).join('.')).subarray(0, -1), pointer])
+    pointer.writeUInt16BE(POINTER | (HEADER_LENGTH + queried.length - suffix.length))
+    const withoutEnd = wireName(labels.slice(0, kept).join('.')).subarray(0, -1)
+    return Buffer.concat([withoutEnd, pointer])
   }
   return wireName(name)
 }
 
+/** The length of the owner name `.`. */
+const ROOT_LENGTH = 1
+
 /** What follows the owner: type, class, TTL, length and data. */
 export function recordTail(record: ZoneRecord): Buffer {
   const { ttl } = record
-  const rootOwner = 1
   const whole = encode({ answers: [{ ...libraryRecord(record), name: '.', ttl, class: 'IN' }] })
-  return whole.subarray(HEADER_LENGTH + rootOwner)
+  return whole.subarray(HEADER_LENGTH + ROOT_LENGTH)
 }
 
 type LibraryRecord = Exclude<Answer, OptAnswer>
 
+/** The record as dns-packet takes it: with arrays and objects that may be changed. */
 function libraryRecord(record: ZoneRecord): LibraryRecord {
   const { type, name } = record
   switch (type) {
