@@ -8,13 +8,15 @@ import type { Upstream } from '../upstream/upstream.ts'
 export interface ReceivedQuery {
   readonly transport: 'udp' | 'tcp'
   readonly packet: DecodedPacket
+  /** The message, without the length that precedes it over TCP. */
   readonly bytes: Buffer
-  /** Where it came from. */
+  /** The socket of the client. */
   readonly from: { readonly address: string; readonly port: number }
-  /** Sends bytes as they are: a datagram, or a message with its length. */
-  readonly reply: (bytes: Buffer) => void
-  /** The UDP socket, or the connection. */
+  /** Sends a message to the client: as a datagram, or with its length before it. */
+  readonly reply: (message: Buffer) => void
+  /** The UDP socket of the fake upstream, for queries over TCP as well. */
   readonly udp: Socket
+  /** The connection over which the query came; undefined: it came in a datagram. */
   readonly connection: Connection | undefined
 }
 
@@ -30,7 +32,7 @@ export interface FakeUpstream extends Upstream, AsyncDisposable {
   close(): Promise<void>
 }
 
-/** Opens one; it leaves queries without a reply until `behave` says otherwise. */
+/** Opens one; without a behaviour it leaves queries without a reply. */
 export async function openFakeUpstream(
   behaviour: Behaviour = () => undefined,
   { address = '127.0.0.1' } = {},
@@ -76,7 +78,7 @@ export function response(query: ReceivedQuery, packet: Packet & { rcode?: number
   })
 }
 
-/** Replies with these records, in the order of the arguments. */
+/** Replies to every query with these records and this code. */
 export function replying(packet: Packet & { rcode?: number } = {}): Behaviour {
   return (query) => query.reply(response(query, packet))
 }
@@ -93,7 +95,7 @@ export function soa(name: string, minimum: number, ttl = 3600): Answer {
   return { name, type: 'SOA', class: 'IN', ttl, data }
 }
 
-/** Both at one port: another process may have the UDP port that is free for TCP, so it tries several. */
+/** Listens on UDP and TCP at one port. Another process may have the UDP port that is free for TCP, so it tries several. */
 async function openBoth(address: string): Promise<{ udp: Socket; tcp: Server }> {
   for (let left = 20; ; left--) {
     const tcp = createServer().listen(0, address)
@@ -116,6 +118,7 @@ function datagram(udp: Socket, bytes: Buffer, from: RemoteInfo): ReceivedQuery {
   return { transport: 'udp', packet: decode(bytes), bytes, from, reply, udp, connection: undefined }
 }
 
+/** The query that a chunk of a connection holds: each chunk is one whole message with its length. */
 function ofConnection(udp: Socket, connection: Connection, chunk: Buffer): ReceivedQuery {
   const bytes = chunk.subarray(2)
   const from = { address: connection.remoteAddress ?? '', port: connection.remotePort ?? 0 }
