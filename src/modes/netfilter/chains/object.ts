@@ -19,7 +19,7 @@ export const BUILT_IN: Readonly<Record<Table, readonly string[]>> = {
   filter: ['INPUT', 'FORWARD', 'OUTPUT'],
 }
 
-/** A chain of ours with its rules, without `-A CHAIN`. */
+/** A chain of ours. Its rules are not part of the object, but of its digest. */
 export interface ChainObject extends ChainLocation {
   readonly kind: 'chain'
 }
@@ -27,6 +27,7 @@ export interface ChainObject extends ChainLocation {
 /** Our rule in a built-in chain, always its first. */
 export interface JumpObject extends ChainLocation {
   readonly kind: 'jump'
+  /** Without `-A CHAIN`. */
   readonly rule: string
 }
 
@@ -50,17 +51,20 @@ export function objectOf(key: ObjectKey): RuleObject {
   return rule === undefined ? { kind: 'chain', ...place } : { kind: 'jump', ...place, rule }
 }
 
-/** The digest of the rules of a chain, in their order; two chains are equal when their digests are. */
+/** The digest of a chain: of its rules in their order, each without `-A CHAIN`. */
 export function digestRules(rules: readonly string[]): Digest {
   return contentHash(rules.join('\n')) as Digest
 }
 
-/** The digest of a jump: it is right when it occurs in its chain exactly once. */
+/** The digest of a jump that occurs `count` times in its chain. The wanted digest is that of a single jump. */
 export function digestCount(count: number): Digest {
   return count as Digest
 }
 
-/** The digest of a jump behind one of another Service proxy, whose rules would decide. */
+/**
+ * The digest of a jump that occurs `count` times, but behind a jump of another Service proxy, whose rules decide first.
+ * It is negative, and so it differs from the wanted one.
+ */
 export function digestBehind(count: number): Digest {
   return -count as Digest
 }
