@@ -5,7 +5,7 @@ export const ARP = { request: 1, reply: 2 } as const
 
 /** The size of a packet for Ethernet and IPv4; Ethernet pads it to 46 bytes. */
 const ARP_BYTES = 28
-/** Ethernet, IPv4, and the sizes of their addresses: the first six bytes. */
+/** The first six bytes: Ethernet, IPv4, and the sizes of their addresses. */
 const HEADER = Buffer.from('000108000604', 'hex')
 const AT = { operation: 6, senderMac: 8, senderIp: 14, targetMac: 18, targetIp: 24 } as const
 const IP_BYTES = 4
@@ -22,8 +22,8 @@ export interface ArpPacket {
 }
 
 /**
- * Reads a packet from its ARP header on, with or without padding; addresses are views. Undefined if it is cut off, is
- * neither a request nor a reply for IPv4 on Ethernet, or its sender is no single interface.
+ * Reads a packet from its ARP header on, with or without padding; its addresses share the memory of `bytes`. Undefined if
+ * it is cut off, is neither a request nor a reply for IPv4 on Ethernet, or the MAC address of its sender is not unicast.
  */
 export function decodeArp(bytes: Uint8Array): ArpPacket | undefined {
   if (bytes.length < ARP_BYTES || HEADER.some((byte, at) => bytes[at] !== byte)) return undefined
