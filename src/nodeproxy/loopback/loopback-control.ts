@@ -32,8 +32,10 @@ export class LoopbackControl {
   readonly #cancel: () => void
   /** Whether loopback routing should be open. Undefined: neither `open` nor `close` was called yet. */
   #isWanted: boolean | undefined
-  /** The result of the last attempt: it failed, or there is nothing left to check. Undefined: neither. */
-  #outcome: 'failed' | 'nothing left' | undefined
+  /** Whether the last attempt failed, so that another one is planned. */
+  #hasFailed = false
+  /** Whether the last attempt found or made loopback routing closed, and left no guard. */
+  #isClosed = false
   #isStopped = false
   #cancelRetry = (): void => {}
 
@@ -53,8 +55,8 @@ export class LoopbackControl {
    * call does nothing if loopback routing is open, or if the last attempt failed, because that is repeated anyway.
    */
   open(): void {
-    const isTried = this.#parts.routing.isOpen || this.#outcome === 'failed'
-    if (this.#isWanted === true && isTried) return
+    const isDoneOrPlanned = this.#parts.routing.isOpen || this.#hasFailed
+    if (this.#isWanted === true && isDoneOrPlanned) return
     this.#isWanted = true
     void this.#attempt()
   }
@@ -80,26 +82,41 @@ export class LoopbackControl {
       if (this.#isStopped) return
       const { conditions } = this.#parts
       try {
-        this.#outcome = await this.#act()
+        this.#isClosed = await this.#act()
+        this.#hasFailed = false
         conditions.clear(REASON)
       } catch (error) {
-        this.#outcome = 'failed'
+        this.#isClosed = false
+        this.#hasFailed = true
         this.#cancelRetry = this.#parts.clock.after(RETRY_MS, () => void this.#attempt())
         conditions.raise(REASON, { message: messageOf(error), blocksReadiness: false })
       }
     })
   }
 
-  /** Opens, guards or closes loopback routing. @throws the errors of `LoopbackRouting` */
-  async #act(): Promise<'nothing left' | undefined> {
+  /**
+   * Opens, guards or closes loopback routing.
+   * @returns whether it is closed without a guard
+   * @throws the errors of `LoopbackRouting`
+   */
+  async #act(): Promise<boolean> {
+    const { routing } = this.#parts
+    if (this.#isWanted === false) return this.#close()
+    await (this.#isWanted === true ? routing.open() : routing.guard())
+    return false
+  }
+
+  /** Closes loopback routing, or guards it if another program opened it. Returns whether it is closed without a guard. */
+  async #close(): Promise<boolean> {
     const { routing, onClosed } = this.#parts
-    if (this.#isWanted === true) return routing.open().then(() => undefined)
-    if (this.#isWanted === undefined) return routing.guard().then(() => undefined)
     const wasOpen = routing.isOpen
-    if (!wasOpen && this.#outcome === 'nothing left') return this.#outcome
-    if ((await routing.close()) !== 'closed') return routing.guard().then(() => undefined)
-    if (wasOpen) onClosed()
-    return 'nothing left'
+    if (this.#isClosed && !wasOpen) return true
+    if ((await routing.close()) === 'closed') {
+      if (wasOpen) onClosed()
+      return true
+    }
+    await routing.guard()
+    return false
   }
 }
 
