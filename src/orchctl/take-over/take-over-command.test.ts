@@ -2,7 +2,7 @@ import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { json } from 'node:stream/consumers'
 import { expect, onTestFinished, test } from 'vitest'
-import { type Json, parseJson } from '../../lib/json.ts'
+import { type Json, parseJson, valueAt } from '../../lib/json.ts'
 import { runOrchctl } from '../program.ts'
 import type { Call } from '../session/api.ts'
 import { runTakeOver } from './run-take-over.ts'
@@ -13,12 +13,15 @@ const CONFIG_MAP = '/api/v1/namespaces/kube-system/configmaps/kube-proxy'
 
 interface Served {
   readonly version?: string
-  /** Whether the user has every right. */
-  readonly isAllowed?: boolean
+  /** Whether the user has a right. Default: every one. */
+  readonly isAllowed?: (right: Json) => boolean
 }
 
 /** A program `orchctl` for a cluster that is served over HTTP. */
-async function serve(cluster: FakeCluster, { version = 'v1.31.0', isAllowed = true }: Served = {}) {
+async function serve(
+  cluster: FakeCluster,
+  { version = 'v1.31.0', isAllowed = () => true }: Served = {},
+) {
   const { api } = cluster.environment()
   const server = createServer((request, response) => {
     void answer().then(({ code, body }) => {
@@ -30,7 +33,10 @@ async function serve(cluster: FakeCluster, { version = 'v1.31.0', isAllowed = tr
       const hasBody = request.method === 'POST' || request.method === 'PATCH'
       const sent = hasBody ? ((await json(request)) as Json) : undefined
       if (path === '/version') return { code: 200, body: { gitVersion: version } }
-      if (path === REVIEW) return { code: 201, body: { status: { allowed: isAllowed } } }
+      if (path === REVIEW) {
+        const right = valueAt(sent, 'spec', 'resourceAttributes') ?? null
+        return { code: 201, body: { status: { allowed: isAllowed(right) } } }
+      }
       if (path === '/apis/apps/v1/daemonsets') {
         const sets = [...cluster.objects.values()].filter(({ kind }) => kind === 'DaemonSet')
         return { code: 200, body: { items: sets } }
@@ -87,6 +93,26 @@ test('without --yes the plan is printed, and nothing is changed', async () => {
   expect(cluster.stored()).toEqual(before)
 })
 
+test('rights are reviewed by resource, subresource and the whole group', async () => {
+  const reviewed: Json[] = []
+  const isAllowed = (right: Json) => reviewed.push(right) > 0
+  const orchctl = await serve(new FakeCluster(['a']), { isAllowed })
+  await orchctl()
+  const namespace = 'kube-system'
+  const lease = { group: 'coordination.k8s.io', resource: 'leases', subresource: '', namespace }
+  const nodes = { group: '', resource: 'nodes', subresource: '', namespace: '' }
+  const log = { group: '', resource: 'pods', subresource: 'log', namespace }
+  const set = { group: 'apps', resource: 'daemonsets', subresource: '', namespace }
+  for (const right of [
+    { verb: 'update', ...lease },
+    { verb: 'patch', ...nodes },
+    { verb: 'get', ...log },
+    { verb: 'create', ...set },
+  ]) {
+    expect(reviewed).toContainEqual(right)
+  }
+})
+
 test('a refusal changes nothing, even with --yes', async () => {
   const cluster = new FakeCluster(['a'])
   cluster.objects.set(CONFIG_MAP, {
@@ -95,7 +121,7 @@ test('a refusal changes nothing, even with --yes', async () => {
     data: { 'config.conf': 'mode: ipvs\n' },
   })
   const before = cluster.stored()
-  const orchctl = await serve(cluster, { version: 'v1.19.3', isAllowed: false })
+  const orchctl = await serve(cluster, { version: 'v1.19.3', isAllowed: () => false })
   const { code, stdout } = await orchctl('nowhere', '--yes')
   expect(code).toBe(1)
   const lines = stdout.split('\n').filter(Boolean)

@@ -43,7 +43,7 @@ const FELIX = '/apis/crd.projectcalico.org/v1/felixconfigurations/default'
 const POLL_MS = 1_000
 const MAX_AT_ONCE = 100
 
-/** The machine's clock, whose timers keep the program running: between two looks nothing else may. */
+/** The machine's clock, whose timers keep the program running: between two polls it has nothing else to wait for. */
 const WAITING_CLOCK: Clock = {
   now: () => Date.now(),
   after(ms, task) {
@@ -187,23 +187,22 @@ async function readSurveyed(
   const daemonSets = await requests.list('/apis/apps/v1/daemonsets')
   const version = await requests.get('/version')
   const namespaces = new Set(daemonSets.map((one) => stringAt(one, 'metadata', 'namespace')))
-  const wanted = [...namespaces].flatMap((namespace) =>
+  const ofCni = [...namespaces].flatMap((namespace) =>
     CNI_CONFIG_MAPS.map((name) => configMapPath(namespace, name)),
   )
-  const paths = [...wanted, pathOf('ConfigMap', 'kube-proxy'), pathOf('ConfigMap', 'node-proxy')]
-  const read = await Promise.all(paths.map((path) => requests.get(path)))
-  const configMaps = read.filter((one) => one !== undefined)
+  const paths = [pathOf('ConfigMap', 'node-proxy'), pathOf('ConfigMap', 'kube-proxy'), ...ofCni]
+  const [ownConfigMap, ...others] = await Promise.all(paths.map((path) => requests.get(path)))
+  const configMaps = [...others, ownConfigMap].filter((one) => one !== undefined)
   const hasCalico = daemonSets.some((one) => stringAt(one, 'metadata', 'name') === 'calico-node')
   const felix = hasCalico ? await requests.get(FELIX) : undefined
   const { kubeProxy, nodes } = state
   const clusterCidr =
     kubeProxy === undefined ? '' : kubeProxySettings(kubeProxy.object, configMaps).clusterCidr
+  const toBeCreated = state.missing.find(({ kind }) => kind === 'ConfigMap')
   const config =
-    read.at(-1) ??
-    state.missing
-      .filter(({ kind }) => kind === 'ConfigMap')
-      .map((one) => adapted(one, { clusterCidr, image: undefined }))[0]
+    ownConfigMap ?? (toBeCreated && adapted(toBeCreated, { clusterCidr, image: undefined }))
   const isBack = goal.proxy === 'kube-proxy'
+  // Throws now, before anything is changed, if the manifests have no DaemonSet of node-proxy.
   if (!isBack) nodeProxyManifest(manifests)
   const known = new Set(nodes.map(({ name }) => name))
   const facts: Surveyed = {
@@ -225,7 +224,7 @@ function configMapPath(namespace: string, name: string): string {
   return `/api/v1/namespaces/${encodeURIComponent(namespace)}/configmaps/${name}`
 }
 
-/** Rights without which a move would end halfway: `verb resource`, of kube-system unless it is of nodes. */
+/** Rights without which a move would end halfway: `verb resource/subresource.group`, in kube-system but for nodes. */
 const RIGHTS = [
   'patch nodes',
   'patch daemonsets.apps',
@@ -247,10 +246,10 @@ async function missingRights(
   const reviews = await Promise.all(
     [...RIGHTS, ...created].map(async (right) => {
       const [verb = '', named = ''] = right.split(' ')
-      const [whole = '', group = ''] = named.split('.')
-      const [resource = '', subresource = ''] = whole.split('/')
+      const [path = '', ...group] = named.split('.')
+      const [resource = '', subresource = ''] = path.split('/')
       const namespace = resource === 'nodes' ? '' : NAMESPACE
-      const resourceAttributes = { verb, group, resource, subresource, namespace }
+      const resourceAttributes = { verb, group: group.join('.'), resource, subresource, namespace }
       const review = await reviewAccess(api, 'SelfSubjectAccessReview', { resourceAttributes })
       return {
         right,
