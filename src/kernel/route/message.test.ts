@@ -92,6 +92,7 @@ test.each([
     (bytes: Buffer) => Buffer.concat([bytes, encodeAttribute(3, Buffer.from('lo\0'))]),
   ],
   ['a port', (bytes: Buffer) => Buffer.concat([bytes, encodeAttribute(24, Buffer.alloc(4))])],
+  ['a DSCP value', (bytes: Buffer) => Buffer.concat([bytes, encodeAttribute(25, Buffer.of(46))])],
   ['another family', (bytes: Buffer) => bytes.fill(7, 0, 1)],
 ])('a rule with %s is another rule', (_, change) => {
   const payload = Buffer.from(change(Buffer.from(RULES[1]!, 'hex')))

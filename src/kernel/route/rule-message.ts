@@ -31,10 +31,32 @@ const FRA_TABLE = 15
 const FRA_FWMASK = 16
 const FRA_PROTOCOL = 21
 const NO_SUPPRESSION = 0xffff_ffff
-/** Flags that change the meaning of a rule: FIB_RULE_INVERT (0x2), FIB_RULE_UNRESOLVED (0x4). */
+/** Flags that change the meaning of a rule: FIB_RULE_INVERT (0x2), and FIB_RULE_UNRESOLVED (0x4): its goto leads nowhere. */
 const MEANINGFUL_FLAGS = 0x2 | 0x4
-/** All other conditions that a rule may have: a rule with one of these is a different rule. */
-const CONDITIONS = [1, 2, 3, 4, 11, 12, 13, 17, 19, 20, 22, 23, 24]
+/** Attributes of what a rule may have besides a mark (FRA_…): a rule with one of these is a different rule. */
+const OTHER_ATTRIBUTES = {
+  destination: 1,
+  source: 2,
+  inInterface: 3,
+  goto: 4,
+  realm: 11,
+  tunnel: 12,
+  suppressedGroup: 13,
+  outInterface: 17,
+  l3mdev: 19,
+  uidRange: 20,
+  protocol: 22,
+  sourcePorts: 23,
+  destinationPorts: 24,
+  dscp: 25,
+  flowLabel: 26,
+  flowLabelMask: 27,
+  sourcePortMask: 28,
+  destinationPortMask: 29,
+  dscpMask: 30,
+}
+/** Offsets in `struct fib_rule_hdr`; `table` is not used, because an attribute of 32 bits holds the table. */
+const AT = { family: 0, destinationLength: 1, sourceLength: 2, tos: 3, action: 7, flags: 8 }
 
 /** A rule that matches a mark and nothing else. */
 export interface MarkRule extends PolicyRoute {
@@ -56,28 +78,35 @@ export function encodeRuleDump(family: Family): OutgoingMessage {
   return { type: RTM_GETRULE, flags: 0, payload: header(family, 0) }
 }
 
-/** The rule in an answer to a dump, or in the notification of a deleted rule. */
-export function decodeRule({ type, payload }: Pick<NetlinkMessage, 'type' | 'payload'>) {
+/**
+ * The rule in an answer to a dump, or in the notification of a deleted rule. Undefined for other messages, and for a rule
+ * that has another condition than a mark, or does something else than look up a table.
+ */
+export function decodeRule({
+  type,
+  payload,
+}: Pick<NetlinkMessage, 'type' | 'payload'>): MarkRule | undefined {
   if ((type !== RTM_NEWRULE && type !== RTM_DELRULE) || payload.length < HEADER) return undefined
-  const family = familyOfNumber(payload[0])
+  const family = familyOfNumber(payload[AT.family])
   const number = (attribute: number) => {
     const value = findAttribute(payload, attribute, HEADER)
     return value?.length === 4 ? value.readUInt32LE(0) : undefined
   }
   const isPlain =
-    payload[1] === 0 &&
-    payload[2] === 0 &&
-    payload[3] === 0 &&
-    payload[7] === FR_ACT_TO_TBL &&
-    (payload.readUInt32LE(8) & MEANINGFUL_FLAGS) === 0 &&
+    payload[AT.destinationLength] === 0 &&
+    payload[AT.sourceLength] === 0 &&
+    payload[AT.tos] === 0 &&
+    payload[AT.action] === FR_ACT_TO_TBL &&
+    (payload.readUInt32LE(AT.flags) & MEANINGFUL_FLAGS) === 0 &&
     (number(FRA_SUPPRESS_PREFIXLEN) ?? NO_SUPPRESSION) === NO_SUPPRESSION &&
-    CONDITIONS.every((attribute) => findAttribute(payload, attribute, HEADER) === undefined)
+    Object.values(OTHER_ATTRIBUTES).every(
+      (attribute) => findAttribute(payload, attribute, HEADER) === undefined,
+    )
   const [mark, mask, table] = [number(FRA_FWMARK), number(FRA_FWMASK), number(FRA_TABLE)]
   if (!isPlain || family === undefined) return undefined
   if (mark === undefined || mask === undefined || table === undefined) return undefined
   const isOurs = findAttribute(payload, FRA_PROTOCOL, HEADER)?.[0] === OUR_PROTOCOL
-  const rule: MarkRule = { family, mark, mask, table, priority: number(FRA_PRIORITY) ?? 0, isOurs }
-  return rule
+  return { family, mark, mask, table, priority: number(FRA_PRIORITY) ?? 0, isOurs }
 }
 
 function encodeRule(
@@ -96,10 +125,10 @@ function encodeRule(
   return { type, flags, payload }
 }
 
-/** `struct fib_rule_hdr`; the table is in an attribute of 32 bits. */
+/** `struct fib_rule_hdr` without any condition. */
 function header(family: Family, action: number): Buffer {
   const bytes = Buffer.alloc(HEADER)
-  bytes[0] = ADDRESS_FAMILY[family]
-  bytes[7] = action
+  bytes[AT.family] = ADDRESS_FAMILY[family]
+  bytes[AT.action] = action
   return bytes
 }
