@@ -1,6 +1,4 @@
-import { familyOf, parseCidr } from '../../lib/ip.ts'
-import { arrayAt, type JsonObject, scalarText, stringAt } from '../../lib/json.ts'
-import { quote } from '../../lib/quote.ts'
+import { arrayAt, type JsonObject, stringAt } from '../../lib/json.ts'
 import { LOAD_BALANCER_CONDITION } from '../../resources/label-names.ts'
 import { NAMES } from '../../resources/names.ts'
 import { checkOfEach } from '../evidence/finding.ts'
@@ -8,16 +6,17 @@ import { conditionOf, nameOf, namespaceOf } from '../evidence/objects.ts'
 
 /** A Service of type LoadBalancer without the addresses that it requests: it cannot have them, or nothing assigns any. */
 export const loadBalancerPending = checkOfEach('services', 'load-balancer-pending', (service) => {
+  if (!needsLoadBalancer(service)) return []
   const condition = conditionOf(service, LOAD_BALANCER_CONDITION)
-  const ingress = arrayAt(service, 'status', 'loadBalancer', 'ingress').map((one) =>
+  const isRefused = stringAt(condition, 'status') === 'False'
+  const addresses = arrayAt(service, 'status', 'loadBalancer', 'ingress').map((one) =>
     stringAt(one, 'ip'),
   )
-  if (!isPending(service, ingress.length > 0 && stringAt(condition, 'status') !== 'False'))
-    return []
+  if (addresses.length > 0 && !isRefused) return []
   const message = stringAt(condition, 'message')
   const { why, remedy } = REASONS.get(stringAt(condition, 'reason')) ?? unknownReason(message)
   const loadBalancerClass = stringAt(service, 'spec', 'loadBalancerClass')
-  const kept = ingress.length === 0 ? '' : ` with the address ${ingress.join(', ')}`
+  const kept = addresses.length === 0 ? '' : ` with the address ${addresses.join(', ')}`
   return [
     {
       symptom: 'External access fails',
@@ -87,55 +86,8 @@ function unknownReason(message: string): Reason {
   return { why, remedy }
 }
 
-function isPending(service: JsonObject, hasAddresses: boolean): boolean {
+/** Whether it is of type LoadBalancer and has no externalIPs, which reach it without a load balancer. */
+function needsLoadBalancer(service: JsonObject): boolean {
   const isBalanced = stringAt(service, 'spec', 'type') === 'LoadBalancer'
-  // externalIPs reach it without a load balancer.
-  return isBalanced && !hasAddresses && arrayAt(service, 'spec', 'externalIPs').length === 0
-}
-
-/** Source ranges that admit no client: they cannot be parsed, are loopback addresses, or are of the other family. */
-export const sourceRanges = checkOfEach('services', 'source-ranges', (service) => {
-  if (stringAt(service, 'spec', 'type') !== 'LoadBalancer') return []
-  const { field, texts } = rangesOf(service)
-  const wrong = texts === undefined ? undefined : rangesProblem(texts, service)
-  if (wrong === undefined) return []
-  return [
-    {
-      symptom: 'External access fails',
-      cause: `${field} ${wrong}`,
-      evidence: [`${field} is ${quote((texts ?? []).join(','))}`],
-      remedy: 'write the networks of the clients, such as 192.0.2.0/24, or remove the field',
-      commands: [`orchctl -n ${namespaceOf(service)} edit service/${nameOf(service)}`],
-    },
-  ]
-})
-
-interface Ranges {
-  readonly field: string
-  /** Undefined: every client is admitted. */
-  readonly texts: readonly string[] | undefined
-}
-
-/** The field, else the first annotation that is not blank. */
-function rangesOf(service: JsonObject): Ranges {
-  const field = arrayAt(service, 'spec', 'loadBalancerSourceRanges').map(scalarText)
-  if (field.length > 0) return { field: 'loadBalancerSourceRanges', texts: field }
-  for (const key of NAMES.sourceRanges) {
-    const text = stringAt(service, 'metadata', 'annotations', key).trim()
-    if (text !== '') return { field: key, texts: text.split(',').map((one) => one.trim()) }
-  }
-  return { field: '', texts: undefined }
-}
-
-function rangesProblem(texts: readonly string[], service: JsonObject): string | undefined {
-  const ranges = texts.flatMap((text) => parseCidr(text) ?? [])
-  if (ranges.length === 0) return 'has no range that can be read: no client is admitted'
-  const open = ranges.filter((range) => !range.startsWith('127.') && range !== '::1/128')
-  if (open.length === 0) return 'has loopback addresses alone: no client is admitted'
-  const families = arrayAt(service, 'spec', 'ipFamilies').map(scalarText)
-  const missing = families.filter(
-    (family) => !open.some((range) => `IPv${familyOf(range)}` === family),
-  )
-  if (missing.length === 0 || missing.length < families.length) return undefined
-  return `has no range of ${missing.join(', ')}, the family of the Service: no client is admitted`
+  return isBalanced && arrayAt(service, 'spec', 'externalIPs').length === 0
 }
