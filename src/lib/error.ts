@@ -30,7 +30,7 @@ export function messageOf(error: unknown): string {
   return error instanceof Error ? error.message : String(error)
 }
 
-/** The code of an error of the system, such as `ENOENT`, for a message: its own may quote paths. */
+/** The code of an error of the system, such as `ENOENT`, for messages that must not contain what `error.message` quotes. */
 export function systemCode(error: unknown): string {
   return error instanceof Error && 'code' in error ? String(error.code) : 'unknown error'
 }
