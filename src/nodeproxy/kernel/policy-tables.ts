@@ -12,8 +12,9 @@ import { LOG_GROUP } from '../../policy/nftables/chain-rules.ts'
 import { cleanUp } from '../../policy/nftables/family-writer.ts'
 import { TABLE } from '../../policy/nftables/render.ts'
 
-/** The sockets to nf_tables; the table belongs to the first one while it is open. */
+/** The sockets to nf_tables. */
 export interface PolicySockets {
+  /** Writes the tables, which belong to this socket while it is open. */
   readonly nftables: Nftables
   readonly monitor: RuleMonitor<TouchedObject>
   /** Reads the packets that the rules log. */
@@ -29,7 +30,7 @@ export function openPolicySockets(clock: Clock): PolicySockets {
   return { nftables, monitor, openPacketLog }
 }
 
-/** Removes the tables of any run; a kernel without nf_tables has none. Throws NP_POLICY_REFUSED if one stays. */
+/** Removes the tables of this and of earlier runs; a kernel without nf_tables has none. @throws NP_POLICY_REFUSED if one stays */
 export async function removePolicyTables(nftables: Nftables): Promise<void> {
   const generation = await nftables.generation().catch(() => undefined)
   if (generation !== undefined) await cleanUp(nftables)
