@@ -8,15 +8,13 @@ import type { Logger } from '../../telemetry/logger.ts'
 
 const SECOND_MS = 1_000
 
-/** Where denied packets come from, and what is known of them. */
 interface DeniedLogParts {
   readonly clock: Clock
   readonly log: Pick<Logger, 'info' | 'warn' | 'error'>
-  /** Undefined while nothing is enforced. */
+  /** What names the policies and Pods of a packet; undefined while nothing is enforced. */
   readonly known: () => PolicyModel | undefined
 }
 
-/** What a log is opened with. */
 interface LogSource {
   readonly openPacketLog: OpenPacketLog
   /** Why rules cannot log; undefined if they can. */
@@ -24,8 +22,8 @@ interface LogSource {
 }
 
 /**
- * Writes a record for each packet that the rules of policies log, at most so many in a second: the kernel limits each
- * family alone. What is beyond is counted by the rules alone, as every denied packet.
+ * Writes a record for each packet that the rules of policies log, at most `perSecond` in a second. This limits both IP
+ * families together; the limit in the rules is one for each family. Packets without a record are in the counters of the rules.
  */
 export class DeniedLog {
   readonly #parts: DeniedLogParts
@@ -33,8 +31,9 @@ export class DeniedLog {
   /** Undefined while the log is not open. */
   #closeLog: (() => void) | undefined
   #perSecond = 0
-  /** The second of the last record, since the epoch, and the records in it. */
+  /** The second of the last packet, since the epoch. */
   #second = 0
+  /** The records that were written in it. */
   #records = 0
 
   constructor(parts: DeniedLogParts) {
@@ -47,7 +46,10 @@ export class DeniedLog {
     return this.#perSecond
   }
 
-  /** Opens or closes the log, and returns whether `perSecond` changed. What fails is logged, and tried by the next call. */
+  /**
+   * Opens the log for at most `perSecond` records in a second, or closes it if that is 0; returns whether the property
+   * `perSecond` changed. A failure is logged, and the next call tries again.
+   */
   async follow(perSecond: number, source: LogSource): Promise<boolean> {
     const before = this.#perSecond
     if (perSecond === 0) this.close()
