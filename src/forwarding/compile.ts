@@ -43,6 +43,7 @@ function entryId(service: ServiceKey, { name, protocol }: ServicePort, family: F
   return `${service}:${name}/${protocol}/${family}` as EntryId
 }
 
+/** The inputs for compiling one port for one family. */
 interface PortInput {
   readonly service: Service
   readonly port: ServicePort
@@ -69,15 +70,19 @@ function compilePort({ service, port, family, sources, node }: PortInput): Forwa
     affinity: seconds === undefined ? undefined : { seconds },
     scheduler: service.scheduler,
     ...(service.proxyProtocol !== undefined && { proxyProtocol: service.proxyProtocol }),
+    ...healthCheckPortOf(service, port),
   }
-  const withCheck = port === service.ports[0] ? { ...entry, ...healthCheckPortOf(service) } : entry
   const problems = [...refused, ...candidates.refused, ...duplicatesOf(port, service)]
-  return problems.length === 0 ? withCheck : { ...withCheck, refused: problems }
+  return problems.length === 0 ? entry : { ...entry, refused: problems }
 }
 
-function healthCheckPortOf(service: Service): { readonly healthCheckPort?: number } {
-  const { healthCheckNodePort } = service
-  return hasHealthCheck(service) ? { healthCheckPort: healthCheckNodePort } : {}
+/** A Service has one port for health checks, which is at the entries of its first Service port. */
+function healthCheckPortOf(
+  service: Service,
+  port: ServicePort,
+): Pick<ForwardingEntry, 'healthCheckPort'> {
+  if (port !== service.ports[0] || !hasHealthCheck(service)) return {}
+  return { healthCheckPort: service.healthCheckNodePort }
 }
 
 function familiesOf(service: Service): readonly Family[] {
@@ -92,6 +97,7 @@ function distinctPorts({ ports }: Service): readonly ServicePort[] {
   return ports.filter((port) => ports.find((other) => isSamePort(other, port)) === port)
 }
 
+/** The ports that `distinctPorts` leaves out because of `port`. */
 function duplicatesOf(
   port: ServicePort,
   { ports, clusterIPs }: Service,

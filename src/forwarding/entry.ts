@@ -102,7 +102,7 @@ export interface ForwardingEntry {
   readonly scheduler: string | undefined
   /** The PROXY protocol version in which backends receive the client's address; absent if they do not. */
   readonly proxyProtocol?: ProxyProtocol
-  /** The node answers health checks of the Service on this TCP port; on its first entry only. */
+  /** The TCP port on which the node answers health checks of the Service; only at the entries of its first Service port. */
   readonly healthCheckPort?: number
   /** Frontends of the Service that the compiler rejected; absent if there are none. */
   readonly refused?: readonly RejectedFrontend[]
