@@ -82,10 +82,10 @@ export async function openUserspace(options: UserspaceRuntimeOptions): Promise<U
     suits: ({ iptables }) =>
       !forwarder.isDraining && (entry === 'bind' || mark === ownMark(iptables)),
     build: (settings) => new UserspaceMode(settings, { forwarderState, ...(kernel && { kernel }) }),
-    async close({ serving, all }) {
+    async close({ stopAccepting, closeAll }) {
       // While this process waits for its connections to end, no other process serves new clients.
-      if (!forwarder.isDraining) await forwarder.untilIdle(serving)
-      await forwarder.drain(all)
+      if (!forwarder.isDraining) await forwarder.untilIdle(stopAccepting)
+      await forwarder.drain(closeAll)
       await forwarder.close()
       kernel?.close()
     },

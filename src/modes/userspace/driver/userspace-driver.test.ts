@@ -39,7 +39,7 @@ interface Opened extends UserspaceRuntime {
   /** Until when connections may stay. */
   closed: AbortSignal | undefined
   /** Until when new ones are taken. */
-  serving: AbortSignal | undefined
+  stopAccepting: AbortSignal | undefined
   isDraining: boolean
 }
 
@@ -70,7 +70,7 @@ function rig(netfilter: NetfilterAccess = ROOT) {
         entry,
         former,
         closed: undefined,
-        serving: undefined,
+        stopAccepting: undefined,
         isDraining: false,
         forwarder: new DrainingForwarder(new FakeForwarder()),
         hasRuleMonitor: world.hasRuleMonitor,
@@ -81,9 +81,9 @@ function rig(netfilter: NetfilterAccess = ROOT) {
           mode.probe = async () => ({ missing: world.missing, facts: { workers: '2' } })
           return mode
         },
-        close({ serving, all }) {
-          runtime.closed = all
-          runtime.serving = serving
+        close({ stopAccepting, closeAll }) {
+          runtime.closed = closeAll
+          runtime.stopAccepting = stopAccepting
           return rig.closing
         },
       }
@@ -206,9 +206,9 @@ test('at the end connections have the time that is in force then', async () => {
   driver.tune(configuration({ 'userspace.shutdownTimeout': 5_000 }))
   const closed = driver.close()
   await clock.advance(3_999)
-  expect(runtimes[0]?.serving?.aborted).toBe(false)
+  expect(runtimes[0]?.stopAccepting?.aborted).toBe(false)
   await clock.advance(1)
-  expect(runtimes[0]?.serving?.aborted).toBe(true)
+  expect(runtimes[0]?.stopAccepting?.aborted).toBe(true)
   await clock.advance(999)
   expect(runtimes[0]?.closed?.aborted).toBe(false)
   await clock.advance(1)

@@ -59,7 +59,7 @@ export interface UserspaceDriverParts {
 const VERIFY_MS = 600_000
 /** At the end of the shutdown time no new connection is accepted, so that the last ones can end. */
 const LAST_MS = 1_000
-const AT_ONCE: Ending = { serving: AbortSignal.abort(), all: AbortSignal.abort() }
+const AT_ONCE: Ending = { stopAccepting: AbortSignal.abort(), closeAll: AbortSignal.abort() }
 
 /** The userspace mode. Its code is loaded and its workers start when it is first prepared. */
 export class UserspaceDriver implements ModeDriver<UserspaceConfiguration> {
@@ -164,14 +164,14 @@ export class UserspaceDriver implements ModeDriver<UserspaceConfiguration> {
       const shutdownTimeout = formatDuration(this.#shutdownMs)
       this.#parts.log.info({ shutdownTimeout }, 'connections of userspace mode have time to end')
     }
-    const [serving, all] = [new AbortController(), new AbortController()]
+    const [stopAccepting, closeAll] = [new AbortController(), new AbortController()]
     const { clock } = this.#parts
     const lastMs = Math.min(LAST_MS, this.#shutdownMs / 2)
     const cancels = [
-      clock.after(this.#shutdownMs - lastMs, () => serving.abort()),
-      clock.after(this.#shutdownMs, () => all.abort()),
+      clock.after(this.#shutdownMs - lastMs, () => stopAccepting.abort()),
+      clock.after(this.#shutdownMs, () => closeAll.abort()),
     ]
-    const ending = { serving: serving.signal, all: all.signal }
+    const ending = { stopAccepting: stopAccepting.signal, closeAll: closeAll.signal }
     await Promise.all(runtimes.map((runtime) => runtime.close(ending))).finally(() => {
       for (const cancel of cancels) cancel()
     })

@@ -4,12 +4,12 @@ import type { Forwarder } from '../forwarder.ts'
 import type { UserspaceSettings } from '../settings.ts'
 import type { UserspaceConfiguration } from './configuration.ts'
 
-/** How long a closing runtime may go on. */
+/** The time that a closing runtime has. */
 export interface Ending {
-  /** Until then new connections are accepted. */
-  readonly serving: AbortSignal
-  /** Until then connections may stay; later than `serving`, so that the last ones can end. */
-  readonly all: AbortSignal
+  /** When it is aborted, no new connection is accepted any more. */
+  readonly stopAccepting: AbortSignal
+  /** When it is aborted, the remaining connections are closed. It comes later, so that the last ones can end. */
+  readonly closeAll: AbortSignal
 }
 
 /** The code of the userspace mode, its workers, and what is opened for it alone. */
@@ -21,13 +21,13 @@ export interface UserspaceRuntime {
   /** Whether its workers accept new connections and use the mark that this configuration requires. */
   suits(config: NetfilterConfiguration & UserspaceConfiguration): boolean
   build(settings: UserspaceSettings): Mode
-  /** Serves until `serving` ends, then accepts no new connections, and closes the remaining ones at the end. */
+  /** Serves while there are clients, then closes everything; at the times of `ending` also if there still are some. */
   close(ending: Ending): Promise<void>
 }
 
 /**
  * A forwarder that remembers whether it drains, that is, has stopped listening. Clients of its predecessor (`former`)
- * need the same rules as its own, so it counts as drained only when both are.
+ * need the same rules as its own, so `drain` waits for the clients of both, and `ownPorts` are those of both.
  */
 export class DrainingForwarder implements Forwarder {
   readonly #forwarder: Forwarder
