@@ -28,8 +28,11 @@ export class PodConnection {
   readonly #lost = Promise.withResolvers<ExitCode>()
   /** Aborted by `close`. */
   readonly #closing = new AbortController()
+  /** Those of all open connections, also to Pods that were left. */
   readonly #clients = new Set<ForwardingClient>()
+  /** The connection for new ports; undefined: the next port opens one. */
   #current: Promise<OpenPod> | undefined
+  /** The Pod that was connected last. */
   #last: JsonObject | undefined
 
   constructor(pods: NamedPods, context: CommandContext) {
@@ -47,7 +50,7 @@ export class PodConnection {
     await this.#use()
   }
 
-  /** The port of the present Pod; see `remotePort`. */
+  /** The port of the Pod that was connected last; see `remotePort`. */
   portOf(remote: string): number {
     if (this.#last === undefined) throw new Error('no Pod was connected yet')
     return remotePort(remote, this.#pods.owner, this.#last)
@@ -63,7 +66,7 @@ export class PodConnection {
    * Makes the next connection go to another Pod, because the present one refused a connection. Open connections stay.
    */
   leave(): void {
-    if (this.#isSelected) this.#current = undefined
+    if (this.#hasAlternatives) this.#current = undefined
   }
 
   close(): void {
@@ -71,7 +74,8 @@ export class PodConnection {
     for (const client of this.#clients) client.close()
   }
 
-  get #isSelected(): boolean {
+  /** Whether the operand names an object with several Pods, such as a Service, and not a Pod. */
+  get #hasAlternatives(): boolean {
     return stringAt(this.#pods.owner, 'kind') !== 'Pod'
   }
 
@@ -110,7 +114,7 @@ export class PodConnection {
   /** A ready Pod, if possible not the previous one. @throws NP_ORCHCTL_NO_PODS */
   async #choose(): Promise<JsonObject> {
     const all = await this.#pods.list()
-    const usable = this.#isSelected ? all.filter(isReady) : all
+    const usable = this.#hasAlternatives ? all.filter(isReady) : all
     const last = this.#last === undefined ? '' : nameOf(this.#last)
     const chosen = usable.find((pod) => nameOf(pod) !== last) ?? usable[0]
     if (chosen !== undefined) return chosen
@@ -119,10 +123,12 @@ export class PodConnection {
     })
   }
 
+  /** A connection ended or could not be opened. If a single Pod had one before, no other takes its place. */
   #gone(opening: Promise<OpenPod>): void {
     if (this.#current !== opening) return
     this.#current = undefined
-    if (this.#isSelected || this.#closing.signal.aborted || this.#last === undefined) return
+    const neverOpened = this.#last === undefined
+    if (neverOpened || this.#hasAlternatives || this.#closing.signal.aborted) return
     this.#context.report(
       new NodeProxyError('NP_ORCHCTL_STREAM', `the connection to ${this.#pods.name} is lost`),
     )
@@ -131,16 +137,17 @@ export class PodConnection {
 }
 
 /**
- * The port of a Pod that a text means. For a Service: one of its ports by number or name. Otherwise: a port of the
- * Pod's containers by name, or any number.
+ * The port of a Pod that a text means. For a Service: one of its ports by number or name; if it has the number for several
+ * protocols, that of TCP, which alone is forwarded. Otherwise: a port of the Pod's containers by name, or any number.
  * @throws NP_ORCHCTL_NO_PORT
  */
-function remotePort(text: string, owner: JsonObject, pod: JsonObject): number {
+export function remotePort(text: string, owner: JsonObject, pod: JsonObject): number {
   if (stringAt(owner, 'kind') !== 'Service') return podPort(text, pod)
   const ports = arrayAt(owner, 'spec', 'ports')
-  const port = ports.find(
+  const named = ports.filter(
     (one) => scalarText(valueAt(one, 'port')) === text || stringAt(one, 'name') === text,
   )
+  const port = named.find(isTcp) ?? named[0]
   if (port === undefined) {
     throw noPort(
       `service/${nameOf(owner)}`,
@@ -150,6 +157,12 @@ function remotePort(text: string, owner: JsonObject, pod: JsonObject): number {
   }
   const target = scalarText(valueAt(port, 'targetPort'))
   return podPort(target === '' ? scalarText(valueAt(port, 'port')) : target, pod)
+}
+
+/** Whether a port of a Service is one of TCP, the default. */
+function isTcp(port: Json): boolean {
+  const protocol = stringAt(port, 'protocol')
+  return protocol === '' || protocol === 'TCP'
 }
 
 function podPort(text: string, pod: JsonObject): number {
