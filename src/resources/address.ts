@@ -21,12 +21,13 @@ export function readAddress(
   unusable = LEFT_OUT,
 ): IpAddress | undefined {
   const text = typeof value === 'string' ? value : ''
-  const ip = parseIp(text) ?? parseLegacyIp(text)
+  const strict = parseIp(text)
+  const ip = strict ?? parseLegacyIp(text)
   if (ip === undefined || (kind === 'host' && isSpecialAddress(ip))) {
     note(ip === undefined ? ADDRESS_FAULT : SPECIAL_FAULT, unusable)
     return undefined
   }
-  if (ip !== text && parseIp(text) === undefined) note({ legacyAddress: ip }, READ_AS_DECIMAL)
+  if (strict === undefined) note({ legacyAddress: ip }, READ_AS_DECIMAL)
   return ip
 }
 
