@@ -191,7 +191,7 @@ async function programKernel(
   addFailed(result, await sets.destroy(ofKind(unset, 'set')))
 }
 
-/** Whether this chain translates to the ports of the forwarder. */
+/** Whether the chain of this key translates to the ports of the forwarder. */
 function hasRedirectPort(key: ObjectKey): boolean {
   return key.endsWith(`/${CHAIN.redirect}`) || key.endsWith(`/${CHAIN.pods}`)
 }
@@ -263,15 +263,16 @@ async function takeNoMore(
   await drained
 }
 
+/** Deletes the members of all sets: first those that bring packets here, then those that decide what happens to them. */
 async function emptySets({ redirect }: ManagedState): Promise<void> {
   if (redirect === undefined) return
   const { sets } = redirect
   await ifPresent(async () => {
     await sets.observe()
-    const [services, others] = [true, false].map((isService) =>
-      sets.keys().filter((key) => isServiceMember(key) === isService),
+    const { services = [], others = [] } = Object.groupBy(sets.keys(), (key) =>
+      isServiceMember(key) ? 'services' : 'others',
     )
-    await sets.delete([...(services ?? []), ...(others ?? [])])
+    await sets.delete([...services, ...others])
   })
 }
 
