@@ -12,7 +12,7 @@ const MAX_MESSAGE = 4_096
 /** The octets of the longest message without its header. */
 export const MAX_BODY = MAX_MESSAGE - HEADER
 
-/** Types of messages, each with the least and the greatest number of octets that it may have. */
+/** The type code of each kind of message, and the least and the greatest length that it may have, header included. */
 const TYPES = {
   open: [1, 29, MAX_MESSAGE],
   update: [2, 23, MAX_MESSAGE],
@@ -33,13 +33,14 @@ export type Message =
   /** A request to advertise a family again; undefined: one that is not advertised. */
   | { readonly kind: 'routeRefresh'; readonly family: Family | undefined }
 
-/** Octets that are no message, with the NOTIFICATION for the peer. */
+/** Octets that are no message. */
 export interface Malformed {
   readonly kind: 'malformed'
+  /** What the peer is sent because of them. */
   readonly notification: Notification
 }
 
-/** Cuts a stream of octets into messages. After octets that are no message it reads no further. */
+/** Cuts the octets of a peer into messages. After octets that are no message it reads no further. */
 export class MessageReader {
   #rest: Uint8Array = new Uint8Array()
   #isBroken = false
@@ -140,8 +141,7 @@ function decodeBody(kind: Kind, body: Uint8Array): Message | Malformed {
     case 'routeRefresh':
       return { kind, family: familyOfCode(body) }
     case 'keepalive':
-    default:
-      return { kind: 'keepalive' }
+      return { kind }
   }
 }
 
