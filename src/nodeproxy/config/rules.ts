@@ -1,40 +1,27 @@
 import { formatDuration } from '../../lib/duration.ts'
 import type { ModeConflict, ModeDefinition } from '../../modes/definition/mode-definition.ts'
 import type { SocketAddress } from '../../settings/network-types.ts'
-import type * as rules from '../../settings/table.ts'
+import type { Rule, Conflict as SettingsConflict } from '../../settings/table.ts'
 import type { NodeProxyConfiguration } from './fields/configuration.ts'
 
-type Conflict = rules.Conflict<NodeProxyConfiguration>
+type Conflict = SettingsConflict<NodeProxyConfiguration>
 
 /** The rules between settings, which the type of one field cannot check: those of each mode, and the common ones. */
-export function rulesOf(
-  modes: readonly ModeDefinition[],
-): readonly rules.Rule<NodeProxyConfiguration>[] {
+export function rulesOf(modes: readonly ModeDefinition[]): readonly Rule<NodeProxyConfiguration>[] {
   return [...modes.map((mode) => conflictOf(mode)), ...COMMON]
 }
 
-const COMMON: readonly rules.Rule<NodeProxyConfiguration>[] = [
+const COMMON: readonly Rule<NodeProxyConfiguration>[] = [
   (config) => missingInterface(config, 'BridgeInterface', 'bridgeInterface'),
   (config) => missingInterface(config, 'InterfaceNamePrefix', 'interfaceNamePrefix'),
   samePort,
   uselessDenial,
   unsafeTiming,
   unusablePeers,
-  ({ inspection: { bindAddress, tlsCertFile, tlsPrivateKeyFile } }) =>
-    bindAddress && (tlsCertFile === '' || tlsPrivateKeyFile === '')
-      ? {
-          paths: [
-            'inspection.bindAddress',
-            'inspection.tlsCertFile',
-            'inspection.tlsPrivateKeyFile',
-          ],
-          message:
-            'inspection.bindAddress needs inspection.tlsCertFile and inspection.tlsPrivateKeyFile; set them',
-        }
-      : undefined,
+  missingCertificate,
 ]
 
-/** The first conflict between the fields of one mode, whose paths the compiler does not know. */
+/** The first conflict between the fields of one mode. It is cast, because the compiler does not know the paths of a mode. */
 function conflictOf(mode: ModeDefinition) {
   return (config: NodeProxyConfiguration): Conflict | undefined => {
     const [first] = [...periodConflicts(mode, config), ...mode.conflicts(config)]
@@ -121,6 +108,17 @@ function unusablePeers({
     return { paths, message }
   }
   return undefined
+}
+
+function missingCertificate({
+  inspection: { bindAddress, tlsCertFile, tlsPrivateKeyFile },
+}: NodeProxyConfiguration): Conflict | undefined {
+  if (!bindAddress || (tlsCertFile !== '' && tlsPrivateKeyFile !== '')) return undefined
+  return {
+    paths: ['inspection.bindAddress', 'inspection.tlsCertFile', 'inspection.tlsPrivateKeyFile'],
+    message:
+      'inspection.bindAddress needs inspection.tlsCertFile and inspection.tlsPrivateKeyFile; set them',
+  }
 }
 
 type AddressPath =
