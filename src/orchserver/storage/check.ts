@@ -18,7 +18,8 @@ import {
 import { keyFilePath, readKeyFile } from '../encryption/key-file.ts'
 import { readEtcdTls } from './open-store.ts'
 
-type Where = Pick<OrchServerConfiguration, 'dataDir' | 'etcd' | 'encryption'>
+/** Where the store and the keys of its encryption are. */
+type StoreLocation = Pick<OrchServerConfiguration, 'dataDir' | 'etcd' | 'encryption'>
 
 export interface CheckReport {
   /** A line for each finding, the remarks about encryption, then a summary. */
@@ -30,21 +31,24 @@ export interface CheckReport {
 const PAGE = 500
 
 /**
- * Names everything that is damaged in a backup or, without a file, in the configured store. Changes nothing,
+ * Names everything that is damaged in a backup or, without one, in the configured store. Changes nothing,
  * and a server may run meanwhile. Secrets are decrypted if there is a key file; otherwise a remark says that
  * their content was not verified.
  * @throws NP_ORCHSERVER_CHECK when there is no store or backup, NP_ORCHSERVER_ENCRYPTION_FILE, NP_STORAGE_…
  */
-export async function check(where: Where, file: string | undefined): Promise<CheckReport> {
-  const path = keyFilePath(where)
+export async function check(
+  location: StoreLocation,
+  backup: string | undefined,
+): Promise<CheckReport> {
+  const path = keyFilePath(location)
   const examination = examineEncrypted({ path, file: await readKeyFile(path), needsEachKey: true })
-  const { dataDir, etcd } = where
-  if (file === undefined && etcd.servers.length > 0) return checkEtcd(etcd, examination)
-  const named = file ?? currentFile(dataDir)
-  const what = file === undefined ? `the store of ${quote(dataDir)}` : `the file ${quote(file)}`
-  const remedy = file === undefined ? 'check --data-dir' : 'name a backup or a store'
-  refuseMissing(named, what, remedy)
-  const { findings, keys } = inspectFile(named, examination.examine)
+  const { dataDir, etcd } = location
+  if (backup === undefined && etcd.servers.length > 0) return checkEtcd(etcd, examination)
+  const file = backup ?? currentFile(dataDir)
+  const what = backup === undefined ? `the store of ${quote(dataDir)}` : `the file ${quote(backup)}`
+  const remedy = backup === undefined ? 'check --data-dir' : 'name a backup or a store'
+  refuseMissing(file, what, remedy)
+  const { findings, keys } = inspectFile(file, examination.examine)
   return reportOf(what, { findings, keys, remarks: examination.remarks() })
 }
 
@@ -58,7 +62,7 @@ function refuseMissing(file: string, what: string, remedy: string): void {
 }
 
 async function checkEtcd(
-  etcd: Where['etcd'],
+  etcd: StoreLocation['etcd'],
   { examine, remarks }: EncryptedExamination,
 ): Promise<CheckReport> {
   const { createEtcdStore } = await import('../../storage/etcd/etcd-store.ts')
@@ -103,6 +107,7 @@ function compactedError(revision: number): NodeProxyError {
   )
 }
 
+/** What was found in a store. */
 interface Inspected {
   readonly findings: readonly Finding[]
   readonly keys: number
@@ -111,11 +116,11 @@ interface Inspected {
 
 function reportOf(what: string, { findings, keys, remarks }: Inspected): CheckReport {
   const isClean = findings.length === 0
-  const sum = isClean
+  const summary = isClean
     ? `${what} is intact: ${keys} keys can be read`
     : `${what} is damaged: ${findings.length} findings; the named objects can be deleted (kubectl delete) while the server runs; otherwise restore a backup`
   return {
-    lines: [...findings.map(describeFinding), ...remarks.map(({ text }) => text), sum],
+    lines: [...findings.map(describeFinding), ...remarks.map(({ text }) => text), summary],
     isClean,
   }
 }
