@@ -219,14 +219,14 @@ interface ClusterExplainViewProps {
 
 /** What happens to a packet in the cluster: the node on which it begins is found by its source, and explains it. */
 function ClusterExplainView({ api, state, route }: ClusterExplainViewProps) {
-  const [again, setAgain] = useState(0)
+  const [repeats, setRepeats] = useState(0)
   const { node } = route
   const explain = useCallback(
     async (query: ExplainQuery, signal: AbortSignal) => {
       const nodes = await listed(state, signal)
       const found = await findConnection(api, { ...query, node }, nodes, signal)
       const explanation = await api.node(found.node).explain(found.query, signal)
-      return { explanation, words: found.words }
+      return { explanation, foundWords: found.words }
     },
     [api, state, node],
   )
@@ -236,14 +236,14 @@ function ClusterExplainView({ api, state, route }: ClusterExplainViewProps) {
     <p class="lead">What the kernel of the node where a connection begins does with its first packet, and what node-proxy wants.</p>
     <${ExplainForm}
       query=${route}
-      again=${() => setAgain(again + 1)}
+      onRepeat=${() => setRepeats(repeats + 1)}
       hashOf=${hashOf}
       sourceHint="pod/namespace/name, an address, node/name"
       firstSource=""
     >
       <${NodeChoice} state=${state} chosen=${node} />
     <//>
-    <${ExplainAnswer} query=${route} explain=${explain} again=${again} />
+    <${ExplainAnswer} query=${route} explain=${explain} repeats=${repeats} />
   <//>`
 }
 

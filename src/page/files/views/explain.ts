@@ -30,8 +30,8 @@ interface FormProps {
   readonly query: ExplainQuery
   /** The fragment of a query, and of the further fields of the form. */
   readonly hashOf: (query: ExplainQuery, fields: FormData) => string
-  /** Explains the same packet anew. */
-  readonly again: () => void
+  /** Called when the same query is submitted again. */
+  readonly onRepeat: () => void
   /** What a source may be. */
   readonly sourceHint: string
   /** What it is before the reader has given one. */
@@ -42,12 +42,12 @@ interface FormProps {
 
 /** The search box: its query becomes the address of the page, so that an answer can be linked to. */
 export function ExplainForm(props: FormProps) {
-  const { query, again, hashOf, sourceHint, firstSource, children } = props
+  const { query, onRepeat, hashOf, sourceHint, firstSource, children } = props
   const submit = (event: SubmitEvent) => {
     event.preventDefault()
     const fields = new FormData(event.target as HTMLFormElement)
     const hash = hashOf(queryOf(fields), fields)
-    if (hash === location.hash) again()
+    if (hash === location.hash) onRepeat()
     else location.hash = hash
   }
   const { source, destination, protocol, inInterface } = query
@@ -108,31 +108,31 @@ type Answer =
   | {
       readonly kind: 'explained'
       readonly explanation: ExplanationDocument
-      readonly words: string
+      readonly foundWords: string
     }
   | { readonly kind: 'failed'; readonly error: unknown }
 
-/** An explanation, and what was found out before it; empty: nothing. */
 export interface FoundExplanation {
   readonly explanation: ExplanationDocument
-  readonly words: string
+  /** On which node the connection begins, and why; empty: the page is of one node. */
+  readonly foundWords: string
 }
 
 interface AnswerProps {
   readonly query: ExplainQuery
-  /** Reads the explanation; called once as long as this function and the query stay the same. */
+  /** Reads the explanation; called once as long as all these properties stay the same. */
   readonly explain: (query: ExplainQuery, signal: AbortSignal) => Promise<FoundExplanation>
-  /** Another number explains the same packet anew. */
-  readonly again: number
+  /** How often the same query was submitted again. */
+  readonly repeats: number
 }
 
 /** What becomes of the packet of a query: as words, as a picture, as text. */
-export function ExplainAnswer({ query, explain, again }: AnswerProps) {
-  const answer = useAnswer(query, explain, again)
+export function ExplainAnswer({ query, explain, repeats }: AnswerProps) {
+  const answer = useAnswer(query, explain, repeats)
   return html`<div class="answer" aria-live="polite" aria-busy=${answer.kind === 'waiting'}>
     ${answer.kind === 'waiting' ? html`<p>Reading the kernel's rules…</p>` : null}
     ${answer.kind === 'failed' ? html`<${Failure} error=${answer.error} />` : null}
-    ${answer.kind === 'explained' && answer.words !== '' ? html`<p class="found">${answer.words}</p>` : null}
+    ${answer.kind === 'explained' && answer.foundWords !== '' ? html`<p class="found">${answer.foundWords}</p>` : null}
     ${answer.kind === 'explained' ? html`<${ExplainedPacket} explanation=${answer.explanation} />` : null}
   </div>`
 }
@@ -145,7 +145,7 @@ function Failure({ error }: { readonly error: unknown }) {
 }
 
 /** Requests the explanation of each new query; an earlier one is given up. */
-function useAnswer(query: ExplainQuery, explain: AnswerProps['explain'], again: number): Answer {
+function useAnswer(query: ExplainQuery, explain: AnswerProps['explain'], repeats: number): Answer {
   const { source, destination, protocol, inInterface } = query
   const [answer, setAnswer] = useState<Answer>({ kind: 'none' })
   useEffect(() => {
@@ -161,7 +161,7 @@ function useAnswer(query: ExplainQuery, explain: AnswerProps['explain'], again: 
         closed.signal.aborted ? undefined : setAnswer({ kind: 'failed', error }),
     )
     return () => closed.abort()
-  }, [explain, source, destination, protocol, inInterface, again])
+  }, [explain, source, destination, protocol, inInterface, repeats])
   return answer
 }
 

@@ -48,12 +48,12 @@ interface ExplainViewProps {
 
 /** What happens to a packet on this node: the search box, the answer, and the path as a picture. */
 function ExplainView({ api, route }: ExplainViewProps) {
-  const [again, setAgain] = useState(0)
+  const [repeats, setRepeats] = useState(0)
   const routeHash = useRouteHash()
   const explain = useCallback(
     async (query: ExplainQuery, signal: AbortSignal) => ({
       explanation: await api.explain(query, signal),
-      words: '',
+      foundWords: '',
     }),
     [api],
   )
@@ -61,12 +61,12 @@ function ExplainView({ api, route }: ExplainViewProps) {
     <p class="lead">What this node's kernel does with the first packet of a connection, and what node-proxy wants.</p>
     <${ExplainForm}
       query=${route}
-      again=${() => setAgain(again + 1)}
+      onRepeat=${() => setRepeats(repeats + 1)}
       hashOf=${(query: ExplainQuery) => routeHash({ view: 'explain', ...query })}
       sourceHint="an address, or node"
       firstSource="node"
     />
-    <${ExplainAnswer} query=${route} explain=${explain} again=${again} />
+    <${ExplainAnswer} query=${route} explain=${explain} repeats=${repeats} />
   <//>`
 }
 
