@@ -56,6 +56,7 @@ export class ApiServiceReconciler {
     return [...this.#written].some(([key, revision]) => {
       const resource = API_SERVICE_RESOURCES.find((one) => key.startsWith(storagePrefix(one)))!
       const cache = this.#context.feed.cache(resource)
+      // The cache may not have the write yet; if it is newer and has no such object, the object was deleted.
       return (cache.get(key)?.revision ?? cache.revision) > revision
     })
   }
@@ -69,28 +70,39 @@ export class ApiServiceReconciler {
     this.#written.clear()
     const failures: NodeProxyError[] = []
     const misplaced: string[] = []
+    const complete = new Set<string>()
     for (const apiService of this.#apiServices) {
-      const failure =
-        (await this.#moveOnce(apiService)) ??
-        (await this.#ensure(desiredObjects(apiService, replicas)))
-      if (failure !== undefined) failures.push(failure)
+      const { name } = apiService
+      // A Service that cannot move keeps its address, which works only with the present endpoints.
+      const moveFailure = await this.#moveOnce(apiService)
+      const writeFailure = await this.#ensure(desiredObjects(apiService, replicas))
+      failures.push(...[moveFailure, writeFailure].filter((one) => one !== undefined))
+      if (writeFailure === undefined) complete.add(name)
       const ip = await misplacedAddress(this.#context, apiService)
-      if (ip !== undefined) misplaced.push(`${apiService.name} at ${ip}`)
+      if (ip !== undefined) misplaced.push(`${name} at ${ip}`)
     }
     this.#reportMisplaced(misplaced)
-    await this.#removeOtherSlices()
+    await this.#removeOtherSlices(complete)
     if (failures[0] !== undefined) throw failures[0]
   }
 
-  /** Moves a Service into the range, once after the start: the range cannot change while the server runs. */
+  /**
+   * Moves a Service into the range, once after the start: the range cannot change while the server runs.
+   * @returns why the Service cannot move; undefined: it is in the range, or the next call tries again
+   */
   async #moveOnce(apiService: ApiService): Promise<NodeProxyError | undefined> {
     if (this.#seenInRange.has(apiService.name)) return undefined
     const isMisplaced = (await misplacedAddress(this.#context, apiService)) !== undefined
-    const isDone =
-      !isMisplaced || (await moveIntoRange(this.#context, apiService).catch(asApiServiceError))
-    if (isDone instanceof NodeProxyError) return isDone
-    if (isDone) this.#seenInRange.add(apiService.name)
-    return undefined
+    try {
+      const isInRange = !isMisplaced || (await moveIntoRange(this.#context, apiService))
+      if (isInRange) this.#seenInRange.add(apiService.name)
+      return undefined
+    } catch (error) {
+      const isTaken =
+        error instanceof NodeProxyError && error.code === 'NP_APISERVER_MASTER_SERVICE'
+      if (isTaken) return error
+      throw error
+    }
   }
 
   #reportMisplaced(misplaced: readonly string[]): void {
@@ -119,21 +131,18 @@ export class ApiServiceReconciler {
     return undefined
   }
 
-  /** Removes slices with ports that no server has, and slices of other writers, which would lead Pods elsewhere. */
-  async #removeOtherSlices(): Promise<void> {
+  /**
+   * Removes slices with ports that no server has, and slices of other writers, which would lead Pods elsewhere.
+   * @param complete the Services whose objects were all written: of others, slices that were not written may be needed
+   */
+  async #removeOtherSlices(complete: ReadonlySet<string>): Promise<void> {
     const { feed, store } = this.#context
-    const names = new Set(this.#apiServices.map(({ name }) => name))
     const prefix = storagePrefix(endpointSlices, API_SERVICE_NAMESPACE)
     for (const { key, revision, labels } of feed.cache(endpointSlices).under(prefix)) {
-      if (!names.has(labels[SERVICE_NAME] ?? '') || this.#written.has(key)) continue
+      if (!complete.has(labels[SERVICE_NAME] ?? '') || this.#written.has(key)) continue
       await deleteUnchanged(store, key, revision)
     }
   }
-}
-
-function asApiServiceError(error: unknown): NodeProxyError {
-  if (error instanceof NodeProxyError && error.code === 'NP_APISERVER_MASTER_SERVICE') return error
-  throw error
 }
 
 function refusedError({ namespace, name }: DesiredObject, { status }: StatusError): NodeProxyError {
@@ -178,15 +187,16 @@ function serviceOf(
   port: number | undefined,
   old: JsonObject,
 ): JsonObject {
-  const spec = Object.entries(objectAt(old, 'spec')).filter(([field]) => KEPT.includes(field))
-  const address = { clusterIP: ip, clusterIPs: [ip], ipFamilyPolicy: 'SingleStack' }
   const hasAddress = stringAt(old, 'spec', 'clusterIP') !== ''
+  const oldSpec = Object.entries(objectAt(old, 'spec'))
+  const kept = Object.fromEntries(oldSpec.filter(([field]) => KEPT.includes(field)))
+  const assigned = { clusterIP: ip, clusterIPs: [ip], ipFamilyPolicy: 'SingleStack' }
   const targetPort = port ?? 'https'
   return {
     ...old,
     metadata: labelled(old, { component: 'apiserver', provider: name }),
     spec: {
-      ...(hasAddress ? Object.fromEntries(spec) : address),
+      ...(hasAddress ? kept : assigned),
       type: 'ClusterIP',
       sessionAffinity: 'None',
       ports: [{ name: 'https', protocol: 'TCP', port: 443, targetPort }],

@@ -3,7 +3,14 @@ import { arrayAt, type JsonObject, stringAt, valueAt } from '../../../lib/json.t
 import { FakeClock } from '../../../lib/testing/fake-clock.ts'
 import { addressKey } from '../../allocation/allocation-keys.ts'
 import { type ApiServerOptions, createApiServer } from '../../api-server.ts'
-import { postTo, SERVICES, service, startApi, type TestApi } from '../../testing/test-api.ts'
+import {
+  postTo,
+  SERVICES,
+  SLICES,
+  service,
+  startApi,
+  type TestApi,
+} from '../../testing/test-api.ts'
 
 const NEW = { serviceAddressRanges: ['10.97.0.0/16'] }
 const HERE = { address: '192.0.2.1', port: 6443 }
@@ -137,6 +144,20 @@ test('they stay where they are while their new address is taken', async () => {
   await fetch(`${second.url}${SERVICES}/taker`, { method: 'DELETE' })
   await second.clock.advance(10_000)
   await expect.poll(() => addressOf(second, 'kubernetes')).toBe('10.97.0.1')
+})
+
+test('while their new address is taken, their endpoints are those of the running servers', async () => {
+  const api = await startApi()
+  const first = await another(api, {})
+  first.advertise()
+  await expect.poll(() => addressOf(first, 'orch')).toBe('10.96.0.2')
+  await first.server.close()
+  const second = await another(api, NEW)
+  await postTo(`${second.url}${SERVICES}`, service('taker', { clusterIP: '10.97.0.1' }))
+  second.advertise()
+  await expect.poll(() => second.errors).toHaveLength(1)
+  const slice = await second.read(`${SLICES}/kubernetes`)
+  expect(arrayAt(slice, 'endpoints')).toMatchObject([{ addresses: [HERE.address] }])
 })
 
 test('of replicas with different ranges the one that started last decides, and the other says so', async () => {
