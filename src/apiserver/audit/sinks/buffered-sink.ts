@@ -2,6 +2,22 @@ import { type Clock, sleep } from '../../../lib/clock.ts'
 import type { Random } from '../../../lib/random.ts'
 import type { FailureLog, LogFields } from '../../../telemetry/failure-log.ts'
 
+/** An output for events. */
+export interface AuditSink {
+  /** Takes one event, a line of JSON without its end. Never waits and never throws. */
+  write(line: string): void
+  /** Delivers the waiting events until a deadline; the rest is counted as dropped. */
+  close(): Promise<void>
+}
+
+/** Counts the failures of a sink. */
+export interface SinkObserver {
+  /** Events that are lost. */
+  dropped(sink: string, events: number): void
+  /** An attempt to write or deliver failed; the events may still arrive later. */
+  failed(sink: string): void
+}
+
 /** The result of a delivery: how many lines were delivered, from the first on, and why the rest was not. */
 export interface Delivery {
   readonly lines: number
@@ -30,13 +46,21 @@ export interface BufferedSinkOptions extends SinkContext {
   readonly name: string
   readonly deliver: Deliver
   /** The limits of waiting events in memory; further events are dropped. */
-  readonly queue: QueueBounds
-  readonly batch: QueueBounds
+  readonly queue: LineBounds
+  /** The limits of one batch; a line that exceeds them alone is a batch of its own. */
+  readonly batch: LineBounds
   /** Milliseconds that the first event of a batch waits for more events. */
   readonly gatherMs: number
   readonly retry: RetryOptions
   /** Milliseconds that `close` may take. */
   readonly closeMs: number
+}
+
+/** The most lines that wait, or that are delivered together. */
+interface LineBounds {
+  readonly lines: number
+  /** Bytes of the lines in UTF-16, the most that they take in memory. */
+  readonly bytes: number
 }
 
 interface RetryOptions {
@@ -155,20 +179,14 @@ const LATE: Delivery = {
   },
 }
 
-interface QueueBounds {
-  readonly lines: number
-  /** Bytes of the lines in UTF-16, the most that they take in memory. */
-  readonly bytes: number
-}
-
 /** Lines that wait, in order and within bounds. */
 export class LineQueue {
-  readonly #bounds: QueueBounds
+  readonly #bounds: LineBounds
   #lines: string[] = []
   #first = 0
   #bytes = 0
 
-  constructor(bounds: QueueBounds) {
+  constructor(bounds: LineBounds) {
     this.#bounds = bounds
   }
 
@@ -187,7 +205,7 @@ export class LineQueue {
   }
 
   /** Removes the first lines, at least one if there is any. */
-  take(bounds: QueueBounds): readonly string[] {
+  take(bounds: LineBounds): readonly string[] {
     let end = this.#first
     for (let bytes = 0; end < this.#lines.length && end - this.#first < bounds.lines; end++) {
       bytes += bytesOf(this.#lines[end]!)
@@ -200,7 +218,7 @@ export class LineQueue {
     return taken
   }
 
-  /** Frees the lines that were taken once they are more than half of the array. */
+  /** Frees the lines that were taken once they are at least half of the array. */
   #shrink(): void {
     if (this.#first * 2 < this.#lines.length) return
     this.#lines = this.#lines.slice(this.#first)
@@ -210,20 +228,4 @@ export class LineQueue {
 
 function bytesOf(line: string): number {
   return 2 * line.length
-}
-
-/** An output for events. */
-export interface AuditSink {
-  /** Takes one event, a line of JSON without its end. Never waits and never throws. */
-  write(line: string): void
-  /** Delivers the waiting events until a deadline; the rest is counted as dropped. */
-  close(): Promise<void>
-}
-
-/** Counts the failures of a sink. */
-export interface SinkObserver {
-  /** Events that are lost. */
-  dropped(sink: string, events: number): void
-  /** An attempt to write or deliver failed; the events may still arrive later. */
-  failed(sink: string): void
 }
