@@ -24,11 +24,11 @@ export interface EncodedAnswer {
   readonly firstRotated: number
   readonly authorities: EncodedRecords
   readonly additionals: EncodedRecords
-  /** Complete encoded responses, if all clients get the same one; see `encodeResponse`. */
+  /** Where `encodeResponse` keeps the complete response; absent: clients get different ones. */
   readonly wholes?: WholeResponses
 }
 
-/** Indexed by the options of the query: none, an OPT record, an OPT record with the DO bit. */
+/** Complete responses. The index depends on the query: 0 without an OPT record, 1 with one, 2 with one and its DO bit. */
 export type WholeResponses = (Buffer | undefined)[]
 
 /** How an answer is sent. */
@@ -72,11 +72,11 @@ export function encodeResponse(
 ): Buffer {
   const { wholes } = answer
   if (wholes === undefined) return encodeAnew(query, answer, options)
-  const form = query.options === undefined ? 0 : query.options.dnssecOk ? 2 : 1
-  const whole = wholes[form]
+  const index = query.options === undefined ? 0 : query.options.dnssecOk ? 2 : 1
+  const whole = wholes[index]
   if (whole !== undefined) return copyFor(query, whole)
   const response = encodeAnew(query, answer, options)
-  wholes[form] = Buffer.from(response)
+  wholes[index] = Buffer.from(response)
   return response
 }
 
@@ -90,8 +90,10 @@ export function isSameForAll(
   return !isRotated && questionEnd + records + OPT_LENGTH <= MIN_DATAGRAM
 }
 
+/** In the upper byte of the flags. */
 const RECURSION_DESIRED_BYTE = FLAG.recursionDesired >> 8
 
+/** A response with the id, the question, and the flags RD and CD of another query. */
 function copyFor({ message, questionEnd }: Query, whole: Buffer): Buffer {
   const response = Buffer.allocUnsafe(whole.length)
   response.set(whole)
@@ -113,11 +115,11 @@ function encodeAnew(query: Query, answer: EncodedAnswer, options: ResponseOption
   const { message: queried, questionEnd } = query
   const { answers, authorities, additionals } = answer
   const optLength = query.options === undefined ? 0 : OPT_LENGTH
-  const before = questionEnd + answers.bytes.length + authorities.bytes.length
-  const whole = before + additionals.bytes.length + optLength
+  const indispensable = questionEnd + answers.bytes.length + authorities.bytes.length
+  const whole = indispensable + additionals.bytes.length + optLength
   const message = Buffer.allocUnsafe(Math.min(whole, options.limit))
   const limit = message.length - optLength
-  const isTruncated = before > limit
+  const isTruncated = indispensable > limit
   queried.copy(message, 0, 0, questionEnd)
   const rotation = { first: answer.firstRotated, turn: options.turn }
   const first = writeRotated(answers, rotation, { message, start: questionEnd, limit })
@@ -149,12 +151,13 @@ function writeHeader(
   message.writeUInt16BE(flags | (rcode & 0xf), 2)
 }
 
-function writeCounts(message: Buffer, sections: readonly Written[], options: number): void {
+/** `optCount`: the number of OPT records, which are additional ones. */
+function writeCounts(message: Buffer, sections: readonly Written[], optCount: number): void {
   const [answers, authorities, additionals] = sections
   message.writeUInt16BE(1, 4)
   message.writeUInt16BE(answers!.count, 6)
   message.writeUInt16BE(authorities!.count, 8)
-  message.writeUInt16BE(additionals!.count + options, 10)
+  message.writeUInt16BE(additionals!.count + optCount, 10)
 }
 
 function writeOptions(message: Buffer, at: number, { options }: Query, rcode: number): void {
@@ -167,11 +170,14 @@ function writeOptions(message: Buffer, at: number, { options }: Query, rcode: nu
   message.writeUInt16BE(0, at + 9)
 }
 
-/** The response to a message whose question could not be read: its id and a code. */
+/** The bits of the opcode among the flags. */
+const OPCODE = 0x7800
+
+/** The response to a message whose question could not be read: its id, its opcode and a code. */
 export function faultResponse(message: Buffer, rcode: number): Buffer {
   const response = Buffer.alloc(HEADER_LENGTH)
   response.writeUInt16BE(message.readUInt16BE(0), 0)
-  const kept = FLAG.recursionDesired | 0x7800
+  const kept = FLAG.recursionDesired | OPCODE
   response.writeUInt16BE(FLAG.response | (message.readUInt16BE(2) & kept) | rcode, 2)
   return response
 }
@@ -180,8 +186,8 @@ export function faultResponse(message: Buffer, rcode: number): Buffer {
 export function truncatedResponse(response: Buffer): Buffer {
   const short = Buffer.from(response.subarray(0, endOfQuestion(response)))
   short[2]! |= FLAG.truncated >> 8
-  short.writeUInt32BE(0, 6)
-  short.writeUInt16BE(0, 10)
+  // The counts of answers, authorities and additionals.
+  short.fill(0, 6, HEADER_LENGTH)
   return short
 }
 
@@ -282,7 +288,7 @@ export class DenialEncoder {
   }
 }
 
-/** Encodes records for the question `queried`; `authorities` is empty unless the chain ends in a denial. */
+/** Encodes records for the question `queried`; `authorities` is empty unless the aliases end in a denial. */
 export function encodeFound(
   { answers, additionals, denied }: FoundAnswer,
   queried: string,
