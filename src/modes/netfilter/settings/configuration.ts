@@ -9,13 +9,11 @@ export const DETECT_LOCAL_MODES = [
   'InterfaceNamePrefix',
 ] as const
 
-/** One of `DETECT_LOCAL_MODES`. */
 export type DetectLocalMode = (typeof DETECT_LOCAL_MODES)[number]
 
 /** The values of `iptables.masqueradePorts`; `auto`: see `netfilterSettings`. */
 export const MASQUERADE_PORTS = ['auto', 'keep', 'random'] as const
 
-/** One of `MASQUERADE_PORTS`. */
 export type MasqueradePorts = (typeof MASQUERADE_PORTS)[number]
 
 /**
