@@ -13,6 +13,7 @@ import {
 import { checkDataKey, checkVolumes, isInnerPath, PATH_FAULT } from './volume-validation.ts'
 
 const NAME_FAULT = 'must be the name of a variable: printable ASCII characters without ='
+/** The fields of `valueFrom`. */
 const VARIABLE_SOURCES = [
   'fieldRef',
   'resourceFieldRef',
@@ -20,7 +21,8 @@ const VARIABLE_SOURCES = [
   'secretKeyRef',
   'fileKeyRef',
 ]
-const ALL_SOURCES = ['configMapRef', 'secretRef']
+/** The fields of `envFrom`. */
+const ENVIRONMENT_SOURCES = ['configMapRef', 'secretRef']
 
 const RESTARTS = ['Always', 'OnFailure', 'Never']
 const PORT_NAME_FAULT = 'must be at most 15 of a-z, 0-9 and -, with a letter, such as http'
@@ -94,9 +96,9 @@ function checkEnvironment(container: Reader): void {
     if (text !== '') variable.withhold('value', 'must be absent beside `valueFrom`')
     checkSource(variable.object('valueFrom'))
   }
-  for (const all of container.objects('envFrom')) {
-    checkField(all, 'prefix', isVariableName, NAME_FAULT)
-    for (const key of oneOf(all, ALL_SOURCES)) checkReference(all.object(key))
+  for (const source of container.objects('envFrom')) {
+    checkField(source, 'prefix', isVariableName, NAME_FAULT)
+    for (const key of oneOf(source, ENVIRONMENT_SOURCES)) checkReference(source.object(key))
   }
 }
 
@@ -114,7 +116,7 @@ function checkReference(reference: Reader): void {
   reference.flag('optional')
 }
 
-/** The sources that are present; exactly one is allowed. */
+/** The sources that are present. Refuses none, and all but the first of several. */
 function oneOf(object: Reader, sources: readonly string[]): readonly string[] {
   const present = sources.filter((key) => object.value(key) !== undefined)
   const [, ...others] = present
