@@ -1,9 +1,7 @@
 import { type Answer, encode, type OptAnswer } from 'dns-packet'
 import type { ZoneRecord } from '../zone/record.ts'
 import { wireName } from './name.ts'
-import { HEADER_LENGTH } from './numbers.ts'
-
-const POINTER = 0xc000
+import { HEADER_LENGTH, POINTER } from './numbers.ts'
 
 /**
  * Concatenated records in wire format. `offsets` holds the start of each, and the total length as its last

@@ -19,6 +19,12 @@ export const FLAG = {
   checkingDisabled: 0x0010,
 } as const
 
+/** The bits of the opcode among the flags of a header. */
+export const OPCODE = 0x7800
+
+/** What a compressed name has instead of a length octet (RFC 1035 §4.1.4); the offset is in the other 14 bits. */
+export const POINTER = 0xc000
+
 /** Bits of the flags in the TTL of an OPT record. */
 export const DNSSEC_OK = 0x8000
 

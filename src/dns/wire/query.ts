@@ -5,6 +5,7 @@ import {
   HEADER_LENGTH,
   MAX_LABEL,
   MAX_NAME,
+  OPCODE,
   QUESTION_TAIL,
   RCODE,
   TYPE,
@@ -41,7 +42,6 @@ export interface QueryFault {
   readonly reason: 'short' | 'response' | 'opcode' | 'counts' | 'name' | 'additional'
 }
 
-const OPCODE = 0x7800
 /** The OPT record and a transaction signature. */
 const MAX_ADDITIONALS = 2
 

@@ -8,7 +8,9 @@ import {
   HEADER_LENGTH,
   MAX_DATAGRAM,
   MIN_DATAGRAM,
+  OPCODE,
   OPT_LENGTH,
+  POINTER,
   RCODE,
   TYPE,
 } from './numbers.ts'
@@ -170,9 +172,6 @@ function writeOptions(message: Buffer, at: number, { options }: Query, rcode: nu
   message.writeUInt16BE(0, at + 9)
 }
 
-/** The bits of the opcode among the flags. */
-const OPCODE = 0x7800
-
 /** The response to a message whose question could not be read: its id, its opcode and a code. */
 export function faultResponse(message: Buffer, rcode: number): Buffer {
   const response = Buffer.alloc(HEADER_LENGTH)
@@ -245,8 +244,6 @@ function slice({ bytes, offsets }: EncodedRecords, from: number, to: number): En
     offsets: offsets.slice(from, to + 1).map((offset) => offset - start),
   }
 }
-
-const POINTER = 0xc000
 
 /** The part of `ZoneAnswer` that has records. */
 export type FoundAnswer = Extract<ZoneAnswer, { kind: 'found' }>
