@@ -13,7 +13,7 @@ import {
   serverOfMember,
   servicesKey,
 } from './objects/object.ts'
-import { splitText } from './servers/server-spec.ts'
+import { schedulerOf } from './servers/server-spec.ts'
 import { FOREIGN, type WriteFailures } from './servers/server-writer.ts'
 import type { VirtualServers } from './servers/virtual-servers.ts'
 
@@ -38,10 +38,10 @@ export async function applyChange(
   take(rules.failed)
   take(await transit.tidy(ofKind(set, 'route')))
   take(await transit.unset(ofKind(unset, 'route', 'relay')))
-  const members = ofKind(unset, 'member')
-  const needed = stillNeeded(failures.failed, members, state)
-  take(new Map([...needed].filter(([key]) => members.includes(key))))
-  take(await sets.delete(inOrderOfRemoval(members.filter((key) => !needed.has(key)))))
+  const unwantedMembers = ofKind(unset, 'member')
+  const needed = stillNeeded(failures.failed, unwantedMembers, state)
+  take(needed)
+  take(await sets.delete(inOrderOfRemoval(unwantedMembers.filter((key) => !needed.has(key)))))
   take(await sets.destroy(ofKind(unset, 'set')))
   await pruneLeaving(state)
   const left = new Map([...failures.left, ...(rules.left ?? [])])
@@ -49,23 +49,26 @@ export async function applyChange(
 }
 
 /**
- * Members that record a virtual server of ours which could not be removed, now or
- * earlier: without them the next daemon would take it for a foreign one.
+ * Of these members, those that record a virtual server of ours which could not be removed, now or earlier, each with the
+ * reason. Without them the next daemon would take it for a foreign one.
  */
 function stillNeeded(
   failed: ReadonlyMap<ObjectKey, KernelError>,
-  leaving: readonly ObjectKey[],
+  unwanted: readonly ObjectKey[],
   { servers, drainer }: ManagedState,
 ): ReadonlyMap<ObjectKey, KernelError> {
+  const ofFailed = new Map(
+    [...failed].flatMap(([key, why]) =>
+      kindOf(key) === 'vs' ? servicesKey(key).map((member) => [member, why] as const) : [],
+    ),
+  )
   const needed = new Map<ObjectKey, KernelError>()
-  for (const [server, why] of failed) {
-    if (kindOf(server) === 'vs') for (const key of servicesKey(server)) needed.set(key, why)
-  }
-  for (const key of leaving) {
+  for (const key of unwanted) {
     const server = serverOfMember(key)
-    const isThere = server !== undefined && servers.texts.has(server) && !drainer.isHeld(server)
-    if (isThere && servicesKey(server).includes(key) && !needed.has(key))
-      needed.set(key, stays(server))
+    const isRecord = server !== undefined && servicesKey(server).includes(key)
+    const isThere = isRecord && servers.texts.has(server) && !drainer.isHeld(server)
+    const why = ofFailed.get(key) ?? (isThere ? stays(server) : undefined)
+    if (why !== undefined) needed.set(key, why)
   }
   return needed
 }
@@ -73,16 +76,6 @@ function stillNeeded(
 function stays(server: ObjectKey): KernelError {
   return { code: 'NP_IPVS_REFUSED', message: `${nameOf(server)} could not be removed yet` }
 }
-
-const RANKS: Partial<Record<SetRole, number>> = {
-  ALLOWED: 0,
-  SHORTCUT: 0,
-  RANGED: 2,
-  DROP: 2,
-  REJECT: 2,
-  SERVICES: 3,
-}
-const OTHERS = 1
 
 /**
  * Virtual servers that are paused at once: the kernel takes some milliseconds for each, and the clients of all of them
@@ -101,8 +94,9 @@ async function writeServers(
   failures: WriteFailures,
 ): Promise<void> {
   const work = await excludeForeign({ ...workOf(change, state), state, failures })
-  const isServing = ofKind(change.set, 'rule').length === 0
-  if (isServing) {
+  // Without rules to write, all rules are in the kernel already.
+  const hasAllRules = ofKind(change.set, 'rule').length === 0
+  if (hasAllRules) {
     await claimByLeaving(work)
     await addMembers(work, isOfMasquerade)
     await createServers(work)
@@ -116,13 +110,17 @@ async function writeServers(
   reviewDraining(change, state)
 }
 
-/** The virtual servers that one change wants, and where its phases record failures. */
+/** The virtual servers and members of one change, and where its phases record failures. */
 interface Work {
+  /** Virtual servers to create or alter. */
   readonly servers: readonly ObjectKey[]
   /** Of `servers`, those that do not exist yet. */
   readonly fresh: readonly ObjectKey[]
+  /** Members to add. */
   readonly members: readonly ObjectKey[]
+  /** Virtual servers to remove. */
   readonly unwanted: readonly ObjectKey[]
+  /** Members to remove. */
   readonly unwantedMembers: readonly ObjectKey[]
   readonly state: ManagedState
   readonly failures: WriteFailures
@@ -154,13 +152,14 @@ async function excludeForeign(work: Work): Promise<Work> {
 }
 
 /**
- * Our rules exist already, so a member of SERVICES leads packets to its point at once. The virtual server must exist
+ * Where our rules exist already, a member of SERVICES leads packets to its point at once. The virtual server must exist
  * before that; meanwhile LEAVING records that it is ours.
  */
 async function claimByLeaving({ fresh, state: { sets } }: Work): Promise<void> {
   await sets.add(fresh.flatMap(leavingKey))
 }
 
+/** Deletes these members of LEAVING again, once SERVICES records the virtual server. */
 async function releaseClaims({ fresh, state: { sets } }: Work): Promise<void> {
   await sets.delete(fresh.filter((key) => isRegistered(key, sets)).flatMap(leavingKey))
 }
@@ -293,7 +292,7 @@ type PausingState = Pick<ManagedState, 'servers' | 'program' | 'sets'>
 function changesScheduler(server: ObjectKey, { servers, program }: PausingState): boolean {
   const held = servers.texts.get(server)
   const wanted = program.specOf(server)?.settings.scheduler
-  return held !== undefined && wanted !== undefined && splitText(held)[0].split(' ')[0] !== wanted
+  return held !== undefined && wanted !== undefined && schedulerOf(held) !== wanted
 }
 
 /**
@@ -324,6 +323,18 @@ function pausedKeys(server: ObjectKey, { sets }: PausingState): readonly ObjectK
   const led = sets.keysIn(SETS[id.family].name('SHORTCUT'), id.mark)
   return led.map((key) => memberKey(name, memberOf(key).member))
 }
+
+/** The order in which members are added, by the role of their set. */
+const RANKS: Partial<Record<SetRole, number>> = {
+  ALLOWED: 0,
+  SHORTCUT: 0,
+  RANGED: 2,
+  DROP: 2,
+  REJECT: 2,
+  SERVICES: 3,
+}
+/** The rank of all other roles. */
+const OTHERS = 1
 
 /**
  * Members in the order in which they are added, so that no packet meets an incomplete state: the sources that may pass

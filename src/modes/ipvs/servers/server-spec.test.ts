@@ -6,6 +6,7 @@ import {
   digestText,
   flagsOf,
   type ServerSpec,
+  schedulerOf,
   serversIn,
   serverText,
   specText,
@@ -45,6 +46,7 @@ test('what we never make shows in the text', () => {
 
 test('a text can be taken apart', () => {
   const text = 'rr 60/128|[fd00::1]:80*1 [fd00::2]:80*0/route'
+  expect([text, 'wrr|'].map(schedulerOf)).toEqual(['rr', 'wrr'])
   expect(splitText(text)).toEqual(['rr 60/128', '[fd00::1]:80*1 [fd00::2]:80*0/route'])
   expect(serversIn(text)).toEqual(
     new Map([

@@ -36,6 +36,11 @@ export function splitText(text: string): readonly [string, string] {
   return [text.slice(0, bar), text.slice(bar + 1)]
 }
 
+/** The scheduler in a text, which begins with it; see `settingsText`. */
+export function schedulerOf(text: string): string {
+  return text.slice(0, text.search(/[ |]/))
+}
+
 /** The text of the same virtual server without real servers. */
 export function bareText(text: string): string {
   return `${splitText(text)[0]}|`
