@@ -97,7 +97,7 @@ export class Reader {
     return Object.keys(this.#raw)
   }
 
-  /** Records that the value at `key` is wrong: what it must be, and what happens instead. */
+  /** Records that the value at `key` is wrong: what it must be, and what a node does about it; see `Findings.add`. */
   refuse(key: string, wrong: string | Fault, instead?: string): void {
     this.findings.add(this.path(key), this.value(key), wrong, instead)
   }
@@ -108,12 +108,12 @@ export class Reader {
     this.findings.add(`${this.path(key)}[${index}]`, value, wrong, instead)
   }
 
-  /** The same, without showing the value, which may be secret. */
+  /** The same as `refuse`, without showing the value, which may be secret. */
   withhold(key: string, wrong: string | Fault): void {
     this.findings.add(this.path(key), WITHHELD, wrong)
   }
 
-  /** `spec.ports[1].nodePort` */
+  /** The path of the value at `key` from the whole object: `spec.ports[1].nodePort`, `data[password]`. */
   path(key: string): string {
     const here = this.#here()
     if (here === '') return key
