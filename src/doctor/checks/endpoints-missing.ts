@@ -139,16 +139,16 @@ function nameProblem(port: Json, pods: readonly JsonObject[]): Wrong | undefined
 
 /** A port that no container declares is legal. It is wrong if all declare another one, which readiness probes use. */
 function numberProblem(port: Json, pods: readonly JsonObject[]): Wrong | undefined {
-  const protocol = stringAt(port, 'protocol') || 'TCP'
-  const numbers = pods.map((pod) => targetNumber(port, pod))
+  const [first] = pods
+  const target = first && targetNumber(port, first)
   const declared = new Set(
     pods.flatMap((pod) =>
       declaredPorts(pod).map((one) => scalarText(valueAt(one, 'containerPort'))),
     ),
   )
-  const [target] = numbers
   const [only = ''] = declared
   if (target === undefined || declared.size !== 1 || only === String(target)) return undefined
+  const protocol = stringAt(port, 'protocol') || 'TCP'
   if (protocol !== 'TCP' || !pods.every((pod) => isProbed(pod, only))) return undefined
   return {
     cause: `targetPort ${target} is declared by no container of its Pods`,
