@@ -72,9 +72,10 @@ function rankOf(key: ObjectKey, options: PlanOptions): number {
   return object.kind === 'jump' ? Number.MAX_SAFE_INTEGER : options.rankOf(object.chain)
 }
 
-/** Throws the first refusal of a removal, with its code. */
+/** Throws the first refusal of a removal, with its code, if there is one. */
 export function demandRemoved(failed: ReadonlyMap<ObjectKey, KernelError>): void {
-  for (const [object, { code, message }] of failed) {
-    throw new NodeProxyError(code, `${object} could not be removed: ${message}`, { object })
-  }
+  const [first] = failed
+  if (first === undefined) return
+  const [object, { code, message }] = first
+  throw new NodeProxyError(code, `${object} could not be removed: ${message}`, { object })
 }
