@@ -35,6 +35,7 @@ export class HealthCheckPorts {
   readonly #checks = new Map<ServiceKey, HealthCheck>()
   /** By port. Of several Services the first by name gets the port, so that all nodes decide alike. */
   readonly #claims = new Map<number, Set<ServiceKey>>()
+  /** By `socketKey`. */
   readonly #sockets = new Map<string, Socket>()
   #addresses: readonly IpAddress[] = []
 
@@ -90,6 +91,7 @@ export class HealthCheckPorts {
     if (claimants?.size === 0) this.#claims.delete(port)
   }
 
+  /** Opens or closes the sockets of a port at all addresses. */
   async #reconcile(port: number): Promise<void> {
     const wanted = this.#claims.has(port)
     const work = this.#addresses.map((ip) =>
@@ -100,7 +102,7 @@ export class HealthCheckPorts {
   }
 
   async #openSocket(ip: IpAddress, port: number): Promise<void> {
-    const key = `${ip} ${port}`
+    const key = socketKey(ip, port)
     if (this.#sockets.has(key)) return
     const listener = new Listener({
       address: { ip, port },
@@ -119,7 +121,7 @@ export class HealthCheckPorts {
   }
 
   async #closeSocket(ip: IpAddress, port: number): Promise<void> {
-    const key = `${ip} ${port}`
+    const key = socketKey(ip, port)
     const socket = this.#sockets.get(key)
     this.#sockets.delete(key)
     await socket?.listener.close()
@@ -152,6 +154,10 @@ export class HealthCheckPorts {
     const listening = sockets.filter((socket) => socket.listening).length
     this.#options.onCount?.(listening, sockets.length - listening)
   }
+}
+
+function socketKey(ip: IpAddress, port: number): string {
+  return `${ip} ${port}`
 }
 
 /** The response to a load balancer, for any path and method. */
