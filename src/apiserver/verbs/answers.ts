@@ -59,6 +59,7 @@ export async function review(
   const status = await answer({ user, authorizer, tokens }, question)
   if (status instanceof StatusError) return status
   const type = { kind: served.resource.kind, apiVersion: apiVersionOf(served) }
+  // The type comes first in the document, and is that of the path, whatever the question says.
   return plainAnswer(request, { ...type, ...question, ...type, status })
 }
 
