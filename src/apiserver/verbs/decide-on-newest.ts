@@ -26,22 +26,24 @@ export async function decideOnNewest<T extends Persisted>(
   request: ApiRequest,
   decision: Decision<T>,
 ): Promise<T | StatusError | undefined> {
-  const cached = readCached(context, request)
-  if (decision.isConditional) return settle(context, request, decision, cached)
+  if (decision.isConditional) {
+    return settle(context, request, decision, readCached(context, request))
+  }
   const key = storageKey(request.served.resource, request.namespace, request.name)
   const turn = await context.turns.take(key, request.deadline)
   if (turn === undefined) return contended(request)
-  let left: Written | undefined
+  let written: Written | undefined
   try {
     const guess = newerOf(readCached(context, request), turn.newest)
     const outcome = await settle(context, request, decision, guess)
-    if (isProof(outcome)) left = outcome
+    if (isProof(outcome)) written = outcome
     return outcome
   } finally {
-    turn.end(left)
+    turn.end(written)
   }
 }
 
+/** Decides on `guess`, the state that is probably the newest, and on newer ones while the outcome is no proof. */
 async function settle<T extends Persisted>(
   context: ServerContext,
   request: ApiRequest,
@@ -74,9 +76,9 @@ function isProof<T extends Persisted>(outcome: T | StatusError | Stale | undefin
   return outcome.isCommitted
 }
 
-function newerOf(cached: Written | undefined, left: Written | undefined): Written | undefined {
-  if (cached === undefined || left === undefined) return cached ?? left
-  return left.modRevision > cached.modRevision ? left : cached
+function newerOf(a: Written | undefined, b: Written | undefined): Written | undefined {
+  if (a === undefined || b === undefined) return a ?? b
+  return b.modRevision > a.modRevision ? b : a
 }
 
 /** The longest pause in milliseconds. With few replicas a longer pause would only let the other replicas win. */
