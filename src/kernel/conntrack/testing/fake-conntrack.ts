@@ -4,7 +4,7 @@ import type { Conntrack, FlowChoice, FlowEnds, FlowFilter } from '../conntrack.t
 export interface FakeFlow {
   readonly family: Family
   readonly protocol: FlowFilter['protocol']
-  /** `ip:port` that the client sent to. */
+  /** The address and port that the client sent to. */
   readonly ip: string
   readonly port: number
   /** `ip:port` (IPv6 in brackets) that it was forwarded to. */
