@@ -39,16 +39,15 @@ export function applyDefaults({ defaults }: ObjectRules, raw: Raw): Raw {
   return defaults === 'none' ? raw : defaults(raw)
 }
 
-/** The length in characters. */
-const LENGTH = 5
+const SUFFIX_LENGTH = 5
 /** Characters without vowels, so that no words appear. */
-const ALPHABET = 'bcdfghjklmnpqrstvwxz2456789'
+const SUFFIX_CHARACTERS = 'bcdfghjklmnpqrstvwxz2456789'
 
 /** The random suffix of a generated name, in the form of Kubernetes: `x7k2m`. */
 export function nameSuffix(random: Pick<Random, 'below'>): string {
   let suffix = ''
-  for (let index = 0; index < LENGTH; index++) {
-    suffix += ALPHABET[random.below(ALPHABET.length)]
+  for (let index = 0; index < SUFFIX_LENGTH; index++) {
+    suffix += SUFFIX_CHARACTERS[random.below(SUFFIX_CHARACTERS.length)]
   }
   return suffix
 }
