@@ -25,7 +25,7 @@ export function valueAt<C>(config: C, path: FieldPath<C>): unknown {
     .reduce<unknown>((tree, name) => (tree as Record<string, unknown>)[name], config)
 }
 
-/** Sets `a.b.c` in a tree of plain objects, without changing those below `tree`. */
+/** Sets `a.b.c` in a tree of plain objects. Only `tree` itself is changed: objects below it are replaced by changed copies. */
 export function put(tree: Record<string, unknown>, path: string, value: unknown): void {
   const [section = '', ...rest] = path.split('.')
   if (rest.length === 0) {
