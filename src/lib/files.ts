@@ -36,7 +36,7 @@ export interface FileAccess {
  * Writes a file so that at any moment, also after a power failure, it has either its old or its new content. The
  * content is written to a file next to `path` and flushed; then `move` (default: rename) replaces `path`. The folder
  * must exist.
- * @throws the system's error; nothing has changed then
+ * @throws the system's error; nothing has changed then, unless the folder could not be flushed
  */
 export async function placeFile(
   path: string,
@@ -58,7 +58,7 @@ export async function placeFile(
 /**
  * Replaces the content of a file, as `placeFile` does; permission bits and owner are kept. A symbolic link is kept,
  * and the file it points to is replaced.
- * @throws the system's error; nothing has changed then
+ * @throws the same errors
  */
 export async function replaceFile(path: string, text: string): Promise<void> {
   const target = await realpath(path)
