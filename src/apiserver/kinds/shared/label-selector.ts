@@ -2,7 +2,8 @@ import { arrayAt, type Json, objectAt, scalarText, stringAt } from '../../../lib
 import { isLabelValue, isQualifiedName } from '../../../resources/names.ts'
 import type { Reader } from '../../../resources/reader.ts'
 
-const OPERATORS = ['In', 'NotIn', 'Exists', 'DoesNotExist']
+const OPERATORS_WITH_VALUES = ['In', 'NotIn']
+const OPERATORS = [...OPERATORS_WITH_VALUES, 'Exists', 'DoesNotExist']
 const PAIRS_FAULT = 'must map names of labels to values of labels, such as {"app": "web"}'
 
 /** A map of labels that others must carry. */
@@ -26,7 +27,7 @@ export function checkLabelSelector(selector: Reader): void {
     const operator = OPERATORS.find((one) => one === expression.value('operator'))
     if (operator === undefined) {
       expression.refuse('operator', { supported: OPERATORS })
-    } else checkValues(expression, operator.endsWith('In'))
+    } else checkValues(expression, OPERATORS_WITH_VALUES.includes(operator))
   }
 }
 
