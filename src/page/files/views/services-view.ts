@@ -191,13 +191,15 @@ function memoryOf(bytes: string | undefined): number | undefined {
   return bytes === undefined ? undefined : Number(bytes)
 }
 
+/** The rates of all Services together; undefined: none is known. */
 function sumOfRates(before: TrafficSample | undefined, after: TrafficSample | undefined) {
   let connections: number | undefined
   let bytes: number | undefined
-  for (const name of after?.counts.keys() ?? []) {
-    const rates = after === undefined ? undefined : ratesBetween(before, after, name)
-    if (rates?.connections !== undefined) connections = (connections ?? 0) + rates.connections
-    if (rates?.bytes !== undefined) bytes = (bytes ?? 0) + rates.bytes
+  if (after === undefined) return { connections, bytes }
+  for (const name of after.counts.keys()) {
+    const rates = ratesBetween(before, after, name)
+    if (rates.connections !== undefined) connections = (connections ?? 0) + rates.connections
+    if (rates.bytes !== undefined) bytes = (bytes ?? 0) + rates.bytes
   }
   return { connections, bytes }
 }
