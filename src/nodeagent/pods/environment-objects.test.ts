@@ -2,7 +2,7 @@ import { expect, test } from 'vitest'
 import { localFailure, statusFailure } from '../../client/http/failure.ts'
 import type { ObjectReference } from '../plan/environment-plan.ts'
 import { containers, podPlan } from '../testing/pod-story.ts'
-import { EnvironmentObjects } from './pod-processes.ts'
+import { EnvironmentObjects } from './environment-objects.ts'
 
 const DB: ObjectReference = { resource: 'secrets', name: 'db', isOptional: false }
 const NAME = { name: 'db', key: 'k' }

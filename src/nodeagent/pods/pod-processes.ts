@@ -1,8 +1,7 @@
 import { rm } from 'node:fs/promises'
 import { join } from 'node:path'
-import type { ApiClient } from '../../client/http/api-client.ts'
 import { type Clock, sleep } from '../../lib/clock.ts'
-import { messageOf, NodeProxyError } from '../../lib/error.ts'
+import { messageOf } from '../../lib/error.ts'
 import type { IpAddress } from '../../lib/ip.ts'
 import {
   type CommandOptions,
@@ -11,7 +10,6 @@ import {
 } from '../../streams/node-streams.ts'
 import { containerEnvironment, expand } from '../plan/container-environment.ts'
 import type { ContainerPlan, MountPlan } from '../plan/container-plan.ts'
-import type { ObjectReference } from '../plan/environment-plan.ts'
 import type { PodPlan } from '../plan/pod-plan.ts'
 import { startAttached, startInTerminal } from '../process/attached-process.ts'
 import { type ContainerLog, type LogProgress, openContainerLog } from '../process/container-log.ts'
@@ -28,8 +26,8 @@ import {
   makeInnerPlaces,
   mountForContainer,
 } from '../volumes/container-mounts.ts'
-import { type ObjectValues, readObjectValues } from '../volumes/object-values.ts'
 import type { PodVolumes } from '../volumes/pod-volumes.ts'
+import { EnvironmentObjects } from './environment-objects.ts'
 import type { NodeTools, Variable } from './node-tools.ts'
 
 export interface PodProcessesOptions {
@@ -49,17 +47,19 @@ export interface Unconfigured {
 export class PodProcesses {
   readonly #tools: NodeTools
   readonly #pod: PodPlan
-  /** By the name of the container: the latest of each. */
+  // All by the name of the container, of its latest run.
   readonly #processes = new Map<string, ContainerProcess>()
   readonly #environments = new Map<string, ReadonlyMap<string, string>>()
   readonly #logs = new Map<string, RunLog>()
+  readonly #mounts = new Map<string, ContainerMounts>()
   /** Commands of clients that run. */
   readonly #commands = new Set<RunningCommand>()
-  readonly #mounts = new Map<string, ContainerMounts>()
   readonly #volumes: PodVolumes
   readonly #objects: EnvironmentObjects
   readonly #notice: PodProcessesOptions['notice']
+  /** The variables of Services as they were read last. */
   #services: readonly Variable[] | undefined
+  /** Set when `close` was called. */
   #closed: Promise<void> | undefined
 
   constructor({ tools, pod, volumes, notice }: PodProcessesOptions) {
@@ -93,6 +93,7 @@ export class PodProcesses {
     await this.#mountFor(plan)
     const log = await this.#logFor(plan.name, run)
     const command = plan.command.map((word) => expand(word, environment))
+    // Not expanded, because a message must not contain a value of a Secret.
     const [shownProgram] = plan.command
     const started = await startProcess({ ...this.#processPlan(plan, command, log), shownProgram })
     if (typeof started === 'string') return started
@@ -160,7 +161,7 @@ export class PodProcesses {
   ): Promise<ReadonlyMap<string, string> | Unconfigured> {
     const hostIP = this.#tools.hostIPs[0] ?? ''
     const services = await this.#knownServices()
-    const valuesOf = await this.#objects.read(plan).catch(unread)
+    const valuesOf = await this.#objects.read(plan).catch(asUnconfigured)
     if ('problem' in valuesOf) return valuesOf
     const made = containerEnvironment(this.#pod, plan, { podIPs, hostIP, services, valuesOf })
     if ('problem' in made) return made
@@ -243,70 +244,11 @@ interface RunLog {
   readonly log: ContainerLog
 }
 
-/** A process that left its group and namespace may hold a log open for ever. */
+/** The longest wait for the last output of processes that ended: one that left their group may hold a log open for ever. */
 const LAST_OUTPUT_MS = 1_000
 
-function unread(error: unknown): Unconfigured {
+function asUnconfigured(error: unknown): Unconfigured {
   return { problem: messageOf(error) }
-}
-
-/** The ConfigMaps and Secrets that the environments of one Pod refer to. */
-export class EnvironmentObjects {
-  readonly #client: Pick<ApiClient, 'get'>
-  readonly #namespace: string
-  /** What was read last, by resource and name. */
-  readonly #known = new Map<string, ObjectValues>()
-
-  constructor(client: Pick<ApiClient, 'get'>, namespace: string) {
-    this.#client = client
-    this.#namespace = namespace
-  }
-
-  /**
-   * Reads all that a container refers to, and returns how to look them up. A restart does not wait for the API
-   * server: while it does not answer, the values that were read before are used. Throws when it refuses, or was
-   * never reached.
-   */
-  async read({ environment, environmentSources }: ContainerPlan) {
-    const references: readonly ObjectReference[] = [
-      ...environmentSources,
-      ...environment.flatMap((entry) => ('reference' in entry ? [entry.reference] : [])),
-    ]
-    const wanted = new Map(references.map((one) => [keyOf(one), one] as const))
-    const found = await Promise.all(
-      [...wanted].map(async ([key, one]) => [key, await this.#read(one)] as const),
-    )
-    const values = new Map(found)
-    return (reference: ObjectReference) => {
-      const object = values.get(keyOf(reference))
-      return object && textsOf(object)
-    }
-  }
-
-  async #read(reference: ObjectReference): Promise<ObjectValues | undefined> {
-    const { resource, name } = reference
-    const key = keyOf(reference)
-    try {
-      const object = { namespace: this.#namespace, resource, name }
-      const values = await readObjectValues(this.#client, object)
-      if (values === undefined) this.#known.delete(key)
-      else this.#known.set(key, values)
-      return values
-    } catch (error) {
-      const known = this.#known.get(key)
-      const isRefused = error instanceof NodeProxyError && error.code === 'NP_CLIENT_REFUSED'
-      if (known === undefined || isRefused) throw error
-      return known
-    }
-  }
-}
-
-function keyOf({ resource, name }: ObjectReference): string {
-  return `${resource}/${name}`
-}
-
-function textsOf(values: ObjectValues): ReadonlyMap<string, string> {
-  return new Map([...values].map(([key, value]) => [key, value.toString('utf8')] as const))
 }
 
 /** Runs a command of a probe or a hook to its end, or to its timeout. */
