@@ -35,9 +35,9 @@ export function hasHealthCheck(service: Service): boolean {
 }
 
 /**
- * Ready endpoints of a Service on this node, whatever their ports, if they have any: distinct addresses, counted per
- * family, the larger count. A dual-stack Pod counts once. A terminating endpoint is not ready, even where it still gets
- * traffic.
+ * The number of ready endpoints of a Service on this node with at least one port: of the distinct addresses of each
+ * family, the larger count, so that a dual-stack Pod counts once. A terminating endpoint is not ready, even where it still
+ * gets traffic.
  */
 export function localReadyEndpoints(
   key: ServiceKey,
