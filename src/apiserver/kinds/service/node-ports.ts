@@ -12,7 +12,7 @@ import { type AllocationPool, PORT_BAND, staticBand } from '../../allocation/all
 import { forbiddenValue, invalidValue } from '../../status/status.ts'
 import { type Filled, keysHeldBy, numberAt, protocolOf } from './held-keys.ts'
 
-const FIELD = 'healthCheckNodePort'
+const HEALTH_CHECK = 'healthCheckNodePort'
 
 /**
  * Decides the node ports of a Service. A Service of a type without node ports loses them. A Service of type
@@ -63,7 +63,7 @@ function dropNodePorts(
   const cleared = ports.map((port) => without(port, 'nodePort'))
   return {
     spec: {
-      ...without(spec, 'healthCheckNodePort'),
+      ...without(spec, HEALTH_CHECK),
       ...(ports.length > 0 ? { ports: cleared } : {}),
     },
   }
@@ -78,20 +78,20 @@ function nodePortCause(index: number, number: number, message: string) {
  * have one. It is taken from the range of node ports.
  */
 function fillHealthCheckPort(spec: JsonObject, old: JsonObject, policy: PortPolicy): Filled {
-  if (!isRequested(spec)) return { spec: without(spec, FIELD) }
-  const mine = keysHeldBy({ spec: without(spec, FIELD) })
+  if (!needsHealthCheckPort(spec)) return { spec: without(spec, HEALTH_CHECK) }
+  const mine = keysHeldBy({ spec: without(spec, HEALTH_CHECK) })
   const isMine = (number: number): boolean => mine.has(nodePortKey('TCP', number))
   const isFree = (number: number): boolean =>
     policy.pool.isFree(nodePortKey('TCP', number)) && !isMine(number)
-  const had = numberAt(old, FIELD)
-  const number = numberAt(spec, FIELD) || had || choosePort(policy, isFree)
+  const had = numberAt(old, HEALTH_CHECK)
+  const number = numberAt(spec, HEALTH_CHECK) || had || choosePort(policy, isFree)
   const wrong = number === had ? undefined : portProblem(number, policy.range)
   const problem = isMine(number) ? 'provided port is already allocated' : wrong
-  if (problem !== undefined) return { cause: invalidValue(`spec.${FIELD}`, number, problem) }
-  return { spec: { ...spec, [FIELD]: number } }
+  if (problem !== undefined) return { cause: invalidValue(`spec.${HEALTH_CHECK}`, number, problem) }
+  return { spec: { ...spec, [HEALTH_CHECK]: number } }
 }
 
-function isRequested(spec: JsonObject): boolean {
+function needsHealthCheckPort(spec: JsonObject): boolean {
   const isLocal = stringAt(spec, 'externalTrafficPolicy') === 'Local'
   return isLocal && stringAt(spec, 'type') === 'LoadBalancer'
 }
