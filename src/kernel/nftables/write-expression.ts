@@ -1,5 +1,6 @@
 import type { Family } from '../../lib/ip.ts'
 import type { AttributeWriter } from '../netlink/attribute-writer.ts'
+import { NFPROTO } from '../netlink/nfnetlink.ts'
 import { DATA, EXPRESSION, LIST_ELEMENT, VERDICT } from './attributes.ts'
 import type { Expression, Verdict } from './expression.ts'
 import * as number from './numbers.ts'
@@ -114,7 +115,7 @@ function writeData(to: AttributeWriter, one: Expression, family: Family): void {
     case 'dynamic':
       return writeDynamic(to, one)
     case 'nat':
-      to.be32(1, number.NAT[one.to]).be32(2, one.family === 4 ? 2 : 10)
+      to.be32(1, number.NAT[one.to]).be32(2, NFPROTO[one.family])
       return void to.be32(3, one.address).be32(4, one.address).be32(5, one.port).be32(6, one.port)
     case 'masquerade':
       if (one.isFullyRandom) to.be32(1, number.FULLY_RANDOM)
