@@ -32,8 +32,8 @@ export interface NftablesMonitorOptions<Touched> {
   readonly authorship?: 'pid' | 'port'
 }
 
-/** A change, with the process id or port (`authorship`) of its author. */
-type Queued<Touched> = RuleChange<Touched> & { readonly own: number }
+/** A change, with the process id or port (`authorship`) of the program that made it. */
+type Queued<Touched> = RuleChange<Touched> & { readonly author: number }
 
 /** What is known while rules are written (`RuleMonitor.hold`). Overlapping holds share it. */
 interface Hold<Touched> {
@@ -41,15 +41,15 @@ interface Hold<Touched> {
   base: number | undefined
   /** The number of COMMITs of this daemon; NaN if unknown. */
   commits: number
-  /** Process ids, or ports, of the programs of this daemon. */
-  readonly pids: Set<number>
+  /** Process ids, or ports (`authorship`), of the programs of this daemon, whose changes are not reported. */
+  readonly ownAuthors: Set<number>
   readonly queue: Queued<Touched>[]
   /** Whether changes may have been missed. */
   missed: boolean
 }
 
 function newHold<Touched>(): Hold<Touched> {
-  return { base: undefined, commits: 0, pids: new Set(), queue: [], missed: false }
+  return { base: undefined, commits: 0, ownAuthors: new Set(), queue: [], missed: false }
 }
 
 /**
@@ -99,7 +99,7 @@ export class NftablesMonitor<Touched> implements RuleMonitor<Touched> {
       if (released) return
       released = true
       if (unsubscribed && --this.#unsubscribed === 0) this.#transport?.join(NFNLGRP_NFTABLES)
-      for (const pid of own.pids) this.#hold.pids.add(pid)
+      for (const author of own.pids) this.#hold.ownAuthors.add(author)
       this.#hold.commits += own.commits ?? Number.NaN
       if (--this.#holds === 0) this.#request((generation) => this.#settle(generation))
     }
@@ -117,12 +117,14 @@ export class NftablesMonitor<Touched> implements RuleMonitor<Touched> {
   /** Reports the changes of a hold once the kernel has answered, so that every earlier notification has arrived. */
   #settle(generation: number): void {
     if (this.#holds > 0) return
-    const { base, commits, missed, pids, queue } = this.#hold
+    const { base, commits, missed, ownAuthors, queue } = this.#hold
     this.#hold = newHold()
     // NaN commits explain nothing. The generation has 32 bits and wraps.
     const explained = base !== undefined && (generation - base) >>> 0 <= commits
     if (missed && !explained) this.#onChange({ touched: 'unknown', by: undefined, generation })
-    for (const { own, ...change } of queue) if (!pids.has(own)) this.#onChange(change)
+    for (const { author, ...change } of queue) {
+      if (!ownAuthors.has(author)) this.#onChange(change)
+    }
   }
 
   /** Takes a committed transaction, or the answer to a request of this monitor. */
@@ -135,8 +137,8 @@ export class NftablesMonitor<Touched> implements RuleMonitor<Touched> {
     const { id, pid, process, port } = generation
     const touched = this.#concerning(generation.touched)
     if (touched.length === 0) return
-    const own = this.#options.authorship === 'port' ? port : pid
-    this.#report({ touched, by: { pid, process }, generation: id, own })
+    const author = this.#options.authorship === 'port' ? port : pid
+    this.#report({ touched, by: { pid, process }, generation: id, author })
   }
 
   #concerning(touched: Generation<Touched>['touched']): Generation<Touched>['touched'] {
@@ -144,9 +146,9 @@ export class NftablesMonitor<Touched> implements RuleMonitor<Touched> {
     return touched === 'unknown' || concerns === undefined ? touched : touched.filter(concerns)
   }
 
-  #report({ own, ...change }: Queued<Touched>): void {
+  #report({ author, ...change }: Queued<Touched>): void {
     if (!this.#isHolding()) this.#onChange(change)
-    else if (this.#hold.queue.length < MAX_QUEUED) this.#hold.queue.push({ ...change, own })
+    else if (this.#hold.queue.length < MAX_QUEUED) this.#hold.queue.push({ ...change, author })
     else this.#hold.missed = true
   }
 

@@ -20,7 +20,7 @@ export interface RuleChange<Touched = TouchedChain> {
 
 /** What this daemon changed during a hold. */
 export interface OwnWork {
-  /** Process ids of the programs that it ran. */
+  /** Process ids of the programs that it ran, or netlink ports of its sockets: what the monitor identifies authors by. */
   readonly pids: readonly number[]
   /** The largest possible number of COMMITs that took effect; undefined if unknown. */
   readonly commits: number | undefined
