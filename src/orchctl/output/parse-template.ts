@@ -124,7 +124,7 @@ function parseBrackets(scanner: Scanner): Step {
 function parseIndex(scanner: Scanner): Step {
   if (scanner.take('*')) return { type: 'wildcard' }
   if (scanner.next === "'" || scanner.next === '"') return { type: 'field', name: scanner.quoted() }
-  const text = scanner.match(/-?\d*(?::-?\d*){0,2}/)
+  const text = scanner.match(/(?:-?\d+)?(?::(?:-?\d+)?){0,2}/)
   if (text === '') throw scanner.error('an index, a name in quotes or * is missing')
   const [from, to, step] = text.split(':').map((part) => (part === '' ? undefined : Number(part)))
   if (!text.includes(':')) return { type: 'slice', ...indexed(from ?? 0) }
