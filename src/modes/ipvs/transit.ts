@@ -76,9 +76,11 @@ export class Transit {
     }
   }
 
+  /** @throws TypeError if the settings have no target: then `render` makes no relay */
   #relay(key: ObjectKey): Relay {
     const port = portOf(key)
-    const ip = relayTarget(this.#settings) ?? LOOPBACK
+    const ip = relayTarget(this.#settings)
+    if (ip === undefined) throw new TypeError(`${key} has no target`)
     return { protocol: protocolOf(key), listen: { ip: LOOPBACK, port }, target: { ip, port } }
   }
 }
