@@ -27,6 +27,7 @@ import { ElectionRunner } from './election-runner.ts'
 import { LeaseClient, type LeaseClientParts } from './lease-client.ts'
 import { LinkResponders } from './link-responders.ts'
 
+/** Milliseconds between two reviews of what keeps addresses from being announced. */
 const REVIEW_MS = 5_000
 /** The settings without those of routers. */
 type Settings = Omit<NodeProxyConfiguration['announcement'], 'bgp'>
