@@ -1,9 +1,9 @@
 import type { JsonObject } from '../../lib/json.ts'
 import { type PodPlan, readPod } from '../plan/pod-plan.ts'
-import { receive } from '../pods/pod-worker.ts'
 import { type Advance, advance } from '../state/advance.ts'
 import type { PodEvent } from '../state/pod-event.ts'
 import { newPodState, type PodState } from '../state/pod-state.ts'
+import { receive } from '../state/receive.ts'
 
 /** A Pod as it is stored. */
 export function podObject(spec: JsonObject = {}, metadata: JsonObject = {}): JsonObject {
