@@ -137,7 +137,7 @@ test('a node shows readiness, roles, version and addresses', () => {
   expect(cells(nodes, {})[1]).toBe('Unknown')
 })
 
-test.each(['False', 'Unknown'])('a node that is %s to be ready is not', (status) => {
+test.each(['False', 'Unknown', 'constructor'])('a node that is %s to be ready is not', (status) => {
   const conditions = [{ type: 'Ready', status }]
   expect(cells(nodes, { status: { conditions } })[1]).toBe('NotReady')
 })

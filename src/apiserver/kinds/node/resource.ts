@@ -42,6 +42,12 @@ const columns: readonly Column[] = [
 const ADDRESS_TYPES = ['Hostname', 'InternalIP', 'ExternalIP', 'InternalDNS', 'ExternalDNS']
 const EFFECTS = ['NoSchedule', 'PreferNoSchedule', 'NoExecute']
 
+/** By the status of the condition Ready; empty: there is none. */
+const READINESS: ReadonlyMap<string, string> = new Map([
+  ['True', 'Ready'],
+  ['', 'Unknown'],
+])
+
 export const nodes: Resource = {
   plural: 'nodes',
   singular: 'node',
@@ -81,11 +87,12 @@ function checkNode(object: Reader): void {
   }
 }
 
+/** The column of kubectl: a Node without the condition Ready is Unknown, one whose condition is Unknown is NotReady. */
 function nodeStatus(object: JsonObject): string {
   const { status } = readCondition(objectAt(object, 'status'), READY)
-  const words = { True: 'Ready', '': 'Unknown' }[status] ?? 'NotReady'
+  const word = READINESS.get(status) ?? 'NotReady'
   const cordoned = valueAt(object, 'spec', 'unschedulable') === true
-  return cordoned ? `${words},SchedulingDisabled` : words
+  return cordoned ? `${word},SchedulingDisabled` : word
 }
 
 /** The roles of a Node: those in label keys, and the value of one other label. */
