@@ -29,6 +29,10 @@ export const CHAIN = {
   martians: `${PREFIX}MARTIANS`,
 } as const
 
+/** What follows `PREFIX` in the names of dispatch chains: of those by address, and of those by node port. */
+export const DISPATCH = { vips: 'V-', nodePorts: 'P-' } as const
+
+/** The roots of the trees of dispatch chains. */
 const ROOTS: ReadonlySet<string> = new Set([
   CHAIN.vips,
   CHAIN.nodePorts,
@@ -58,9 +62,15 @@ export function affinitySet(family: 4 | 6, owner: string): string {
  * base rules.
  */
 export function rankOf(chain: string): number {
-  if (ROOTS.has(chain)) return 100
+  if (ROOTS.has(chain)) return RANK.roots
   const kind = chain.slice(PREFIX.length, PREFIX.length + 2)
-  const service = ['C-', 'L-', 'E-', 'F-'].indexOf(kind)
+  const service = SERVICE_KINDS.indexOf(kind)
   if (service >= 0) return service
-  return kind === 'V-' || kind === 'P-' ? 60 - chain.length : 200
+  const isDispatch = kind === DISPATCH.vips || kind === DISPATCH.nodePorts
+  return isDispatch ? RANK.dispatch - chain.length : RANK.base
 }
+
+const SERVICE_KINDS = ['C-', 'L-', 'E-', 'F-']
+
+/** The name of a dispatch chain extends that of its parent, so a leaf has the lowest rank of its branch. */
+const RANK = { dispatch: 60, roots: 100, base: 200 }

@@ -8,7 +8,7 @@ import { kindOf, nameOf, PRESENT, setKey } from '../netfilter/object-key.ts'
 import type { NetfilterSettings } from '../netfilter/settings/settings.ts'
 import { baseRules } from './base-rules.ts'
 import { type DispatchKey, DispatchTree } from './dispatch-tree.ts'
-import { CHAIN, type OwnTable, PREFIX, rankOf, serviceChain } from './names.ts'
+import { CHAIN, DISPATCH, type OwnTable, PREFIX, rankOf, serviceChain } from './names.ts'
 import { type Dispatch, type Rendered, render } from './render.ts'
 
 /** What one entry has in the kernel: keys of its chains and sets, and its destinations in the trees. */
@@ -182,8 +182,8 @@ class Trees {
   >
 
   constructor() {
-    const vips = (root: string) => new DispatchTree(root, `${PREFIX}V-`)
-    const ports = (root: string) => new DispatchTree(root, `${PREFIX}P-`)
+    const vips = (root: string) => new DispatchTree(root, PREFIX + DISPATCH.vips)
+    const ports = (root: string) => new DispatchTree(root, PREFIX + DISPATCH.nodePorts)
     this.#trees = {
       nat: { vips: vips(CHAIN.vips), ports: ports(CHAIN.nodePorts) },
       filter: { vips: vips(CHAIN.filterVips), ports: ports(CHAIN.filterNodePorts) },
