@@ -111,6 +111,7 @@ async function connected<T>(
   const trust = await nodeTrust(connection, request)
   try {
     const { origin, socket, failures } = await connectToNode(node, portOf(request), trust)
+    // The first request uses this socket; the transport opens one by itself for a further request.
     const unused = [socket]
     const transport = createTransport({
       connection: nodeConnection(origin, connection, trust),
