@@ -7,7 +7,7 @@ import { BYTES, VARINT, WireFault, WireReader } from './wire-reader.ts'
 /** The limit of nesting of JSON inside a message. */
 const DEPTH = 100
 
-/** Read a message that is not an object in JSON; undefined when it stands for null. */
+/** Readers of the messages that are no objects in JSON. They return undefined when the message stands for null. */
 const readers: Readonly<Record<JsonForm, (reader: WireReader) => Json | undefined>> = {
   time: (reader) => decodeTime(reader, (seconds) => `${seconds}Z`),
   'micro-time': (reader) => decodeTime(reader, (seconds, micros) => `${seconds}.${micros}Z`),
