@@ -20,9 +20,9 @@ const MAX_REQUESTS = 8
 /** The path from the core API to the API of EndpointSlices. */
 const DISCOVERY = '../../apis/discovery.k8s.io/v1'
 /** The most objects in one page of a list. */
-const PART = 500
+const PAGE_SIZE = 500
 /** The most pages that are read; no cluster has so many Nodes. */
-const MAX_PARTS = 100
+const MAX_PAGES = 100
 
 /** The API below `base`, such as `../api/v1/`. */
 export function clusterApi({ base, ...parts }: ConnectionParts): ClusterApi {
@@ -34,8 +34,8 @@ export function clusterApi({ base, ...parts }: ConnectionParts): ClusterApi {
     async nodes(signal) {
       const found: NodeObject[] = []
       let from = ''
-      for (let part = 0; part < MAX_PARTS; part++) {
-        const query = `limit=${PART}${from === '' ? '' : `&continue=${encodeURIComponent(from)}`}`
+      for (let page = 0; page < MAX_PAGES; page++) {
+        const query = `limit=${PAGE_SIZE}${from === '' ? '' : `&continue=${encodeURIComponent(from)}`}`
         const { items, metadata } = await get<ObjectList<NodeObject>>(`nodes?${query}`, signal)
         found.push(...(items ?? []))
         from = metadata?.continue ?? ''
@@ -54,7 +54,7 @@ export function clusterApi({ base, ...parts }: ConnectionParts): ClusterApi {
       const [namespace = '', name = ''] = service.split('/')
       const selector = encodeURIComponent(`kubernetes.io/service-name=${name}`)
       const path = `${DISCOVERY}/namespaces/${pathWord(namespace)}/endpointslices`
-      const query = `limit=${PART}&labelSelector=${selector}`
+      const query = `limit=${PAGE_SIZE}&labelSelector=${selector}`
       const { items = [] } = await get<ObjectList<EndpointSliceObject>>(`${path}?${query}`, signal)
       return items.some(({ endpoints }) => endpoints?.some(({ hints }) => hints !== undefined))
     },
@@ -173,7 +173,7 @@ interface EndpointSliceObject {
   readonly endpoints?: readonly { readonly hints?: object }[]
 }
 
-/** One part of a list. */
+/** One page of a list. */
 interface ObjectList<T> {
   readonly metadata?: { readonly continue?: string }
   readonly items?: readonly T[]
