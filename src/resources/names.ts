@@ -84,10 +84,11 @@ export const NAMES = {
     'service.beta.orch.io/load-balancer-source-ranges',
     'service.beta.kubernetes.io/load-balancer-source-ranges',
   ],
-  /** On a Service: the pool that orch-server takes its addresses from, the addresses that it requests, and a key. */
+  /** On a Service: the pool from which orch-server takes its addresses. */
   loadBalancerPool: ['service.orch.io/load-balancer-pool'],
+  /** On a Service: the addresses that it requests. */
   loadBalancerIPs: ['service.orch.io/load-balancer-ips'],
-  /** Services with the same key share an address. */
+  /** On a Service: a key; Services with the same key share an address. */
   sharingKey: ['service.orch.io/load-balancer-sharing-key'],
   scheduler: ['service.orch.io/ipvs-scheduler', 'service.kubernetes.io/ipvs-scheduler'],
   proxyProtocol: ['service.orch.io/proxy-protocol', 'service.kubernetes.io/proxy-protocol'],
