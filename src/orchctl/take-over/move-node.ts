@@ -58,6 +58,7 @@ export async function moveNode(
   }
 }
 
+/** Moves a node, and takes it back when it gets worse. */
 async function moveWatched(
   name: string,
   options: MoveParts,
@@ -80,6 +81,7 @@ interface MoveParts extends MoveOptions {
   readonly probe: NodeProbe | undefined
 }
 
+/** How a move ended. Undefined: at its goal; `gone`: the Node was deleted; `worse`: what got worse. */
 type Ended = undefined | 'gone' | { readonly worse: string }
 
 /** What is remembered of a node on its way. */
@@ -98,6 +100,7 @@ interface Memory {
   readonly restarts: Map<string, number>
 }
 
+/** The steps of one node. */
 class NodeMove {
   readonly #name: string
   readonly #parts: MoveParts
@@ -110,7 +113,7 @@ class NodeMove {
     this.#environment = environment
   }
 
-  /** Undefined: the node is there. */
+  /** Takes one step after the other until the proxies of `goal` serve the node, or something got worse. */
   async towards(goal: Served): Promise<Ended> {
     const memory: Memory = {
       waiting: undefined,
@@ -126,9 +129,9 @@ class NodeMove {
       const seen = await this.#look()
       if (seen === undefined) return 'gone'
       const probed = await this.#parts.probe?.look()
-      // A node on its way back goes on: there is no better place.
-      const failing = goal === this.#parts.goal ? probed : undefined
-      const worse = worseOf(seen.state, goal, memory) ?? failing
+      // On its way back, failed connections do not matter: there is no better place.
+      const failedProbe = goal === this.#parts.goal ? probed : undefined
+      const worse = worseOf(seen.state, goal, memory) ?? failedProbe
       if (worse !== undefined) return { worse }
       const isWritten = goal === 'node-proxy' && (await this.#isWritten(seen.state, memory))
       const step = nextNodeStep(seen.state, goal, { isWritten, isWatched: memory.isWatched })
