@@ -93,13 +93,13 @@ function portRows(port: Json, slices: Read): readonly Row[] {
 function endpointsOf(port: Json, slices: readonly JsonObject[]) {
   const [ready, waiting, leaving] = [new Set<string>(), new Set<string>(), new Set<string>()]
   for (const slice of slices) {
-    const number = arrayAt(slice, 'ports').find(
+    const slicePort = arrayAt(slice, 'ports').find(
       (one) => stringAt(one, 'name') === stringAt(port, 'name'),
     )
-    if (number === undefined) continue
+    if (slicePort === undefined) continue
     for (const endpoint of arrayAt(slice, 'endpoints')) {
       for (const address of arrayAt(endpoint, 'addresses').map(scalarText)) {
-        const text = hostPort(address, scalarText(valueAt(number, 'port')))
+        const text = hostPort(address, scalarText(valueAt(slicePort, 'port')))
         if (valueAt(endpoint, 'conditions', 'ready') !== false) ready.add(text)
         else if (valueAt(endpoint, 'conditions', 'terminating') === true) leaving.add(text)
         else waiting.add(text)
