@@ -12,7 +12,8 @@ import {
 import { removeSeal } from './seal.ts'
 import { withStorageErrors } from './sqlite-error.ts'
 
-const STEPS: readonly string[] = [
+/** From schema 1, whose tables have no checksums, to schema 2; see `migrateFromFirst`. */
+const MIGRATION: readonly string[] = [
   'DROP INDEX by_key',
   'DROP INDEX by_revision',
   'ALTER TABLE log RENAME TO first_log',
@@ -116,7 +117,7 @@ function migrateFromFirst(database: DatabaseSync): void {
   registerChecksums(database)
   database.exec('BEGIN IMMEDIATE')
   try {
-    database.exec(STEPS.join(';\n'))
+    database.exec(MIGRATION.join(';\n'))
     database.exec('COMMIT')
   } catch (error) {
     if (database.isTransaction) database.exec('ROLLBACK')
