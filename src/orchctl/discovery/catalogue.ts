@@ -139,7 +139,10 @@ function namesOf({ plural, singular, kind, shortNames }: ApiResource): readonly 
   return [plural, singular, kind.toLowerCase(), ...shortNames]
 }
 
-/** The resource of a word. One that the server does not have can be checked, too, because roles may name it. */
+/**
+ * The resource of a word in a question about permissions. A word that names no resource of the server is one by itself,
+ * with a warning, because roles may name it.
+ */
 export async function resourceOf(
   type: string,
   context: CommandContext,
