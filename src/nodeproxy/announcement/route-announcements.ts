@@ -47,7 +47,7 @@ export interface PeerState {
   readonly state: string
   /** Since when it is in this state, in milliseconds since the epoch. */
   readonly since: number
-  /** The addresses that it was told. */
+  /** The addresses that are advertised to it. */
   readonly routes: readonly IpAddress[]
   /** Why there is no session; empty: there is one, or none was tried yet. */
   readonly failure: string
@@ -72,7 +72,9 @@ export class RouteAnnouncements {
   readonly #established = new Set<BgpPeer>()
   /** The messages of each session that the metric has, by their direction and kind. */
   readonly #counted = new WeakMap<BgpPeer, Map<string, number>>()
+  /** The addresses of this node's interfaces. */
   #local: Awaited<ReturnType<Addresses['list']>> = []
+  /** The addresses that this node announces. */
   #fit: readonly IpAddress[] = []
   #isStopped = false
   #stopAddresses: () => void = () => undefined
@@ -228,7 +230,7 @@ export class RouteAnnouncements {
     await Promise.all(ending)
   }
 
-  /** Tells every peer what it should hold now. */
+  /** Advertises to every peer what this node announces now. */
   #advertise(): void {
     const local = new Set(this.#local.map(({ ip }) => ip))
     const fit = this.isOn ? addressesOf(this.#self(), this.#parts.services.list(), this.#class) : []
