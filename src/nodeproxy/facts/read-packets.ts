@@ -13,6 +13,12 @@ import type { NodeSource } from './node-source.ts'
 import { isOwnRule } from './read-masquerades.ts'
 import type { LocalBackend, SampledEntries, SampledFrontend } from './sampled-entries.ts'
 
+/** A sender, and the interface by which its packets arrive. */
+interface PacketSource {
+  readonly src: IpAddress
+  readonly inInterface: string
+}
+
 /** The senders to choose from. */
 export interface Senders {
   readonly pods: readonly PacketSource[]
@@ -21,6 +27,18 @@ export interface Senders {
   readonly client: PacketSource | undefined
   /** Addresses of this node, the best for node ports first. */
   readonly node: readonly IpAddress[]
+}
+
+/** A packet that is to be followed. */
+interface Probe {
+  readonly purpose: WalkFacts['purpose']
+  /** Undefined: it is not sent to a Service. */
+  readonly to: SampledFrontend | undefined
+  /** Undefined: from a process of this node. */
+  readonly source: PacketSource | undefined
+  readonly dst: IpAddress
+  readonly port: number
+  readonly protocol: Protocol
 }
 
 /** The packet that shows whether a neighbour can reach a service on loopback. */
@@ -297,24 +315,6 @@ function servingAddress(
   return addresses.find(
     (ip) => familyOf(ip) === family && isInScope(nodePortScope, ip) && localAddresses.includes(ip),
   )
-}
-
-/** A packet that is to be followed. */
-interface Probe {
-  readonly purpose: WalkFacts['purpose']
-  /** Undefined: it is not sent to a Service. */
-  readonly to: SampledFrontend | undefined
-  /** Undefined: from a process of this node. */
-  readonly source: PacketSource | undefined
-  readonly dst: IpAddress
-  readonly port: number
-  readonly protocol: Protocol
-}
-
-/** A sender, and the interface by which its packets arrive. */
-interface PacketSource {
-  readonly src: IpAddress
-  readonly inInterface: string
 }
 
 /** Addresses of documentation (RFC 5737, RFC 3849), which no host has: they stand for a client far away. */
