@@ -19,9 +19,18 @@ export function notFrom(source: Cidr): string {
   return `! -s ${source} `
 }
 
-/** One address, as a host network. */
+/** One source address, as a host network. */
+export function fromHost(ip: IpAddress): string {
+  return `-s ${hostNetwork(ip)} `
+}
+
+/** One destination address, as a host network. */
 export function to(ip: IpAddress): string {
-  return `-d ${ip}/${familyOf(ip) === 4 ? 32 : 128} `
+  return `-d ${hostNetwork(ip)} `
+}
+
+function hostNetwork(ip: IpAddress): string {
+  return `${ip}/${familyOf(ip) === 4 ? 32 : 128}`
 }
 
 /** `-p tcp -m tcp --dport 80 ` */
