@@ -34,7 +34,10 @@ import { isOwnRule, OF_IPTABLES, readMasquerades, XTABLES } from './read-masquer
 import { readPackets } from './read-packets.ts'
 import { SampledEntries } from './sampled-entries.ts'
 
-const MAX = 200
+/** The most sockets on node ports that are kept. */
+const MAX_TAKEN = 200
+/** The facts about packets where none were followed. */
+const NO_PACKETS = { walks: [], connects: [], localBackends: [] }
 
 /** Kernel settings that decide about packets to Services. */
 const SETTINGS = [
@@ -97,9 +100,9 @@ async function readFacts(
   const daemon = await readDaemon(client, (entry) => sample.take(entry))
   const known = typeof daemon === 'string' ? undefined : daemon
   const kernel = await readKernel(options, source, { parts, known })
-  const packets = await parts.read('packets', {}, async () =>
+  const packets = await parts.read('packets', NO_PACKETS, async () =>
     known?.rules === undefined
-      ? {}
+      ? NO_PACKETS
       : readPackets(
           { source, client, sample, rules: known.rules, world: await readWorld(source) },
           { uplink: kernel.uplink, connects: options.connects, client: options.client },
@@ -118,9 +121,6 @@ async function readFacts(
     version: known?.version ?? options.version,
     daemon: known?.facts,
     daemonAbsent: typeof daemon === 'string' ? daemon : '',
-    walks: [],
-    connects: [],
-    localBackends: [],
     loads,
     ...kernel,
     ...packets,
@@ -251,7 +251,7 @@ async function readTakenPorts({
       const entry = owners.get(`${one.protocol}/${one.port}`)
       return entry === undefined || one.pid === 0 || one.pid === own ? [] : [{ ...one, entry }]
     })
-    .slice(0, MAX)
+    .slice(0, MAX_TAKEN)
 }
 
 /** A listening TCP socket or unconnected UDP socket, with its process if that is visible. */
