@@ -63,6 +63,11 @@ export function parseCidr(text: string): Cidr | undefined {
   return `${formatIp(maskBytes(bytes, Number(suffix)))}/${suffix}` as Cidr
 }
 
+/** The network of one address: `10.0.0.1/32`, `fd00::1/128`. */
+export function hostCidr(ip: IpAddress): Cidr {
+  return `${ip}/${familyOf(ip) === 4 ? 32 : 128}` as Cidr
+}
+
 /** The first address of a network. */
 export function networkAddress(cidr: Cidr): IpAddress {
   return cidr.slice(0, cidr.indexOf('/')) as IpAddress

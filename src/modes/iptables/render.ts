@@ -1,10 +1,10 @@
 import { clientsOwner, stickyTarget } from '../../forwarding/affinity.ts'
 import type { Backend, ForwardingEntry, Frontend, Pool } from '../../forwarding/entry.ts'
 import type { SetType } from '../../kernel/ipset/sets.ts'
-import { hostPort, type IpAddress } from '../../lib/ip.ts'
+import { hostCidr, hostPort, type IpAddress } from '../../lib/ip.ts'
 import { notFromPods } from '../netfilter/local-traffic.ts'
 import { setMark } from '../netfilter/mark.ts'
-import { dport, fromHost, to } from '../netfilter/rule.ts'
+import { dport, from, to } from '../netfilter/rule.ts'
 import type { NetfilterSettings } from '../netfilter/settings/settings.ts'
 import { type DispatchKey, dispatchKey } from './dispatch-tree.ts'
 import {
@@ -124,7 +124,7 @@ function hairpinMarks(
   backends: readonly Backend[],
   settings: NetfilterSettings,
 ): readonly string[] {
-  return backends.map(({ ip }) => fromHost(ip) + setMark(settings))
+  return backends.map(({ ip }) => from(hostCidr(ip)) + setMark(settings))
 }
 
 /** Chains of external traffic (`E`, `F`), where it needs more than one decision. */

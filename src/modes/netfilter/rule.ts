@@ -1,5 +1,5 @@
 import type { Protocol } from '../../forwarding/entry.ts'
-import { type Cidr, familyOf, type IpAddress } from '../../lib/ip.ts'
+import { type Cidr, hostCidr, type IpAddress } from '../../lib/ip.ts'
 import type { ObjectDescription, ObjectKey } from '../mode.ts'
 import { objectOf } from './chains/object.ts'
 import { kindOf, memberOf, nameOf } from './object-key.ts'
@@ -19,18 +19,9 @@ export function notFrom(source: Cidr): string {
   return `! -s ${source} `
 }
 
-/** One source address, as a host network. */
-export function fromHost(ip: IpAddress): string {
-  return `-s ${hostNetwork(ip)} `
-}
-
-/** One destination address, as a host network. */
+/** One address, as a host network. */
 export function to(ip: IpAddress): string {
-  return `-d ${hostNetwork(ip)} `
-}
-
-function hostNetwork(ip: IpAddress): string {
-  return `${ip}/${familyOf(ip) === 4 ? 32 : 128}`
+  return `-d ${hostCidr(ip)} `
 }
 
 /** `-p tcp -m tcp --dport 80 ` */
