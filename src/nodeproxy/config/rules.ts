@@ -1,10 +1,10 @@
 import { formatDuration } from '../../lib/duration.ts'
 import type { ModeConflict, ModeDefinition } from '../../modes/definition/mode-definition.ts'
 import type { SocketAddress } from '../../settings/network-types.ts'
-import type { Rule, Conflict as SettingsConflict } from '../../settings/table.ts'
+import type { Rule } from '../../settings/table.ts'
 import type { NodeProxyConfiguration } from './fields/configuration.ts'
 
-type Conflict = SettingsConflict<NodeProxyConfiguration>
+type Conflict = NonNullable<ReturnType<Rule<NodeProxyConfiguration>>>
 
 /** The rules between settings, which the type of one field cannot check: those of each mode, and the common ones. */
 export function rulesOf(modes: readonly ModeDefinition[]): readonly Rule<NodeProxyConfiguration>[] {
