@@ -1,12 +1,12 @@
 import { rangeProblem } from '../../apiserver/allocation/address-range.ts'
-import type { Conflict, Rule } from '../../settings/table.ts'
+import type { Rule } from '../../settings/table.ts'
 import type { OrchServerConfiguration } from './configuration.ts'
 import { isRotationSet } from './limit-fields.ts'
 
 /** The rule that `isMet` holds; `conflict`: what the operator reads if it does not. */
 function demand(
   isMet: (config: OrchServerConfiguration) => boolean,
-  conflict: Conflict<OrchServerConfiguration>,
+  conflict: NonNullable<ReturnType<Rule<OrchServerConfiguration>>>,
 ): Rule<OrchServerConfiguration> {
   return (config) => (isMet(config) ? undefined : conflict)
 }
