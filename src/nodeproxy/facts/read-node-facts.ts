@@ -37,7 +37,11 @@ import { SampledEntries } from './sampled-entries.ts'
 /** The most sockets on node ports that are kept. */
 const MAX_TAKEN = 200
 /** The facts about packets where none were followed. */
-const NO_PACKETS = { walks: [], connects: [], localBackends: [] }
+const NO_PACKETS: Pick<NodeFacts, 'walks' | 'connects' | 'localBackends'> = {
+  walks: [],
+  connects: [],
+  localBackends: [],
+}
 
 /** Kernel settings that decide about packets to Services. */
 const SETTINGS = [
