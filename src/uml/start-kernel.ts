@@ -61,7 +61,8 @@ export async function startKernel(run: KernelRun): Promise<Kernel> {
   const text = initScript({ run: seen, release, modules, size: terminal?.size ?? '' })
   await writeFile(init, text, { mode: 0o755 })
   const pinned = ['--cpu-list', String(processorFor(run.turn ?? process.pid)), program]
-  const booting = [...bootArguments(memory, scratch, init), ...networkArguments(run)]
+  const network = run.tap === undefined ? [] : [`vec0:transport=tap,ifname=${run.tap}`]
+  const booting = [...bootArguments(memory, scratch, init), ...network]
   const child = spawn('taskset', [...pinned, ...booting], {
     stdio: stdio(terminal !== undefined),
     env: { PATH: process.env['PATH'], TMPDIR: folder, ...registers },
@@ -103,11 +104,6 @@ function bootArguments(memory: number, scratch: string, init: string): readonly 
     'noreboot',
     `uml_dir=${scratch}/`,
   ]
-}
-
-/** By Documentation/virt/uml/user_mode_linux_howto_v2.rst of the kernel. */
-function networkArguments({ tap }: KernelRun): readonly string[] {
-  return tap === undefined ? [] : [`vec0:transport=tap,ifname=${tap}`]
 }
 
 /** The streams of the kernel's process: 0 and 1 console, 2 its own errors, 3 channel, 4 report, 5 shell. */
