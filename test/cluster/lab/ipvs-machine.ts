@@ -5,7 +5,14 @@ import { startKernel } from '../../../src/uml/start-kernel.ts'
 import { run } from '../../support/lab/command.ts'
 import { launcherOf } from '../../support/programs.ts'
 import { ip, ROUTER } from './network.ts'
-import { IPVS_NAME, LAN, nodeAddresses, POD_NETWORKS, SERVICE_NETWORK_V4 } from './plan.ts'
+import {
+  IPVS_NAME,
+  LAN,
+  nodeAddresses,
+  OTHER_CLIENT,
+  POD_NETWORKS,
+  SERVICE_NETWORK_V4,
+} from './plan.ts'
 import { eventually } from './programs.ts'
 import { clusterFiles } from './surroundings.ts'
 
@@ -24,6 +31,11 @@ const FILES = '/machine'
 export interface IpvsMachine extends AsyncDisposable {
   /** Where node ports answer. The client outside reaches cluster IPs over it. */
   readonly address: string
+  /**
+   * The address from which another client connects: where one uses a port at a node port and at a cluster IP at once, IPVS
+   * mistakes the connections for each other (docs/semantics.md).
+   */
+  readonly otherClient: string
 }
 
 /**
@@ -61,10 +73,14 @@ export async function startIpvsMachine(kubeconfig: string): Promise<IpvsMachine>
     timeoutMs: READY_MS,
     why: () => said,
   })
-  await ip('', [`route add ${SERVICE_NETWORK_V4} via ${address}`])
-  starting.defer(() => ip('', [`route del ${SERVICE_NETWORK_V4} via ${address}`]))
+  const made = [
+    `addr add ${OTHER_CLIENT}/24 dev ${LAN.bridge}`,
+    `route add ${SERVICE_NETWORK_V4} via ${address}`,
+  ]
+  await ip('', made)
+  starting.defer(() => ip('', made.map((line) => line.replace(' add ', ' del ')).toReversed()))
   const running = starting.move()
-  return { address, [Symbol.asyncDispose]: () => running.disposeAsync() }
+  return { address, otherClient: OTHER_CLIENT, [Symbol.asyncDispose]: () => running.disposeAsync() }
 }
 
 /**

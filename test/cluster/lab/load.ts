@@ -66,7 +66,8 @@ export async function connectDuring(
 ): Promise<readonly [clusterIp: RequestsOutcome, nodePort: RequestsOutcome]> {
   const pod = await podOn(kubectl, 'client', 'node-1')
   const ofClusterIp = over === undefined ? clientInPod(kubectl, pod.metadata.name) : clientOutside()
-  const clusterIp = url(await clusterIpOf(kubectl, 'web'), IN_POD_EVERY_MS / timesAsMany)
+  const toClusterIp = url(await clusterIpOf(kubectl, 'web'), IN_POD_EVERY_MS / timesAsMany)
+  const clusterIp = over === undefined ? toClusterIp : { ...toClusterIp, from: over.otherClient }
   const router = over?.address ?? nodes[1]?.addresses.v4
   const nodePort = await nodePortOf(kubectl, 'web')
   const beyond = url(`${router}:${nodePort}`, OUTSIDE_EVERY_MS / timesAsMany)

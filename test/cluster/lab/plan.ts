@@ -1,6 +1,9 @@
 /** Addresses of the cluster. Its network is a bridge in the namespace of the tests, which is the router of its nodes. */
 export const LAN = { bridge: 'lan', v4: '192.168.77.1', v6: 'fd00:77::1' } as const
 
+/** A second client outside, beside the one at `LAN.v4`. */
+export const OTHER_CLIENT = '192.168.77.2'
+
 export const POD_NETWORKS = '10.244.0.0/16,fd00:10:244::/56'
 export const SERVICE_NETWORK_V4 = '10.96.0.0/16'
 export const SERVICE_NETWORKS = `${SERVICE_NETWORK_V4},fd00:10:96::/112`

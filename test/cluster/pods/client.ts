@@ -127,12 +127,13 @@ function add(counts: Record<string, number>, what: string): void {
 
 /** Each over a connection of its own, whose port `from` gets once it is established. */
 async function overHttp(
-  { url, method, timeoutMs = 10_000 }: HttpTask,
+  { url, from: localAddress, method, timeoutMs = 10_000 }: HttpTask,
   from: { port?: number },
 ): Promise<Answer> {
   const sent = request(url, {
     method: method ?? 'GET',
     agent: false,
+    localAddress,
     signal: AbortSignal.timeout(timeoutMs),
   })
   sent.on('socket', (socket) =>

@@ -13,6 +13,8 @@ interface Requests {
 export interface HttpTask extends Requests {
   readonly kind: 'http'
   readonly url: string
+  /** The address that it connects from; the system chooses one unless set. */
+  readonly from?: string
   /** GET unless set. */
   readonly method?: 'PUT'
 }
