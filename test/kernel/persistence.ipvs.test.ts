@@ -157,3 +157,19 @@ test.each([
   }
   expect(kinds).toEqual(['answered', 'answered', last])
 })
+
+/** A gap of the mode, too: when the first connection goes on, the gap is none any more. */
+test('a port used at two addresses of a backend at once: the first connection hangs', async () => {
+  const endpoints = ENDPOINTS.slice(0, 1)
+  const other = '172.30.41.2'
+  await deploy(lab(), { key: 'ns/sticky', clusterIP: VIP, endpoints })
+  await deploy(lab(), { key: 'ns/other', clusterIP: other, endpoints })
+  const { agent } = await lab().site('pod', '10.0.0.2')
+  const client = { protocol: 'TCP', source: '10.0.0.2', sourcePort: 20_003 } as const
+  const answers = async (id: number) => await agent.call('ping', { id, timeoutMs: 2000 })
+  const first = await agent.call('open', { ...client, destination: VIP, port: 80 })
+  expect(await answers(first.id)).toBe(true)
+  const second = await agent.call('open', { ...client, destination: other, port: 80 })
+  expect([await answers(second.id), await answers(first.id)]).toEqual([true, false])
+  await agent.call('resetOpen', null)
+})

@@ -29,6 +29,12 @@ export const GAPS: readonly Gap[] = [
   },
   {
     scenario:
+      'a client that uses one source port at two addresses with the same backend at the same time',
+    reason:
+      'IPVS finds the connection of an answer by client and backend alone, the newest entry first; so answers of both come from the address that was used last, and the connection to the other one hangs',
+  },
+  {
+    scenario:
       'session affinity: a client that uses one source port at one address, then at another address with the same backend, and then at the first again while the kernel remembers the first connection',
     reason:
       'the kernel remembers a connection for 10 s after a reset and for 2 minutes after a close; meanwhile IPVS makes no new entry for a connection that comes again (before Linux 5.9 without affinity, too), and it finds the connection of an answer by client and backend alone, the newest entry first; so the answer comes from the other address, and the client does not accept it',
