@@ -69,8 +69,8 @@ export const MUTATIONS: readonly Mutation[] = [
   {
     fault: 'sources outside the ranges pass on instead of being dropped',
     file: 'src/modes/iptables/frontend.ts',
-    from: '  return [...allowed, `${destination}-j DROP`]',
-    to: '  return [...allowed]',
+    from: '  return [...answers, `${destination}-j DROP`]',
+    to: '  return [...answers]',
     test: 'source-ranges',
   },
   {
