@@ -121,7 +121,7 @@ const MAKERS: Readonly<Record<string, Maker>> = {
       await made.daemon.synced()
     }
   },
-  'in nftables mode the node reaches Services, pods and clients outside time out': byConfiguration(
+  'in nftables mode the node itself reaches Services, but pods and clients outside time out': byConfiguration(
     { mode: 'nftables' },
     byCommands(['iptables -P FORWARD DROP'], ['iptables -P FORWARD ACCEPT']),
   ),
