@@ -121,10 +121,11 @@ const MAKERS: Readonly<Record<string, Maker>> = {
       await made.daemon.synced()
     }
   },
-  'in nftables mode the node itself reaches Services, but pods and clients outside time out': byConfiguration(
-    { mode: 'nftables' },
-    byCommands(['iptables -P FORWARD DROP'], ['iptables -P FORWARD ACCEPT']),
-  ),
+  'in nftables mode the node itself reaches Services, but pods and clients outside time out':
+    byConfiguration(
+      { mode: 'nftables' },
+      byCommands(['iptables -P FORWARD DROP'], ['iptables -P FORWARD ACCEPT']),
+    ),
   'some connections to a Service fail although its rules are right': async ({ node }, show) => {
     const restore = (input: string) =>
       node.namespace.exec([backendProgram('iptables-restore'), '--noflush'], { input })
