@@ -1,4 +1,11 @@
-import { type Cidr, cidrContains, type Family, familyOf, type IpAddress } from '../lib/ip.ts'
+import {
+  type Cidr,
+  cidrContains,
+  type Family,
+  familyOf,
+  hostCidr,
+  type IpAddress,
+} from '../lib/ip.ts'
 import { isSpecialAddress } from '../lib/special-address.ts'
 import type { Service, ServicePort } from '../resources/types.ts'
 import { compareText, type Frontend, type ProblemCode, type RejectedFrontend } from './entry.ts'
@@ -162,14 +169,10 @@ export function sourceRangesFor(
   const family = familyOf(ip)
   const ranges = service.loadBalancerSourceRanges.filter((range) => familyOf(range) === family)
   if (ranges.some((range) => range.endsWith('/0'))) return undefined
-  if (nodeIsInside(ranges, node, family)) ranges.push(hostNetwork(ip, family))
+  if (nodeIsInside(ranges, node, family)) ranges.push(hostCidr(ip))
   return [...new Set(ranges)].sort(compareText)
 }
 
 function nodeIsInside(ranges: readonly Cidr[], node: NodeContext, family: Family): boolean {
   return node.addresses[family].some((own) => ranges.some((range) => cidrContains(range, own)))
-}
-
-function hostNetwork(ip: IpAddress, family: Family): Cidr {
-  return `${ip}/${family === 4 ? 32 : 128}` as Cidr
 }

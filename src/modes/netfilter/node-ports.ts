@@ -1,5 +1,6 @@
 import { type Cidr, type Family, familyOf, type IpAddress } from '../../lib/ip.ts'
 import { TO_NODE } from './local-traffic.ts'
+import { to } from './rule.ts'
 import { isInScope } from './settings/node-port-scope.ts'
 import type { NetfilterSettings } from './settings/settings.ts'
 
@@ -38,9 +39,7 @@ function servingAddresses(
     case 'networks':
       return scope.networks.filter((cidr) => familyOf(cidr) === family).map(inNetwork)
     case 'addresses':
-      return scope.addresses
-        .filter((ip) => familyOf(ip) === family)
-        .map((ip) => `-d ${ip}/${family === 4 ? 32 : 128} `)
+      return scope.addresses.filter((ip) => familyOf(ip) === family).map(to)
   }
 }
 

@@ -1,6 +1,6 @@
 import type { Element, FieldType, SetSpec } from '../../../kernel/nftables/objects.ts'
 import { disjoint } from '../../../kernel/nftables/rules/encode.ts'
-import { type Cidr, type Family, familyOf } from '../../../lib/ip.ts'
+import { type Cidr, type Family, familyOf, hostCidr } from '../../../lib/ip.ts'
 import type { NetfilterSettings } from '../../netfilter/settings/settings.ts'
 import { SET } from '../keys/names.ts'
 
@@ -75,10 +75,7 @@ export function restrictedTo(
   family: Family,
 ): readonly Cidr[] | undefined {
   if (scope.kind === 'all') return undefined
-  const networks =
-    scope.kind === 'networks'
-      ? scope.networks
-      : scope.addresses.map((one) => `${one}/${familyOf(one) === 4 ? 32 : 128}` as Cidr)
+  const networks = scope.kind === 'networks' ? scope.networks : scope.addresses.map(hostCidr)
   const ours = networks.filter((cidr) => familyOf(cidr) === family)
   return ours.some((cidr) => cidr.endsWith('/0')) ? undefined : ours
 }
