@@ -69,7 +69,10 @@ function contentProblem(name: string, secret: JsonObject): readonly string[] {
   return isThere ? [] : [`the Secret ${name} of its imagePullSecrets has no key ${key}`]
 }
 
-/** The first registry of images that are waited for which no Secret is for. A Secret that cannot be read counts as one for every registry. */
+/**
+ * The first registry without a Secret, of the images that the Pod waits for. A Secret that cannot be read counts as one for
+ * every registry.
+ */
 function registryProblem(pod: JsonObject, secrets: readonly JsonObject[]): string | undefined {
   const known = secrets.map((secret) => valueAt(secret, 'registries'))
   if (!known.every((one) => Array.isArray(one))) return undefined

@@ -72,7 +72,10 @@ export const VERDICT_CODE = {
   return: -5,
 } as const
 
-/** The 4-byte register of a number of the kernel, which names one at which a 16-byte register begins by the number of that: 1 to 4. */
+/**
+ * The 4-byte register of a number of the kernel. Where one of the four 16-byte registers begins, the kernel uses the number of
+ * that: 1 to 4.
+ */
 export function registerOf(number: number): Register {
   return number > 0 && number < 5 ? 8 + (number - 1) * 4 : number
 }

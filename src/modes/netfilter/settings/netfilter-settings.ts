@@ -51,7 +51,7 @@ export function cleanupSettings(
   }
 }
 
-/** How packets from Pods are recognised. By NodeCIDR none is before the Node object names pod networks. */
+/** How packets from Pods are recognised. With NodeCIDR none are, until the Node object names pod networks. */
 export function localTraffic(
   config: NetfilterConfiguration,
   node: NodeNetworks | undefined,
