@@ -5,6 +5,7 @@ import { startKernel } from '../../../src/uml/start-kernel.ts'
 import { run } from '../../support/lab/command.ts'
 import { launcherOf } from '../../support/programs.ts'
 import { ip, ROUTER } from './network.ts'
+import { servesIn } from './node-proxy.ts'
 import {
   IPVS_NAME,
   LAN,
@@ -13,7 +14,6 @@ import {
   POD_NETWORKS,
   SERVICE_NETWORK_V4,
 } from './plan.ts'
-import { eventually } from './programs.ts'
 import { clusterFiles } from './surroundings.ts'
 
 const READY_MS = 120_000
@@ -69,7 +69,8 @@ export async function startIpvsMachine(kubeconfig: string): Promise<IpvsMachine>
     await kernel.ended.catch(() => undefined)
   })
   prefer(kernel.pid)
-  await eventually('the machine serves in ipvs mode', () => servesAt(address), {
+  const runLine = (line: string): Promise<string> => run(['sh', '-euc', line])
+  await servesIn({ name: IPVS_NAME, pages: address, run: runLine }, 'ipvs', {
     timeoutMs: READY_MS,
     why: () => said,
   })
@@ -100,12 +101,4 @@ const CONFIG = {
   mode: 'ipvs',
   clusterCIDR: POD_NETWORKS,
   metricsBindAddress: '0.0.0.0:10249',
-}
-
-async function servesAt(address: string): Promise<boolean> {
-  const curl = ['curl', '-sSf', '--max-time', '5']
-  const mode = await run([...curl, `http://${address}:10249/proxyMode`])
-  if (mode.trim() !== 'ipvs') throw new Error(`it serves in ${mode}`)
-  await run([...curl, `http://${address}:10256/readyz`])
-  return true
 }

@@ -2,7 +2,6 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { root } from '../../support/on-demand/root.ts'
 import type { Cluster } from './cluster.ts'
-import type { ClusterNode } from './node.ts'
 import { LAN, POD_NETWORKS } from './plan.ts'
 import { eventually } from './programs.ts'
 
@@ -14,6 +13,7 @@ export type Mode = (typeof MODES)[number]
 export const ENFORCING = 'networkPolicy: {enforce: true, unknownPods: deny}'
 
 const MODE_MS = 180_000
+const HERE = '127.0.0.1'
 
 /** Applies config/kubernetes/node-proxy, edited as docs/operate/install.md says; resolves when it is ready everywhere. */
 export async function installNodeProxy(
@@ -37,23 +37,44 @@ export async function changeMode(cluster: Cluster, mode: Mode, settings?: string
   return (performance.now() - began) / 1_000
 }
 
-/** Resolves once the node's proxy is ready in a mode. */
-export async function servesIn(node: ClusterNode, mode: Mode): Promise<void> {
+/** A machine with node-proxy. */
+interface ProxyMachine {
+  readonly name: string
+  /** Where its proxy serves its pages to `run`; 127.0.0.1 unless set. */
+  readonly pages?: string
+  /** Runs a command line; its standard output. */
+  run(line: string): Promise<string>
+}
+
+export interface ServingLimit {
+  readonly timeoutMs?: number
+  /** What explains a failure. */
+  readonly why?: () => string
+}
+
+/** Resolves once the proxy of a machine is ready in a mode. */
+export async function servesIn(
+  machine: ProxyMachine,
+  mode: Mode | 'ipvs',
+  { timeoutMs = MODE_MS, why = () => '' }: ServingLimit = {},
+): Promise<void> {
+  const { name, pages = HERE } = machine
   await eventually(
-    `${node.name} serves in ${mode} mode`,
+    `${name} serves in ${mode} mode`,
     async () => {
-      const current = await modeOf(node)
+      const current = await modeOf(machine)
       if (current !== mode) throw new Error(`it serves in ${current}`)
-      await node.run('curl -sSf --max-time 5 http://127.0.0.1:10256/readyz')
+      await machine.run(`curl -sSf --max-time 5 http://${pages}:10256/readyz`)
       return true
     },
-    { timeoutMs: MODE_MS },
+    { timeoutMs, why },
   )
 }
 
-/** By the word of the node's proxy, which adds the data path of userspace mode. */
-export async function modeOf(node: ClusterNode): Promise<string> {
-  const said = await node.run('curl -sS --max-time 5 http://127.0.0.1:10249/proxyMode')
+/** By the word of the machine's proxy, which adds the data path of userspace mode. */
+export async function modeOf(machine: ProxyMachine): Promise<string> {
+  const { pages = HERE } = machine
+  const said = await machine.run(`curl -sS --max-time 5 http://${pages}:10249/proxyMode`)
   return said.trim().replace(/ \(.*\)$/, '')
 }
 
