@@ -123,6 +123,28 @@ test('talks over the channel, every byte as it is', async () => {
 
 test('others can come in and use a shell, until the kernel is gone', async () => {
   const kernel = await startKernel(shell('sleep 1000', { shell: true }))
+  const [listener = ''] = findShellSockets(process.pid)
+  const visitor = connect(listener)
+  let seen = ''
+  visitor.on('data', (text: Buffer) => {
+    seen += text.toString()
+  })
+  const prompted = () => {
+    visitor.write('\r')
+    return seen
+  }
+  await expect.poll(prompted, { interval: 500 }).toContain('uml# ')
+  visitor.write('echo $((6 * 7)) processes; ps -C sleep -o args=\r')
+  await expect.poll(() => seen).toMatch(/42 processes[^]*sleep 1000/)
+  const left = once(visitor, 'close')
+  kernel.kill()
+  await left
+  await kernel.ended.catch(() => undefined)
+  expect(findShellSockets(process.pid)).toEqual([])
+})
+
+test('the command that goes in takes what is typed, and leaves with Ctrl-]', async () => {
+  const kernel = await startKernel(shell('sleep 1000', { shell: true }))
   const visitor = spawn(process.execPath, [PROGRAM, `--enter=${process.pid}`])
   let seen = ''
   visitor.stdout.on('data', (text: Buffer) => {
@@ -133,19 +155,13 @@ test('others can come in and use a shell, until the kernel is gone', async () =>
     return seen
   }
   await expect.poll(prompted, { interval: 500 }).toContain('uml# ')
-  visitor.stdin.write('echo $((6 * 7)) processes; ps -C sleep -o args=\r')
-  await expect.poll(() => seen).toMatch(/42 processes[^]*sleep 1000/)
+  visitor.stdin.write('echo $((6 * 7)) visits\r')
+  await expect.poll(() => seen).toContain('42 visits')
   const leaves = once(visitor, 'exit')
   visitor.stdin.write('\u001d')
   expect(await leaves).toEqual([0, null])
-  const [listener = ''] = findShellSockets(process.pid)
-  const stays = connect(listener)
-  await once(stays, 'connect')
-  const left = once(stays, 'close')
   kernel.kill()
-  await left
   await kernel.ended.catch(() => undefined)
-  expect(findShellSockets(process.pid)).toEqual([])
 })
 
 test('passes a terminal through: its size, its keys, and the status at the end', async () => {
