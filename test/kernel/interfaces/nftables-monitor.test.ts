@@ -17,5 +17,6 @@ test('the monitor hears what others do to nf_tables, and nothing of ours', async
       { family: 6, table: 'filter', chain: 'NP-SIX' },
     ),
     'an overrun by others': ['unknown'],
+    ofOurOwn: [],
   })
 })
