@@ -81,7 +81,7 @@ export async function bundleMains(
   await build.close()
   const chunks = output.filter((one): one is OutputChunk => one.type === 'chunk')
   return {
-    files: new Map(chunks.map(({ fileName, code }) => [`${FOLDER}/${fileName}`, code])),
+    files: new Map(chunks.map(({ fileName, code }) => [`${FOLDER}/${fileName}`, inAscii(code)])),
     starting: chunks
       .filter(({ isEntry, moduleIds }) => isEntry || moduleIds.some(isStarting))
       .map(({ fileName }) => `${FOLDER}/${fileName}`),
@@ -89,6 +89,17 @@ export async function bundleMains(
     required: found.required,
     beside: found.beside,
   }
+}
+
+/**
+ * The same code in ASCII. V8 keeps two bytes for each character of a source that has one beyond Latin-1, even in a comment:
+ * an ellipsis would cost the memory of the file once more.
+ */
+function inAscii(code: string): string {
+  return code.replace(/\\[\0-\x7f]|\\?[^\0-\x7f]/g, (found) => {
+    const unit = found.charCodeAt(found.length - 1)
+    return unit <= 0x7f ? found : `\\u${unit.toString(16).padStart(4, '0')}`
+  })
 }
 
 /** What is learnt of the modules on the way. */

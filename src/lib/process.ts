@@ -60,23 +60,40 @@ export function releaseMemoryOf(
 }
 
 /**
- * Gives back memory that only the start needed: garbage, free memory of the allocator, and pages of program files, which
- * come back when they are used. Blocks while all garbage is collected, for a tenth of a second, longer on a busy machine. Does nothing
- * where Node cannot call the C library.
+ * Gives back memory that only the start needed: garbage, free memory of the allocator, and what `releaseFilePages` does.
+ * Blocks while all garbage is collected, for a tenth of a second, longer on a busy machine. Does nothing where Node cannot
+ * call the C library.
  */
 export function releaseMemory(): void {
+  releaseFilePages()
   if (getHeapStatistics().used_heap_size <= MAX_HEAP_BYTES) collectGarbage()
-  try {
-    const ffi = process.getBuiltinModule('node:ffi')
-    const { functions: libc } = ffi.dlopen('libc.so.6', SIGNATURES)
-    libc.malloc_trim(0n)
+  callLibc((libc) => libc.malloc_trim(0n))
+  releaseFilePages()
+}
+
+/**
+ * Gives back the pages of program files, which come back when they are used. Of those of Node, half are needed only once,
+ * so a start calls this between its parts. Blocks for some milliseconds.
+ */
+export function releaseFilePages(): void {
+  callLibc((libc) => {
     const mappings = readMappings(readFileSync('/proc/self/smaps', 'utf8'))
     for (const one of mappings.filter(isUnchangedFile)) {
       libc.madvise(one.start, one.end - one.start, MADV_DONTNEED)
     }
+  })
+}
+
+function callLibc(use: (libc: ReturnType<typeof openLibc>) => void): void {
+  try {
+    use(openLibc())
   } catch {
     // Another C library, no node:ffi or no /proc: memory stays as it is.
   }
+}
+
+function openLibc() {
+  return process.getBuiltinModule('node:ffi').dlopen('libc.so.6', SIGNATURES).functions
 }
 
 function collectGarbage(): void {

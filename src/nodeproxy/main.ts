@@ -1,5 +1,5 @@
 import { flushCompileCache } from 'node:module'
-import { packageVersion } from '../lib/process.ts'
+import { packageVersion, releaseFilePages } from '../lib/process.ts'
 import type { CommandHost } from './commands/command-module.ts'
 import { COMMANDS, commandOf } from './commands/commands.ts'
 import { MODES } from './config/fields/mode-registry.ts'
@@ -31,6 +31,7 @@ function commandHost(): CommandHost {
 
 /** Where NODE_COMPILE_CACHE is set, the next start needs neither compiler nor type stripper. */
 async function loadDaemon() {
+  releaseFilePages()
   const daemon = await import('./daemon.ts')
   flushCompileCache()
   return daemon

@@ -76,6 +76,18 @@ describe('the bundle', () => {
     },
   )
 
+  test('is of ASCII, and says the same', async () => {
+    write({
+      'bin/tool': 'exec node "$bin/../src/tool/main.ts"',
+      'src/tool/main.ts': `const µ = ['…', '\\…', '\\\\…', '🐘', /^[…]$/.test('…'), /^[🐘]$/u.test('🐘')] // …
+        console.log(JSON.stringify([...µ, \`\${µ.length} … \\n\`]))`,
+    })
+    const bundle = await bundlePrograms(folder, ['tool'])
+    write(Object.fromEntries(bundle.files))
+    expect(bundle.files.get('lib/tool.js')).toMatch(/^\p{ASCII}+$/u)
+    expect(JSON.parse(await run('lib/tool.js'))).toEqual(JSON.parse(await run('src/tool/main.ts')))
+  })
+
   test('refuses a place that it does not know', async () => {
     write({
       'bin/tool': 'exec node "$bin/../src/tool/main.ts"',

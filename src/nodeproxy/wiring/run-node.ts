@@ -7,7 +7,7 @@ import { openWorkerResponder } from '../../kernel/neighbours/worker-responder.ts
 import { openNftables } from '../../kernel/nftables/netlink-nftables.ts'
 import { systemClock as clock, monotonicMs } from '../../lib/clock.ts'
 import type { NodeProxyError } from '../../lib/error.ts'
-import { releaseMemoryOf } from '../../lib/process.ts'
+import { releaseFilePages, releaseMemoryOf } from '../../lib/process.ts'
 import { systemRandom as random } from '../../lib/random.ts'
 import { sampleEventLoopDelay } from '../../telemetry/event-loop-delay.ts'
 import type { Conditions } from '../../telemetry/health/conditions.ts'
@@ -168,6 +168,7 @@ function createWatcher(
       announcements.takeCluster(events)
     },
     onSynced() {
+      releaseFilePages()
       proxy.start()
       policies.clusterListed()
       announcements.clusterListed()
