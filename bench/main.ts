@@ -13,6 +13,7 @@ import { enterControl } from './lab/topology.ts'
 import { runNftables } from './nftables/run.ts'
 import { type ModeName, type Options, parseOptions, USAGE } from './options.ts'
 import { runPage } from './page/run.ts'
+import { missingForPromise, runPromise } from './promise/run.ts'
 import { missingForUserspace } from './userspace/missing.ts'
 import { runUserspace } from './userspace/run.ts'
 
@@ -36,7 +37,10 @@ async function run(options: Options, folder: string): Promise<void> {
   }
   const missing = wants('userspace') ? missingForUserspace() : undefined
   if (missing !== undefined) leaveOut(options, missing)
+  const missingPeers = wants('promise') ? missingForPromise() : undefined
+  if (missingPeers !== undefined) leaveOut(options, missingPeers)
   enterControl()
+  if (wants('promise') && missingPeers === undefined) await runPromise(options, folder)
   if (wants('iptables')) await runBenchmark(options, folder)
   if (place !== undefined) await runIpvs(place, options, folder)
   if (wants('nftables')) await runNftables(options, folder)

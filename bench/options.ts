@@ -4,6 +4,7 @@ import { FULL, QUICK, type Repeats } from './repeats.ts'
 import type { Backend } from './report/results.ts'
 
 const MODES = [
+  'promise',
   'iptables',
   'ipvs',
   'nftables',
@@ -42,8 +43,8 @@ export interface Options {
 
 export const USAGE = `Usage: npm run bench -- [options]
 
-  --modes=iptables,ipvs,nftables,userspace,apiserver,auth,dns,inspection,page,
-          cluster-page          default: all that this machine can do; ipvs in User-mode Linux
+  --modes=promise,iptables,ipvs,nftables,userspace,apiserver,auth,dns,inspection,
+          page,cluster-page     default: all that this machine can do; ipvs in User-mode Linux
                                 where the kernel has no ip_vs
   --sizes=100,1000,5000,10000,50000x2,5000x50
                                 numbers of Services, ten endpoints each unless stated; of the modes

@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import { request } from 'undici'
 import { stringify } from 'yaml'
-import { CLUSTER_CIDR, CONTROL, METRICS_PORT } from '../lab/plan.ts'
+import { CLUSTER_CIDR, CONTROL, METRICS_PORT, NODE_NAME } from '../lab/plan.ts'
 import type { Backend } from '../report/results.ts'
 import { parseMetrics, type Samples } from './metrics.ts'
 
@@ -98,7 +98,7 @@ function configText({ proxy, settings }: DaemonOptions): string {
   return stringify({
     apiVersion: 'proxy.config.orch.io/v1alpha1',
     kind: 'NodeProxyConfiguration',
-    hostnameOverride: 'bench-node',
+    hostnameOverride: NODE_NAME,
     clusterCIDR: CLUSTER_CIDR,
     detectLocalMode: 'ClusterCIDR',
     metricsBindAddress: `${CONTROL.node}:${METRICS_PORT}`,

@@ -46,7 +46,7 @@ export async function runDns({ quick, into }: Options, folder: string): Promise<
 }
 
 /** Writes questions in an order that makes processor caches useless. */
-function questionFile({ services }: Repeats, folder: string): string {
+export function questionFile({ services }: Pick<Repeats, 'services'>, folder: string): string {
   const path = join(folder, 'questions')
   const lines = Array.from({ length: QUESTIONS }, (_, index) => {
     const service = (index * 7_919) % services

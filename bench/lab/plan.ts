@@ -2,6 +2,8 @@
 
 /** The addresses of the API server and of the node on their link. */
 export const CONTROL = { server: '192.0.2.1', node: '192.0.2.2' } as const
+/** The name by which Service proxies know their node. */
+export const NODE_NAME = 'bench-node'
 export const API_PORT = 6443
 export const METRICS_PORT = 10249
 

@@ -1,8 +1,3 @@
-import { spawn } from 'node:child_process'
-import { once } from 'node:events'
-import { existsSync } from 'node:fs'
-import { join } from 'node:path'
-import { fileURLToPath } from 'node:url'
 import { request } from 'undici'
 import { startCluster } from '../cluster/cluster.ts'
 import {
@@ -13,16 +8,17 @@ import {
   sliceObject,
 } from '../cluster/objects.ts'
 import { type Proxy, startDaemon } from '../daemon/daemon.ts'
+import {
+  hasKubeProxy,
+  KUBE_PROXY_NAME,
+  startKubeProxy as startKubeProxyIn,
+} from '../daemon/kube-proxy.ts'
 import { ENDPOINT_NET } from '../lab/plan.ts'
 import type { Topology } from '../lab/topology.ts'
 import { ENDPOINTS, nodePortOf } from './addresses.ts'
 import type { Subject, SubjectOptions } from './subject.ts'
 
 const READY_MS = 300_000
-const PROGRAMS =
-  process.env['NP_UPSTREAM_PROGRAMS'] ??
-  fileURLToPath(new URL('../../node_modules/.cache/upstream', import.meta.url))
-const KUBE_PROXY = join(PROGRAMS, 'kube-proxy')
 
 /** Modes, with the variants of iptables as modes of their own. */
 const MODES: Readonly<Record<Proxy, string>> = {
@@ -55,8 +51,8 @@ export function nodeProxy(proxy: Proxy, masqueradePorts?: 'keep' | 'random'): Su
 
 /** kube-proxy, if `npm run test:upstream` has built it. */
 export function kubeProxy(): readonly Subject[] {
-  if (!existsSync(KUBE_PROXY)) return []
-  return [{ name: 'kube-proxy 1.20 iptables', start: startKubeProxy }]
+  if (!hasKubeProxy()) return []
+  return [{ name: `${KUBE_PROXY_NAME} iptables`, start: startKubeProxy }]
 }
 
 async function startKubeProxy(
@@ -64,19 +60,10 @@ async function startKubeProxy(
   { loads }: SubjectOptions,
 ): Promise<() => Promise<void>> {
   const cluster = await clusterWithNodePorts(loads)
-  const flags = [
-    `--master=${cluster.url}`,
-    `--cluster-cidr=${ENDPOINT_NET}`,
-    '--proxy-mode=iptables',
-  ]
-  // 0: does not change the size of the conntrack table.
-  const lab = ['--hostname-override=bench-node', '--conntrack-max-per-core=0']
-  const command = ['netns', 'exec', node, KUBE_PROXY, ...flags, ...lab]
-  const child = spawn('ip', command, { stdio: 'ignore' })
+  const place = { namespace: node, url: cluster.url, clusterCidr: ENDPOINT_NET }
+  const proxy = startKubeProxyIn(place)
   return async () => {
-    const ended = once(child, 'exit')
-    child.kill()
-    await ended
+    await proxy.stop()
     await cluster.stop()
   }
 }

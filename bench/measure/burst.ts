@@ -1,5 +1,5 @@
 import type { Burst } from '../report/results.ts'
-import { type ChangeContext, pick, target } from './context.ts'
+import { type AnyChangeContext, pick, target } from './context.ts'
 import { timeChange } from './replace-endpoint.ts'
 
 /**
@@ -7,7 +7,7 @@ import { timeChange } from './replace-endpoint.ts'
  * that one new connection shows whether the change has taken effect.
  */
 export async function bursts(
-  context: ChangeContext,
+  context: AnyChangeContext,
   changes: number,
   count: number,
 ): Promise<Burst> {
@@ -30,7 +30,7 @@ export async function bursts(
 }
 
 export function movedServices(
-  { cluster, freshAddress }: Pick<ChangeContext, 'cluster' | 'freshAddress'>,
+  { cluster, freshAddress }: Pick<AnyChangeContext, 'cluster' | 'freshAddress'>,
   changes: number,
 ) {
   return Array.from({ length: Math.min(changes, cluster.size) }, (_, n) => {

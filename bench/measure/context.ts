@@ -26,6 +26,9 @@ export interface ChangeContext extends Pick<Context, 'cluster' | 'daemon' | 'fre
   readonly prober: Observer
 }
 
+/** What is used to measure changes by a program of which nothing is known. */
+export type AnyChangeContext = Omit<ChangeContext, 'daemon'>
+
 /** First packets per round for one Service; with these, 9 of 10 rounds reach a given one of ten endpoints. */
 export const PACKETS = 20
 export const CHANGE_TIMEOUT_MS = 20_000

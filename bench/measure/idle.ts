@@ -1,8 +1,8 @@
 import { readFileSync } from 'node:fs'
 import { setTimeout as delay } from 'node:timers/promises'
+import type { Daemon } from '../daemon/daemon.ts'
 import { cpuSeconds } from '../daemon/process-tree.ts'
 import type { Idle } from '../report/results.ts'
-import type { ChangeContext } from './context.ts'
 
 /** Seconds that a verification of 10,000 Services takes, with a margin. */
 const BUSIEST = 5
@@ -12,7 +12,7 @@ const BUSIEST = 5
  * processes is reported beside the figures, because it distorts them.
  */
 export async function idle(
-  { daemon }: Pick<ChangeContext, 'daemon'>,
+  { daemon }: { readonly daemon: Pick<Daemon, 'pid'> },
   seconds: number,
 ): Promise<Idle> {
   await delay(3_000)

@@ -26,7 +26,7 @@ export async function rawBurst(parts: RawParts, changes: number, count: number) 
 }
 
 export interface RawParts {
-  readonly context: Context
+  readonly context: Pick<Context, 'cluster' | 'prober' | 'freshAddress'>
   readonly raw: RawKernel
   /** The rules in the kernel; updated with each replaced endpoint. */
   readonly chains: Map<number, SavedChain>

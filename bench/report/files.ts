@@ -5,6 +5,7 @@ import { resultsText } from './results-text.ts'
 
 /** The kinds of results, and the files that hold them. */
 const FILES: Readonly<Record<keyof AllResults, string>> = {
+  promise: 'results/promise.json',
   iptables: 'results/latest.json',
   ipvs: 'results/ipvs.json',
   nftables: 'results/nftables.json',

@@ -18,6 +18,8 @@ import type { NftablesResults } from './nftables/results.ts'
 import { nftablesSection } from './nftables/section.ts'
 import type { PolicyResults } from './policy/results.ts'
 import { policySection } from './policy/section.ts'
+import type { PromiseResults } from './promise/results.ts'
+import { promiseSection } from './promise/section.ts'
 import type { Results } from './results.ts'
 import { count } from './show.ts'
 import {
@@ -35,6 +37,7 @@ import { judgeAll, targetsTable } from './verdict.ts'
 
 /** All results; undefined: never measured. */
 export interface AllResults {
+  readonly promise: PromiseResults | undefined
   readonly iptables: Results | undefined
   readonly ipvs: IpvsResults | undefined
   readonly nftables: NftablesResults | undefined
@@ -52,6 +55,7 @@ export interface AllResults {
 /** The results as a Markdown page, without the modes that were never measured. */
 export function resultsPage(all: AllResults): string {
   const sections = [
+    all.promise && promiseSection(all.promise),
     all.iptables && iptablesSection(all.iptables),
     all.ipvs && ipvsSection(all.ipvs),
     all.nftables && nftablesSection(all.nftables),

@@ -1,0 +1,45 @@
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { existsSync } from 'node:fs'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { NODE_NAME } from '../lab/plan.ts'
+
+const PROGRAMS =
+  process.env['NP_UPSTREAM_PROGRAMS'] ??
+  fileURLToPath(new URL('../../node_modules/.cache/upstream', import.meta.url))
+const PROGRAM = join(PROGRAMS, 'kube-proxy')
+export const KUBE_PROXY_NAME = 'kube-proxy 1.20'
+
+/** Whether `npm run test:upstream` has built it. */
+export function hasKubeProxy(): boolean {
+  return existsSync(PROGRAM)
+}
+
+/** Starts kube-proxy in iptables mode in a namespace, with its defaults. */
+export function startKubeProxy(node: {
+  readonly namespace: string
+  readonly url: string
+  readonly clusterCidr: string
+}) {
+  const flags = [
+    `--master=${node.url}`,
+    `--cluster-cidr=${node.clusterCidr}`,
+    '--proxy-mode=iptables',
+  ]
+  // 0: does not change the size of the conntrack table.
+  const lab = [`--hostname-override=${NODE_NAME}`, '--conntrack-max-per-core=0']
+  const startedAt = performance.now()
+  const command = ['netns', 'exec', node.namespace, PROGRAM, ...flags, ...lab]
+  const child = spawn('ip', command, { stdio: 'ignore' })
+  const ended = once(child, 'exit')
+  return {
+    pid: child.pid ?? 0,
+    /** `performance.now()` when it was started. */
+    startedAt,
+    async stop(): Promise<void> {
+      child.kill()
+      await ended
+    },
+  }
+}
