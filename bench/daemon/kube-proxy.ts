@@ -21,6 +21,8 @@ export function startKubeProxy(node: {
   readonly namespace: string
   readonly url: string
   readonly clusterCidr: string
+  /** Where it looks for iptables, instead of PATH. */
+  readonly programs?: string
 }) {
   const flags = [
     `--master=${node.url}`,
@@ -31,7 +33,9 @@ export function startKubeProxy(node: {
   const lab = [`--hostname-override=${NODE_NAME}`, '--conntrack-max-per-core=0']
   const startedAt = performance.now()
   const command = ['netns', 'exec', node.namespace, PROGRAM, ...flags, ...lab]
-  const child = spawn('ip', command, { stdio: 'ignore' })
+  const path =
+    node.programs === undefined ? {} : { PATH: `${node.programs}:${process.env['PATH']}` }
+  const child = spawn('ip', command, { stdio: 'ignore', env: { ...process.env, ...path } })
   const ended = once(child, 'exit')
   return {
     pid: child.pid ?? 0,

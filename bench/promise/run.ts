@@ -24,11 +24,25 @@ interface Plan {
   readonly workloadRounds: number
 }
 
+const NONE = [0, 0] as const
+
 const FULL: Plan = {
   sizes: {
-    10: { starts: 5, changes: 0, bursts: 0, idleSeconds: 0, connections: 0 },
-    1_000: { starts: 3, changes: 60, bursts: 5, idleSeconds: 20, connections: 0 },
-    10_000: { starts: 3, changes: 15, bursts: 0, idleSeconds: 0, connections: 2_000 },
+    10: { starts: [5, 5], changes: NONE, bursts: NONE, idleSeconds: NONE, connections: NONE },
+    1_000: {
+      starts: [3, 3],
+      changes: [60, 60],
+      bursts: [5, 5],
+      idleSeconds: [20, 20],
+      connections: NONE,
+    },
+    10_000: {
+      starts: [3, 3],
+      changes: [15, 15],
+      bursts: NONE,
+      idleSeconds: NONE,
+      connections: [2_000, 2_000],
+    },
   },
   userspace: { rounds: 5, roundMs: 2_000 },
   dns: { services: 10_000, rounds: 5, seconds: 4 },
@@ -38,8 +52,14 @@ const FULL: Plan = {
 /** For development: too few repetitions for figures that could be quoted. */
 const QUICK: Plan = {
   sizes: {
-    10: { starts: 1, changes: 0, bursts: 0, idleSeconds: 0, connections: 0 },
-    100: { starts: 1, changes: 5, bursts: 1, idleSeconds: 5, connections: 500 },
+    10: { starts: [1, 1], changes: NONE, bursts: NONE, idleSeconds: NONE, connections: NONE },
+    100: {
+      starts: [1, 1],
+      changes: [5, 5],
+      bursts: [1, 1],
+      idleSeconds: [5, 5],
+      connections: [500, 500],
+    },
   },
   userspace: { rounds: 1, roundMs: 500 },
   dns: { services: 100, rounds: 1, seconds: 2 },

@@ -33,14 +33,14 @@ const NAMES = Object.keys(SHOWN) as readonly Name[]
 type Samples = Record<Name, number[]>
 type Owner = Subject['name'] | 'limit'
 
-/** How often everything is measured at one size; 0: not at all. */
-export interface ServiceRepeats {
-  readonly starts: number
-  readonly changes: number
-  readonly bursts: number
-  readonly idleSeconds: number
-  readonly connections: number
-}
+/** How often everything is measured at one size; 0: not at all. Each number: of node-proxy, and of the peer. */
+export type ServiceRepeats = Readonly<
+  Record<
+    'starts' | 'changes' | 'bursts' | 'idleSeconds' | 'connections',
+    readonly [ours: number, peers: number]
+  >
+>
+type SubjectRepeats = Readonly<Record<keyof ServiceRepeats, number>>
 
 /** What a comparison works with. */
 export interface Comparison {
@@ -63,13 +63,15 @@ export async function serviceFigures(
     peer: noSamples(),
     limit: noSamples(),
   }
-  for (let n = 1; n <= repeats.starts; n++) {
+  for (let n = 1; n <= Math.max(...repeats.starts); n++) {
     for (const subject of comparison.subjects) {
-      comparison.log(`${cluster.size} Services: ${subject.name}, start ${n} of ${repeats.starts}`)
+      const own = repeatsOf(subject, repeats)
+      if (n > own.starts) continue
+      comparison.log(`${cluster.size} Services: ${subject.name}, start ${n} of ${own.starts}`)
       const run = new Run(comparison, cluster, subject)
       try {
         await run.measureStart(samples[subject.name])
-        if (n === repeats.starts) await run.measureChanges(samples, repeats)
+        if (n === own.starts) await run.measureChanges(samples, own)
       } finally {
         await run.end()
       }
@@ -110,7 +112,7 @@ class Run {
     into.peak.push((memoryOf(pid)?.peak ?? Number.NaN) / KIB_PER_MIB)
   }
 
-  async measureChanges(samples: Record<Owner, Samples>, repeats: ServiceRepeats): Promise<void> {
+  async measureChanges(samples: Record<Owner, Samples>, repeats: SubjectRepeats): Promise<void> {
     const mine = samples[this.#subject.name]
     const context = {
       cluster: this.#cluster,
@@ -150,7 +152,7 @@ class Run {
   }
 
   /** Makes the same changes by iptables-restore alone, on the rules that the daemon has left. */
-  async #measureLimit(into: Samples, repeats: ServiceRepeats): Promise<void> {
+  async #measureLimit(into: Samples, repeats: SubjectRepeats): Promise<void> {
     const { folder, freshAddress } = this.#comparison
     const raw = new RawKernel(this.#topology.node, 'nft', folder)
     try {
@@ -176,6 +178,13 @@ class Run {
   }
 }
 
+function repeatsOf({ name }: Subject, all: ServiceRepeats): SubjectRepeats {
+  const entries = Object.entries(all).map(([what, [ours, peers]]) => {
+    return [what, name === 'peer' ? peers : ours]
+  })
+  return Object.fromEntries(entries)
+}
+
 function noSamples(): Samples {
   return {
     start: [],
@@ -198,6 +207,7 @@ function figureOf(
   const { what, unit, digits } = SHOWN[name]
   const ours = samples.nftables[name]
   if (ours.length === 0) return undefined
+  const peers = samples.peer[name]
   const limits = samples.limit[name]
   const limit = name === 'connect' ? 'without a Service' : 'iptables-restore'
   return {
@@ -207,7 +217,7 @@ function figureOf(
     better: 'less',
     ours,
     iptables: samples.iptables[name],
-    peer: { name: PEER, samples: samples.peer[name] },
+    ...(peers.length > 0 ? { peer: { name: PEER, samples: peers } } : {}),
     ...(limits.length > 0 ? { limit: { name: limit, samples: limits } } : {}),
   }
 }
