@@ -26,6 +26,7 @@ export function openEnforcer(
     model: new PolicyModel({ nodeName: NODE }),
     conntrack: new NetlinkConntrack(transport, systemClock),
     clock: systemClock,
+    wallClock: systemClock,
     families: [4, 6],
     settings: { ...settings, establishedConnections: 'cut' },
     observer: {

@@ -126,6 +126,7 @@ function daemon({ mode: build, clock }: Rig, state: State) {
   const loop = new SyncLoop({
     mode,
     clock,
+    wallClock: clock,
     tracker: new DeltaTracker(),
     minPeriodMs: 0,
     verifyPeriodMs: 30_000,

@@ -47,7 +47,10 @@ export interface SyncLoopParts {
   readonly model: NodeModel
   readonly tracker: DeltaTracker
   readonly mode: Mode
+  /** By which runs are scheduled: a steady one. */
   readonly clock: Clock
+  /** By which runs are reported. */
+  readonly wallClock: Pick<Clock, 'now'>
   readonly observer: SyncObserver
   /** Deletes conntrack entries; resolves to the number of deleted ones. */
   cutFlows(flows: readonly StaleFlows[]): Promise<number>
@@ -85,7 +88,8 @@ export class SyncLoop {
   #again = false
   #cancelTimer: () => void = () => {}
   #timerAt = Number.POSITIVE_INFINITY
-  #queuedAt: number | undefined
+  /** Whether changes wait that the next run writes. */
+  #hasQueued = false
   readonly #flows = new FlowQueue()
   /** Whether a run threw an error, and no run has succeeded since. */
   #hasFailed = false
@@ -140,11 +144,11 @@ export class SyncLoop {
     await this.#running
   }
 
-  /** Records when the oldest change was queued that the next run writes. */
+  /** Reports when the oldest change was queued that the next run writes. */
   #queue(): void {
-    if (this.#queuedAt !== undefined) return
-    this.#queuedAt = this.#parts.clock.now()
-    this.#parts.observer.queued(this.#queuedAt)
+    if (this.#hasQueued) return
+    this.#hasQueued = true
+    this.#parts.observer.queued(this.#parts.wallClock.now())
   }
 
   #addSuspects({ keys, by }: ForeignChange): void {
@@ -250,10 +254,10 @@ export class SyncLoop {
 
   /** Brings the kernel up to date. `effective`: the number of waiting callbacks whose effect is in the kernel. */
   async #apply(): Promise<{ readonly wrote: boolean; readonly effective: number }> {
-    const { model, mode, tracker, clock, observer } = this.#parts
+    const { model, mode, tracker, clock, wallClock, observer } = this.#parts
     const { program } = mode
-    const queuedAt = this.#queuedAt
-    this.#queuedAt = undefined
+    const hadQueued = this.#hasQueued
+    this.#hasQueued = false
     const startedAt = clock.now()
     const waiting = this.#callbacks.length
     observer.begun()
@@ -261,10 +265,10 @@ export class SyncLoop {
     observer.compiled(services)
     // The flows wait from this moment on: the kernel leads no new connection to these backends any more.
     const failed = await this.#write(change).finally(() => this.#flows.add(flows, clock.now()))
-    if (queuedAt !== undefined || !isEmpty(change) || this.#hasFailed) {
+    if (hadQueued || !isEmpty(change) || this.#hasFailed) {
       this.#hasFailed = false
-      const at = clock.now()
-      observer.applied({ at, durationMs: at - startedAt, failed, change })
+      const durationMs = clock.now() - startedAt
+      observer.applied({ at: wallClock.now(), durationMs, failed, change })
     }
     const allRefused = failed.size > 0 && failed.size >= change.set.length + change.unset.length
     return { wrote: !isEmpty(change), effective: allRefused ? 0 : waiting }

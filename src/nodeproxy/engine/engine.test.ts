@@ -44,6 +44,7 @@ function rig() {
   }
   const engine = new Engine({
     clock,
+    wallClock: clock,
     log,
     pendingCleanups,
     store: new ClusterStore(),

@@ -15,7 +15,8 @@ import type { PendingCleanups } from './pending-cleanups.ts'
 export interface EngineParts {
   /** Only the engine changes it. */
   readonly store: ClusterStore
-  readonly clock: Clock
+  readonly clock: SyncLoopParts['clock']
+  readonly wallClock: SyncLoopParts['wallClock']
   readonly log: Logger
   /** Creates the observer of the sync loop of a mode instance. */
   readonly observe: (mode: Mode) => SyncObserver
@@ -179,7 +180,7 @@ export class Engine {
     before: Assembly | undefined,
     report: EngineParts['onComplete'],
   ): Assembly {
-    const { clock, cutFlows, nodeContext } = this.#parts
+    const { clock, wallClock, cutFlows, nodeContext } = this.#parts
     const mode = spec.build()
     const { program } = mode
     const table = before?.table ?? new ForwardingTable(nodeContext())
@@ -193,7 +194,17 @@ export class Engine {
     }
     const completion = new Completion({ tracker, program, clock, onComplete })
     const observer = this.#observe(mode, completion)
-    const parts = { model, tracker, mode, clock, observer, cutFlows, minPeriodMs, verifyPeriodMs }
+    const clocks = { clock, wallClock }
+    const parts = {
+      model,
+      tracker,
+      mode,
+      ...clocks,
+      observer,
+      cutFlows,
+      minPeriodMs,
+      verifyPeriodMs,
+    }
     return { spec, mode, table, tracker, model, completion, loop: new SyncLoop(parts) }
   }
 

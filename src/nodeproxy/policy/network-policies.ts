@@ -48,6 +48,8 @@ export interface NetworkPoliciesParts {
   readonly openSockets: () => PolicySockets
   readonly client: ApiClient
   readonly clock: Clock
+  /** By which the kernel is written. */
+  readonly steadyClock: Clock
   readonly random: Pick<Random, 'below'>
   readonly reporter: RequestReporter
   readonly nodeName: string
@@ -213,7 +215,7 @@ export class NetworkPolicies {
 
   /** Why nothing is to be enforced; undefined if it is. */
   async #decide(): Promise<string | undefined> {
-    const { kernel, families, conditions, clock } = this.#parts
+    const { kernel, families, conditions, steadyClock } = this.#parts
     const enforce = this.#enforce
     if (enforce !== true) conditions.clear(NOT_ENFORCED)
     if (enforce === false) {
@@ -228,7 +230,7 @@ export class NetworkPolicies {
     if (enforce === 'auto') {
       conditions.clear(FOREIGN_ENFORCER)
       if (others !== undefined) return `another program on this node enforces them: ${others}`
-      return clock.now() < this.#refusedUntil ? this.#refusal : undefined
+      return steadyClock.now() < this.#refusedUntil ? this.#refusal : undefined
     }
     if (others === undefined) conditions.clear(FOREIGN_ENFORCER)
     else {
@@ -277,12 +279,13 @@ export class NetworkPolicies {
   }
 
   #startWith(sockets: PolicySockets): Running {
-    const { clock, kernel, families, nodeName, nodeAddresses } = this.#parts
+    const { clock, steadyClock, kernel, families, nodeName, nodeAddresses } = this.#parts
     const model = new PolicyModel({ nodeName })
     const enforcer = new PolicyEnforcer<PolicyEvent>({
       ...sockets,
       model,
-      clock,
+      clock: steadyClock,
+      wallClock: clock,
       families,
       conntrack: kernel.conntrack,
       settings: this.#settings,
@@ -350,7 +353,7 @@ export class NetworkPolicies {
     running.refusals++
     this.#refusal = describeRefusal(refusal)
     if (this.#enforce !== true && running.refusals > 1) {
-      this.#refusedUntil = this.#parts.clock.now() + REFUSED_MS
+      this.#refusedUntil = this.#parts.steadyClock.now() + REFUSED_MS
       this.#reviewSoon()
     } else {
       this.#raiseIfDemanded(this.#refusal)

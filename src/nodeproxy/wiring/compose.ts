@@ -88,10 +88,11 @@ interface Reactions {
 
 /** Creates the engine, with everything that reacts to a run of its loop. */
 function createEngine(parts: NodeProxyParts, reactions: Reactions): Engine {
-  const { clock, log, kernel, modes, metrics } = parts
+  const { clock, steadyClock, log, kernel, modes, metrics } = parts
   const { store, node, reviews, loopback, pendingCleanups, running } = reactions
   return new Engine({
-    clock,
+    clock: steadyClock,
+    wallClock: clock,
     log,
     store,
     pendingCleanups,
@@ -170,5 +171,7 @@ export interface NodeProxyParts {
   readonly loopback: LoopbackRouting
   readonly log: Logger
   readonly clock: Clock
+  /** By which the kernel is written. */
+  readonly steadyClock: Clock
   readonly facts: Omit<KernelFacts, 'routesLocalnet'>
 }

@@ -34,6 +34,8 @@ async function rig(
   ) => void = () => {},
 ) {
   const clock = new FakeClock()
+  /** By how much the machine's clock was set forward, in milliseconds. */
+  const step = { ms: 0 }
   const { log, lines } = recordingLog()
   const built: Record<'one' | 'two', ScriptedMode[]> = { one: [], two: [] }
   const allInputs: ModeInputs<NodeProxyConfiguration>[] = []
@@ -79,7 +81,11 @@ async function rig(
     modes,
     kernel,
     log,
-    clock,
+    clock: {
+      now: () => clock.now() + step.ms,
+      after: (ms: number, task: () => void) => clock.after(ms, task),
+    },
+    steadyClock: clock,
     nodeName: 'here',
     configuration: config,
     client: { create: async () => ({ ok: true }) } as unknown as ApiClient,
@@ -102,7 +108,7 @@ async function rig(
     proxy.start()
     await clock.advance(0)
   }
-  const parts = { proxy, drivers, modes, kernel, built, allInputs, left, lines, clock }
+  const parts = { proxy, drivers, modes, kernel, built, allInputs, left, lines, clock, step }
   return { ...parts, listed, config, conditions, watch, iptables }
 }
 
@@ -118,6 +124,18 @@ test('after a restart other modes leave once everything stands, and not before',
   expect(left).toHaveLength(1)
   expect(proxy.modeName).toBe('one')
 })
+
+test.each([3_600_000, -3_600_000])(
+  'a change is written as soon as before when the clock was set by %i ms',
+  async (ms) => {
+    const { proxy, built, listed, clock, step, watch } = await rig()
+    await listed()
+    step.ms = ms
+    proxy.take(serviceEvents('s2'), () => watch)
+    await clock.advance(1_000)
+    expect(built.one[0]?.kernel.has(objectOf('s2'))).toBe(true)
+  },
+)
 
 test.each(['one', 'two'] as const)('rules of an earlier run in mode %s serve', async (name) => {
   const { proxy } = await rig((drivers) => {

@@ -5,7 +5,7 @@ import type { ReflectorState } from '../../client/reflector/reflector-state.ts'
 import type { IptablesVariant } from '../../kernel/iptables/iptables.ts'
 import { openWorkerResponder } from '../../kernel/neighbours/worker-responder.ts'
 import { openNftables } from '../../kernel/nftables/netlink-nftables.ts'
-import { systemClock as clock, monotonicMs } from '../../lib/clock.ts'
+import { systemClock as clock, monotonicMs, steadyClock } from '../../lib/clock.ts'
 import type { NodeProxyError } from '../../lib/error.ts'
 import { releaseFilePages, releaseMemoryOf } from '../../lib/process.ts'
 import { systemRandom as random } from '../../lib/random.ts'
@@ -75,7 +75,7 @@ export async function runNode({ launch, kernel, ...parts }: NodeParts): Promise<
   const configuration = new Configuration({ launch, clock, metrics, conditions, consider })
   modes.current.tune(launch.config)
   const shared = { configuration, conditions, apiFailures, metrics }
-  const proxy = await NodeProxy.create({ ...parts, ...shared, kernel, log, clock })
+  const proxy = await NodeProxy.create({ ...parts, ...shared, kernel, log, clock, steadyClock })
   const { netfilter } = kernel
   const backend = netfilter.ok ? netfilter.parts.iptables.backend : 'none'
   try {
@@ -190,6 +190,7 @@ function createPolicies(
     client,
     nodeName,
     clock,
+    steadyClock,
     random,
     log: launch.log,
     reporter,

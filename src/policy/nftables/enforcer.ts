@@ -49,7 +49,10 @@ export interface EnforcerObserver {
 export interface PolicyEnforcerParts<Event> extends PolicyKernel {
   readonly model: PolicySource<Event>
   readonly conntrack: Pick<Conntrack, 'cutRefused'>
+  /** By which runs are scheduled: a steady one. */
   readonly clock: Clock
+  /** By which runs are reported. */
+  readonly wallClock: Pick<Clock, 'now'>
   readonly families: readonly Family[]
   readonly settings: EnforcerSettings
   readonly observer: EnforcerObserver
@@ -238,7 +241,7 @@ export class PolicyEnforcer<Event> {
 
   /** Returns whether anything was written, or read as a whole. */
   async #write(): Promise<boolean> {
-    const { clock, model, observer } = this.#parts
+    const { clock, wallClock, model, observer } = this.#parts
     const startedAt = clock.now()
     if (startedAt >= this.#verifyAt) this.#suspectedBy ??= VERIFICATION
     if (startedAt >= this.#retryAt) this.#suspectedBy ??= FAILURE
@@ -274,7 +277,7 @@ export class PolicyEnforcer<Event> {
     // The kernel may have let in what the policies do not admit, for whatever reason it was read.
     if (by !== undefined && names.size > 0) this.#hasStaleFlows = true
     if (isRepair(by) && names.size > 0 && !hasChanges) observer.drifted([...names], by)
-    observer.applied({ at: now, durationMs: now - startedAt, transactions, refused })
+    observer.applied({ at: wallClock.now(), durationMs: now - startedAt, transactions, refused })
     return true
   }
 

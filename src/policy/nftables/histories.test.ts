@@ -97,6 +97,7 @@ class Node {
       monitor,
       conntrack: new FakeConntrack(),
       clock,
+      wallClock: clock,
       families: [4, 6],
       settings: this.settings,
       observer: {

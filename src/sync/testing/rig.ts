@@ -56,6 +56,7 @@ export function rig({ observe = (observer) => observer, ...options }: RigOptions
   const loop = new SyncLoop({
     mode,
     clock,
+    wallClock: clock,
     tracker,
     model: new NodeModel({
       store: new ClusterStore(),

@@ -123,6 +123,7 @@ function open(content: PolicyContent, admits = true, logDeniedPerSecond = 0) {
     monitor,
     conntrack: new NetlinkConntrack(transport, systemClock),
     clock: systemClock,
+    wallClock: systemClock,
     families: [4, 6],
     settings: { unknownPods: 'allow', establishedConnections: 'cut', logDeniedPerSecond },
     observer: {

@@ -112,6 +112,7 @@ function daemon<Kernel, Failure>(
   const loop = new SyncLoop({
     mode,
     clock,
+    wallClock: clock,
     model: new NodeModel({
       store: new ClusterStore(),
       table: new ForwardingTable(node),

@@ -133,6 +133,7 @@ test('the daemon runs it: a Service reaches its kernel', async () => {
     kernel,
     log,
     clock,
+    steadyClock: clock,
     metrics,
     nodeName: 'here',
     configuration: { current: config },

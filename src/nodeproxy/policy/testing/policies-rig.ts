@@ -65,6 +65,7 @@ export async function startPolicies(options: RigOptions = {}) {
     },
     client,
     clock,
+    steadyClock: clock,
     random: { below: () => 0 },
     reporter: silentReporter,
     nodeName: 'n1',

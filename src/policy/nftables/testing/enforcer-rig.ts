@@ -82,6 +82,7 @@ export class EnforcerRig {
       },
       conntrack,
       clock,
+      wallClock: clock,
       families,
       settings: SETTINGS,
       observer: {
