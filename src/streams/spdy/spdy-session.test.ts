@@ -137,6 +137,23 @@ test('a peer that knows no windows gets more than a window, and is held back by 
   expect(new Set(hand.frames.map(({ type }) => type))).toEqual(new Set(['syn-reply', 'data']))
 })
 
+test('a consumer that leaves a full stream whose ends are sent holds back nothing any more', async () => {
+  const streams: SpdyStream[] = []
+  const onStream = (stream: SpdyStream) => {
+    stream.accept()
+    stream.bytes.end()
+    streams.push(stream)
+  }
+  const hand = byHand((far) => createSpdySession(far, { role: 'server', onStream }))
+  hand.send(synStream(1))
+  await expect.poll(() => hand.frames.some((frame) => 'isLast' in frame && frame.isLast)).toBe(true)
+  hand.send({ type: 'data', streamId: 1, isLast: true, data: Buffer.alloc(1 << 20) })
+  await expect.poll(() => hand.far.isPaused()).toBe(true)
+  streams[0]!.bytes.destroy()
+  hand.send({ type: 'ping', id: 7 })
+  await expect.poll(() => hand.frames.at(-1)).toEqual({ type: 'ping', id: 7 })
+})
+
 test('a reset ends a stream at the other end, and destroying one resets it', async () => {
   const streams: SpdyStream[] = []
   const { client } = pair((stream) => {

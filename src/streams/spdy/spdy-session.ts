@@ -112,7 +112,8 @@ class Session implements SpdySession, StreamCarrier {
   }
 
   reset(stream: StreamEnd, status: number): void {
-    if (!this.#streams.has(stream.id)) return
+    // A stream whose two ends were sent is forgotten, and may still be full.
+    if (!this.#streams.has(stream.id)) return this.#release(stream)
     if (!this.#isOver) this.#write({ type: 'reset', streamId: stream.id, status })
     this.#forget(stream)
   }
