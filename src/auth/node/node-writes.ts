@@ -1,10 +1,9 @@
 import { isDeepEqual } from '../../lib/equal.ts'
 import { arrayAt, type Json, type JsonObject, objectAt, stringAt, valueAt } from '../../lib/json.ts'
-import { NAMES } from '../../resources/names.ts'
 import type { User } from '../user.ts'
 import { nodeOfUser } from './node-authorizer.ts'
 import { NODE_LEASES } from './node-permits.ts'
-import { accountOf, podNeedsAny } from './pod-references.ts'
+import { accountOf, isMirror, podNeedsAny } from './pod-references.ts'
 
 /** Domains whose labels mean something to the cluster. */
 const CLUSTER = /(?:^|\.)(?:kubernetes|k8s|orch)\.io$/u
@@ -85,8 +84,7 @@ export const podWrite: NodeWriteRule = (user, next, old) => {
 
 /** Why an agent may not create a Pod; undefined: it is a mirror, on its node and owned by its Node. */
 function mirrorFault(node: string, pod: JsonObject): string | undefined {
-  const annotations = valueAt(pod, 'metadata', 'annotations')
-  if (!NAMES.mirror.some((name) => valueAt(annotations, name) !== undefined)) {
+  if (!isMirror(pod)) {
     return `node ${quote(node)} may create mirror Pods only`
   }
   if (stringAt(pod, 'spec', 'nodeName') !== node) {

@@ -13,6 +13,14 @@ const SECRETS: readonly (readonly [string, JsonObject])[] = [
     'a projected volume',
     { volumes: [{ name: 'v', projected: { sources: [{ secret: { name: 'x' } }] } }] },
   ],
+  ['an Azure share', { volumes: [{ name: 'v', azureFile: { secretName: 'x' } }] }],
+  ['a CSI volume', { volumes: [{ name: 'v', csi: { nodePublishSecretRef: { name: 'x' } } }] }],
+  ...['cephfs', 'cinder', 'flexVolume', 'iscsi', 'rbd', 'scaleIO', 'storageos'].map(
+    (source): [string, JsonObject] => [
+      `a volume of ${source}`,
+      { volumes: [{ name: 'v', [source]: { secretRef: { name: 'x' } } }] },
+    ],
+  ),
   ...['containers', 'initContainers', 'ephemeralContainers'].flatMap(
     (list): [string, JsonObject][] => [
       [
@@ -55,4 +63,15 @@ test('a Pod needs its account, which is `default` where it names none', () => {
   expect(needs({ serviceAccountName: 'robot' })).toEqual(['robot'])
   expect(needs({})).toEqual(['default'])
   expect(needs({ serviceAccountName: '' })).toEqual(['default'])
+})
+
+test.each(['kubernetes.io', 'orch.io'])('a mirror Pod of %s gives its node no right', (brand) => {
+  const metadata = { annotations: { [`${brand}/config.mirror`]: 'hash' } }
+  const spec = { volumes: [{ secret: { secretName: 's' } }, { configMap: { name: 'c' } }] }
+  const needs = (kind: string, name: string) => podNeeds({ metadata, spec }, kind, name)
+  expect([
+    needs('serviceaccounts', 'default'),
+    needs('secrets', 's'),
+    needs('configmaps', 'c'),
+  ]).toEqual([false, false, false])
 })

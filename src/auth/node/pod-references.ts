@@ -1,12 +1,29 @@
-import { arrayAt, type Json, type JsonObject, stringAt, valueAt } from '../../lib/json.ts'
-import { DEFAULT_ACCOUNT } from '../../resources/names.ts'
+import {
+  arrayAt,
+  isJsonObject,
+  type Json,
+  type JsonObject,
+  stringAt,
+  valueAt,
+} from '../../lib/json.ts'
+import { DEFAULT_ACCOUNT, NAMES } from '../../resources/names.ts'
 
-/** Whether a Pod refers to an object of its namespace, which its node may therefore read. */
+/**
+ * Whether a Pod refers to an object of its namespace, which its node may therefore read. A mirror Pod gives its node
+ * no right: the node creates it, in any namespace, and it has no account.
+ */
 export function podNeeds(pod: JsonObject, resource: string, name: string): boolean {
+  if (isMirror(pod)) return false
   const spec = valueAt(pod, 'spec')
   if (resource === 'serviceaccounts') return accountOf(pod) === name
   const names = resource === 'secrets' ? secretNames(spec) : configMapNames(spec)
   return names.includes(name)
+}
+
+/** Whether a Pod is the mirror of one that its node runs from a file. */
+export function isMirror(pod: JsonObject): boolean {
+  const annotations = valueAt(pod, 'metadata', 'annotations')
+  return NAMES.mirror.some((name) => valueAt(annotations, name) !== undefined)
 }
 
 /** Whether a Pod refers to any object of a kind. */
@@ -31,10 +48,19 @@ export function accountOf(pod: JsonObject | undefined): string {
 function secretNames(spec: Json | undefined): readonly string[] {
   return [
     ...arrayAt(spec, 'imagePullSecrets').map((one) => stringAt(one, 'name')),
-    ...sources(spec).map((one) => stringAt(one, 'secret', 'secretName')),
+    ...arrayAt(spec, 'volumes').flatMap(secretsOfVolume),
     ...sources(spec).map((one) => stringAt(one, 'secret', 'name')),
     ...ofContainers(spec, 'secretKeyRef', 'secretRef'),
   ]
+}
+
+/** The names of Secrets in a volume of any kind; empty texts where it names none. */
+function secretsOfVolume(volume: Json): readonly string[] {
+  return Object.values(isJsonObject(volume) ? volume : {}).flatMap((source) => [
+    stringAt(source, 'secretName'),
+    stringAt(source, 'secretRef', 'name'),
+    stringAt(source, 'nodePublishSecretRef', 'name'),
+  ])
 }
 
 function configMapNames(spec: Json | undefined): readonly string[] {
