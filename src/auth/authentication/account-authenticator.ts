@@ -2,7 +2,6 @@ import { createHash, hash, timingSafeEqual } from 'node:crypto'
 import { type CompactJWSHeaderParameters, compactVerify, decodeProtectedHeader } from 'jose'
 import type { Clock } from '../../lib/clock.ts'
 import { isJsonObject, type JsonObject, stringAt } from '../../lib/json.ts'
-import { quote } from '../../lib/quote.ts'
 import { accountGroups, accountUserName } from '../service-account-name.ts'
 import {
   type AccountClaims,
@@ -34,13 +33,13 @@ export interface AccountObjects {
   tokenInSecret(namespace: string, name: string): string | undefined
 }
 
-/** No token that this server issues is longer. A longer one is refused before it is parsed. */
+/** No token that this server issues is longer. The signature of a longer one is not verified. */
 const MAX_TOKEN_LENGTH = 8192
 
 /** The clock difference between two machines that is tolerated, in seconds. */
 const LEEWAY = 60
 
-/** Header fields with which a token would choose its own key, or require an extension that is not supported. */
+/** Header fields with which a token chooses its own key, or requires an extension that is not supported. */
 const FORBIDDEN_HEADERS = ['jwk', 'jku', 'x5u', 'x5c', 'crit', 'b64', 'zip'] as const
 
 /** How many verified tokens are cached; the least recently used one is evicted. */
@@ -78,14 +77,13 @@ export type AccountAuthentication =
   | { readonly rejected: string }
 
 /**
- * Accepts tokens of accounts. A signature is verified once for each token; whether account, Pod
- * and Secret still exist is looked up for each request, so a revocation takes as long as the
- * caches need to learn of it.
+ * Accepts tokens of accounts. A signature is verified once for each token. Whether the account, Pod and Secret still
+ * exist is looked up for each request. So a revocation takes effect as soon as the caches have it.
  */
 export class AccountAuthenticator implements Authenticator {
   readonly #options: AccountAuthenticatorOptions
   readonly #verified: VerifiedTokens<KnownToken>
-  /** Tokens by connection: a connection that sends its token again does not need to have it hashed again. */
+  /** Tokens by the object that a connection keeps while it sends the same token, so that no hash is computed again. */
   readonly #ofConnections = new WeakMap<Credentials, KnownToken>()
 
   constructor(options: AccountAuthenticatorOptions) {
@@ -304,10 +302,13 @@ export async function verifyToken(
   return 'rejected' in checked ? checked : { ...signed, ...checked }
 }
 
-/** Why no key verified a token. Another server of the same etcd may have issued one whose key is not known here. */
+/**
+ * Why no key verified a token. Another server of the same etcd may have issued one whose key is not known here. The
+ * reason does not name the key: any client can send a token with any id of a key.
+ */
 function unverified({ kid }: CompactJWSHeaderParameters, keys: readonly VerificationKey[]): string {
   if (kid === undefined || keys.some(({ id }) => id === kid)) return 'no key verifies its signature'
-  return `its key ${quote(kid)} is none of this server's; servers of one etcd need the same serviceAccounts.signingKeyFile`
+  return 'its key is not known to this server; servers of one etcd need the same serviceAccounts.signingKeyFile'
 }
 
 /** The payload, if the key named by the token's `kid` verifies it, or any key where the token has no `kid`. */
