@@ -12,6 +12,8 @@ import { usageError } from '../usage/exit-code.ts'
 const LINE_LIMIT = 64 * 1024 * 1024
 const FIRST_DELAY_MS = 200
 const MAX_DELAY_MS = 5_000
+/** The version of the list is older than what the server keeps. */
+const EXPIRED = 410
 
 /** A change of one object: its row in a table, or the object alone. */
 export interface Change {
@@ -33,16 +35,17 @@ interface FollowOptions {
 }
 
 /**
- * Lists a collection and follows its watch until `signal`. When the watch ends, for whatever reason, it lists again and
- * reports only what is different from what was reported before, so nothing is reported twice across a restart of the
- * server. Outages end by themselves; the first request, and a refusal, must not fail.
- * @throws NodeProxyError
+ * Lists a collection and follows its watch until `signal`. When the watch ends, it lists again and reports only what
+ * is different from what was reported before, so nothing is reported twice across a restart of the server. It waits for
+ * the end of an outage. Where the server refuses the watch, it lists every few seconds.
+ * @throws NodeProxyError when the first list fails or a list is refused, and what `onChanges` throws
  */
 export async function followCollection(options: FollowOptions): Promise<void> {
   const { signal, notice, api } = options
   const known = new Known()
   let delayMs = FIRST_DELAY_MS
   let isFirst = true
+  let isRefused = false
   while (!signal.aborted) {
     const list = await readList(options)
     if (list.ok) {
@@ -50,8 +53,14 @@ export async function followCollection(options: FollowOptions): Promise<void> {
       isFirst = false
       delayMs = FIRST_DELAY_MS
       await options.onChanges(known.replace(list.changes), list.columns)
-      await followWatch(options, list, known)
-      if (!signal.aborted) await pause(FIRST_DELAY_MS, signal)
+      const refusal = await followWatch(options, list, known)
+      if (refusal !== undefined && !isRefused) {
+        notice(
+          `orchctl: the watch is refused, so the list is read every ${MAX_DELAY_MS / 1_000} s: ${refusal}`,
+        )
+        isRefused = true
+      }
+      await pause(refusal === undefined ? FIRST_DELAY_MS : MAX_DELAY_MS, signal)
       continue
     }
     if (signal.aborted) return
@@ -127,25 +136,43 @@ function changesOf(event: Change['event'], body: JsonObject, { accept }: Call) {
   return { changes: objects.map((object): Change => ({ event, object, cells: [] })), columns: [] }
 }
 
-/** Follows the watch until it ends. @throws when it reports an error */
-async function followWatch(options: FollowOptions, list: Listed, known: Known): Promise<void> {
+/** Follows the watch until it ends. @returns why the server refuses it, if it does. @throws what `onChanges` throws */
+async function followWatch(
+  options: FollowOptions,
+  list: Listed,
+  known: Known,
+): Promise<string | undefined> {
   const { api, call, signal } = options
   const query = { ...call.query, watch: 'true', resourceVersion: list.resourceVersion }
   const opened = await api.open({ ...call, query, signal })
-  if (!opened.ok) return
+  if (!opened.ok) {
+    const { failure } = opened
+    const isPassing = signal.aborted || isOutage(failure) || failure.code === EXPIRED
+    return isPassing ? undefined : failure.message
+  }
+  for await (const changes of watchedChanges(opened.body, call)) {
+    const fresh = changes.filter((change) => known.add(change))
+    if (fresh.length > 0) await options.onChanges(fresh, list.columns)
+  }
+  return undefined
+}
+
+/** The changes of a watch, until it ends, breaks off or reports an error: after each of these the collection is listed. */
+async function* watchedChanges(
+  body: AsyncIterable<Uint8Array>,
+  call: Call,
+): AsyncGenerator<readonly Change[]> {
   const splitter = createLineSplitter(LINE_LIMIT)
   try {
-    for await (const chunk of opened.body) {
-      const changes = splitter.push(chunk).flatMap((line) => eventChanges(line, call))
-      const fresh = changes.filter((change) => known.add(change))
-      if (fresh.length > 0) await options.onChanges(fresh, list.columns)
+    for await (const chunk of body) {
+      yield splitter.push(chunk).flatMap((line) => eventChanges(line, call))
     }
   } catch (error) {
-    // A connection that breaks, or is closed by the signal, ends the watch like its regular end.
     if (!(error instanceof Error)) throw error
   }
 }
 
+/** @throws Error for an event of an error, and for a line that is no event */
 function eventChanges(line: string | undefined, call: Call): readonly Change[] {
   const frame = JSON.parse(line ?? '{}') as Json
   const type = stringAt(frame, 'type')
