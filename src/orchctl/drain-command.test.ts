@@ -18,9 +18,10 @@ function pod(uid: string): JsonObject {
 
 /**
  * Drains a node whose Pod `db-0` is deleted by somebody else before it is evicted; `after`: the Pod of its name from then
- * on, which is on another node. Returns the result and the requests that change something, with the first eviction's body.
+ * on, which is on another node. With `isInterrupted` the user interrupts the command at the first eviction. Returns the result and the requests that change something, with the first eviction's body.
  */
-async function drainBeside(after: JsonObject | undefined) {
+async function drainBeside(after: JsonObject | undefined, { isInterrupted = false } = {}) {
+  const user = new AbortController()
   const writes: string[] = []
   let evicted: unknown
   const server = createServer((request, response) => void answer(request, response))
@@ -34,6 +35,10 @@ async function drainBeside(after: JsonObject | undefined) {
     }
     if (pathname === `${POD}/eviction`) {
       evicted = JSON.parse(body)
+      if (isInterrupted) {
+        user.abort()
+        return
+      }
       return send(409, {
         kind: 'Status',
         reason: 'Conflict',
@@ -66,7 +71,7 @@ async function drainBeside(after: JsonObject | undefined) {
     stderr: { write: (some) => (err += some) },
     env: { HOME: home },
     version: '1',
-    signal: new AbortController().signal,
+    signal: user.signal,
   })
   return { code, out, err, writes, evicted }
 }
@@ -80,4 +85,10 @@ test.each([
   expect(writes).toEqual(['PATCH /api/v1/nodes/node-1', `POST ${POD}/eviction`])
   expect(out).toMatch(/^node\/node-1 cordoned\nevicting pod shop\/db-0\nnode\/node-1 drained\n$/)
   expect([code, err]).toEqual([0, ''])
+})
+
+test('an interrupted drain does not say that the node is drained', async () => {
+  const { code, out } = await drainBeside(undefined, { isInterrupted: true })
+  expect(out).toBe('node/node-1 cordoned\nevicting pod shop/db-0\n')
+  expect(code).toBe(1)
 })

@@ -95,6 +95,7 @@ const drainNodes: Run<DrainFlags> = async (names, flags, context) => {
     const signal = AbortSignal.any([context.host.signal, timeout])
     await Promise.all(pods.map((pod) => evict(pod, grace, { signal, context })))
     await untilGone(name, pods, { signal, context })
+    if (context.host.signal.aborted) return 1
     if (timeout.aborted) {
       throw new NodeProxyError(
         'NP_ORCHCTL_DRAIN',
