@@ -7,7 +7,7 @@ import {
   createRemoteCommand,
   type RemoteCommand,
 } from '../streams/remote-command/command-client.ts'
-import { podPath, podsOf } from './discovery/pods-of.ts'
+import { defaultContainer, podPath, podsOf } from './discovery/pods-of.ts'
 import { type CommandContext, type Run, runs } from './session/command-module.ts'
 import { openStream } from './session/open-stream.ts'
 import { usageError } from './usage/exit-code.ts'
@@ -35,7 +35,7 @@ export function define(command: Command, context: CommandContext): void {
       '<operands...>',
       'POD, or TYPE/NAME of what selects Pods; then -- COMMAND [ARGUMENT...]',
     )
-    .option('-c, --container <name>', 'the container; the first one unless given')
+    .option('-c, --container <name>', 'the container; the default one unless given')
     .option('-i, --stdin', 'pass standard input on')
     .option('-t, --tty', 'give the command a terminal')
     .addHelpText('after', ABOUT)
@@ -53,7 +53,8 @@ const exec: Run<ExecFlags> = async ([operand = '', ...words], flags, context) =>
   if (pod === undefined) {
     throw new NodeProxyError('NP_ORCHCTL_NO_PODS', `${operand} selects no Pod that exists`)
   }
-  const query = queryOf(flags, words, hasTerminal)
+  const { container = defaultContainer(pod), stdin = false } = flags
+  const query = queryOf({ container, stdin, hasTerminal }, words)
   const session = await context.session()
   const { messages } = await openStream(session, {
     path: `${await podPath(pod, context)}/exec`,
@@ -74,16 +75,21 @@ const exec: Run<ExecFlags> = async ([operand = '', ...words], flags, context) =>
   )
 }
 
+interface ExecOptions {
+  readonly container: string
+  readonly stdin: boolean
+  readonly hasTerminal: boolean
+}
+
 function queryOf(
-  { container, stdin = false }: ExecFlags,
+  { container, stdin, hasTerminal }: ExecOptions,
   words: readonly string[],
-  hasTerminal: boolean,
 ): URLSearchParams {
   const switches = { stdin, stdout: true, stderr: !hasTerminal, tty: hasTerminal }
   const query = new URLSearchParams(
     Object.entries(switches).map(([name, isOn]) => [name, String(isOn)]),
   )
-  if (container !== undefined) query.set('container', container)
+  query.set('container', container)
   for (const word of words) query.append('command', word)
   return query
 }

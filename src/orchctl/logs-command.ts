@@ -3,10 +3,16 @@ import { type Command, Option } from 'commander'
 import type { Query } from '../client/http/query.ts'
 import { parseDuration } from '../lib/duration.ts'
 import { NodeProxyError } from '../lib/error.ts'
-import { arrayAt, type JsonObject, stringAt } from '../lib/json.ts'
+import { type JsonObject, stringAt } from '../lib/json.ts'
 import { quote } from '../lib/quote.ts'
 import { openCatalogue } from './discovery/catalogue.ts'
-import { podPath, podsBySelector, podsOf } from './discovery/pods-of.ts'
+import {
+  containersOf,
+  defaultContainer,
+  podPath,
+  podsBySelector,
+  podsOf,
+} from './discovery/pods-of.ts'
 import { escaped } from './output/terminal-text.ts'
 import { failureError } from './session/call-failure.ts'
 import { type CommandContext, type Run, runs } from './session/command-module.ts'
@@ -31,9 +37,6 @@ Examples:
   orchctl logs -f --tail=20 service/web
   orchctl logs -l app=web --all-containers --prefix
 `
-
-/** The annotation that names the default container, as for kubectl. */
-const DEFAULT_CONTAINER = 'kubectl.kubernetes.io/default-container'
 
 /** One log: of one container of one Pod. */
 interface Source {
@@ -106,12 +109,8 @@ async function sourcesOf(
   context: CommandContext,
 ): Promise<readonly Source[]> {
   const name = stringAt(pod, 'metadata', 'name')
-  const own = ['initContainers', 'containers', 'ephemeralContainers'].flatMap((list) =>
-    arrayAt(pod, 'spec', list).map((one) => stringAt(one, 'name')),
-  )
-  const usual = stringAt(pod, 'metadata', 'annotations', DEFAULT_CONTAINER)
-  const [first = ''] = arrayAt(pod, 'spec', 'containers').map((one) => stringAt(one, 'name'))
-  const single = container ?? (own.includes(usual) ? usual : first)
+  const own = containersOf(pod)
+  const single = container ?? defaultContainer(pod)
   if (allContainers !== true && !own.includes(single)) {
     throw usageError(`pod/${name} has no container ${quote(single)}`, `it has: ${own.join(', ')}`)
   }
@@ -149,7 +148,7 @@ interface LogsFlags {
 /** Adds the flags to the command. */
 function addLogsFlags(command: Command): void {
   command
-    .option('-c, --container <name>', 'the container; the first one unless given')
+    .option('-c, --container <name>', 'the container; the default one unless given')
     .option('-f, --follow', 'follow the log until the container ends')
     .option('-p, --previous', 'the container that ran before, if there was one')
     .option('--timestamps', 'begin each line with its time')

@@ -5,11 +5,18 @@ import { quote } from '../lib/quote.ts'
 import { objectPath, qualifiedKind, qualifiedName } from './discovery/api-resource.ts'
 import { openCatalogue } from './discovery/catalogue.ts'
 import { type Selected, selectedBy } from './discovery/selected.ts'
+import { outputFormat } from './output/output-format.ts'
 import { oneLine } from './output/terminal-text.ts'
 import { failureError } from './session/call-failure.ts'
 import { type CommandContext, type Run, runs } from './session/command-module.ts'
 import { type ExitCode, usageError } from './usage/exit-code.ts'
-import { addWriteFlags, dryRunSuffix, type WriteFlags, writeQuery } from './writing/write-flags.ts'
+import {
+  addWriteFlags,
+  dryRunSuffix,
+  showWritten,
+  type WriteFlags,
+  writeQuery,
+} from './writing/write-flags.ts'
 
 interface ScaleFlags extends WriteFlags {
   readonly replicas: string
@@ -28,6 +35,10 @@ export function define(command: Command, context: CommandContext): void {
 
 const scale: Run<ScaleFlags> = async (args, flags, context) => {
   const replicas = countOf(flags.replicas, '--replicas')
+  const format = await outputFormat(flags.output)
+  if (format.type === 'table' && format.isWide) {
+    throw usageError('-o wide is for get', 'write json, yaml or name')
+  }
   const expected =
     flags.currentReplicas === undefined
       ? undefined
@@ -44,7 +55,12 @@ const scale: Run<ScaleFlags> = async (args, flags, context) => {
   }
   let code: ExitCode = 0
   for (const one of selected) {
-    const request = { replicas, expected, flags }
+    const request = {
+      replicas,
+      expected,
+      flags,
+      isDocument: !['table', 'name'].includes(format.type),
+    }
     const error = await scaleOne(one, request, context)
     if (error === undefined) continue
     context.report(error)
@@ -57,15 +73,18 @@ interface ScaleRequest {
   readonly replicas: number
   readonly expected: number | undefined
   readonly flags: ScaleFlags
+  /** Whether the scaled object is printed, not only its name. */
+  readonly isDocument: boolean
 }
 
 async function scaleOne(
   { resource, name = '' }: Selected,
-  { replicas, expected, flags }: ScaleRequest,
+  { replicas, expected, flags, isDocument }: ScaleRequest,
   context: CommandContext,
 ): Promise<NodeProxyError | undefined> {
   const { api, namespace } = await context.session()
-  const path = `${objectPath(resource, namespace, name)}/scale`
+  const own = objectPath(resource, namespace, name)
+  const path = `${own}/scale`
   const before = await api.request({ path })
   if (!before.ok) return failureError(before.failure)
   const present = Number(valueAt(before.value.body, 'spec', 'replicas') ?? 0)
@@ -86,6 +105,12 @@ async function scaleOne(
       query: writeQuery(flags),
     })
     if (!answer.ok) return failureError(answer.failure)
+  }
+  if (isDocument) {
+    const object = await api.request({ path: own })
+    if (!object.ok) return failureError(object.failure)
+    await showWritten(object.value.body, 'scaled', flags, context)
+    return undefined
   }
   const done = flags.output === 'name' ? '' : ` scaled${dryRunSuffix(flags)}`
   context.print(`${oneLine(`${qualifiedKind(resource)}/${name}`)}${done}\n`)

@@ -1,5 +1,6 @@
 import type { Command } from 'commander'
 import type { JsonObject } from '../../lib/json.ts'
+import { MAX_PORT } from '../../lib/port-range.ts'
 import { quote } from '../../lib/quote.ts'
 import type { CommandContext } from '../session/command-module.ts'
 import { usageError } from '../usage/exit-code.ts'
@@ -40,7 +41,7 @@ function serviceObject(name: string, type: string, flags: ServiceFlags): JsonObj
   const labels = { app: name }
   const ports = tcp.map((text) => ({
     ...portOf(text),
-    ...(nodePort === undefined ? {} : { nodePort: Number(nodePort) }),
+    ...(nodePort === undefined ? {} : { nodePort: nodePortOf(nodePort) }),
   }))
   return {
     apiVersion: 'v1',
@@ -54,6 +55,12 @@ function serviceObject(name: string, type: string, flags: ServiceFlags): JsonObj
       ...(externalName === undefined ? {} : { externalName }),
     },
   }
+}
+
+/** A number of a port; 0: the server chooses one. @throws NP_ORCHCTL_USAGE */
+function nodePortOf(text: string): number {
+  if (/^\d{1,5}$/.test(text) && Number(text) <= MAX_PORT) return Number(text)
+  throw usageError(`--node-port ${quote(text)} is no port`, 'write a number such as 30080')
 }
 
 function portOf(text: string): JsonObject {

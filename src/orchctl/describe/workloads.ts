@@ -9,6 +9,7 @@ import {
   valueAt,
 } from '../../lib/json.ts'
 import { REVISION } from '../../resources/label-names.ts'
+import { selectorText } from '../discovery/pods-of.ts'
 import { type Describer, type Related, rfc1123, unreadable } from './describer.ts'
 import { placeRows, templateRows } from './pods.ts'
 import { pairs, type Row } from './rows.ts'
@@ -25,7 +26,7 @@ export const describeDeployment: Describer = async (deployment, related) => {
   const sets = await replicaSetRows(deployment, related)
   return [
     ['CreationTimestamp', rfc1123(stringAt(deployment, 'metadata', 'creationTimestamp'))],
-    ['Selector', selectorText(objectAt(spec, 'selector'))],
+    ['Selector', selectorText(objectAt(spec, 'selector')) || '<none>'],
     [
       'Replicas',
       `${wanted} desired | ${count('updatedReplicas')} updated | ${count('replicas')} total | ${count('availableReplicas')} available | ${count('unavailableReplicas')} unavailable`,
@@ -93,20 +94,6 @@ function conditions(all: readonly Json[]): Row[1] {
   return { table: [['Type', 'Status', 'Reason'], ...rows] }
 }
 
-/** A label selector as kubectl writes it: `a=b,c in (d,e),!f`. */
-function selectorText(selector: JsonObject): string {
-  const labels = pairs(objectAt(selector, 'matchLabels'))
-  const expressions = arrayAt(selector, 'matchExpressions').map((one) => {
-    const key = stringAt(one, 'key')
-    const values = `(${arrayAt(one, 'values').map(scalarText).join(',')})`
-    const operator = stringAt(one, 'operator')
-    if (operator === 'Exists') return key
-    if (operator === 'DoesNotExist') return `!${key}`
-    return `${key} ${operator === 'In' ? 'in' : 'notin'} ${values}`
-  })
-  return [...labels, ...expressions].join(',') || '<none>'
-}
-
 /** A NetworkPolicy in words: what it lets in and out. */
 export const describeNetworkPolicy: Describer = (policy) => {
   const spec = objectAt(policy, 'spec')
@@ -114,7 +101,7 @@ export const describeNetworkPolicy: Describer = (policy) => {
   const created = stringAt(policy, 'metadata', 'creationTimestamp')
   const selector = selectorText(objectAt(spec, 'podSelector'))
   const pods =
-    selector === '<none>'
+    selector === ''
       ? '<none> (Allowing the specific traffic to all pods in this namespace)'
       : selector
   return [
@@ -177,8 +164,8 @@ function peerRows(peer: Json): readonly Row[] {
   return [
     [
       'NamespaceSelector',
-      isJsonObject(namespaceSelector) ? selectorText(namespaceSelector) : undefined,
+      isJsonObject(namespaceSelector) ? selectorText(namespaceSelector) || '<none>' : undefined,
     ],
-    ['PodSelector', isJsonObject(podSelector) ? selectorText(podSelector) : undefined],
+    ['PodSelector', isJsonObject(podSelector) ? selectorText(podSelector) || '<none>' : undefined],
   ]
 }

@@ -23,11 +23,16 @@ export async function openCatalogue(context: CommandContext): Promise<Catalogue>
   const { api, serverKey } = await context.session()
   const options = { env: context.host.env, serverKey }
   let known = await readDiscoveryCache(options, Date.now())
-  let isFresh = false
+  let discovering: Promise<readonly ApiResource[]> | undefined
 
-  async function refresh(): Promise<readonly ApiResource[]> {
+  /** What the server has now. It is discovered once, however many words wait for it. */
+  function refresh(): Promise<readonly ApiResource[]> {
+    discovering ??= discovered()
+    return discovering
+  }
+
+  async function discovered(): Promise<readonly ApiResource[]> {
     known = await discover(api)
-    isFresh = true
     await writeDiscoveryCache(options, known, Date.now())
     return known
   }
@@ -39,7 +44,7 @@ export async function openCatalogue(context: CommandContext): Promise<Catalogue>
   ): Promise<T> {
     const cached = known === undefined ? undefined : search(known)
     if (cached !== undefined) return cached
-    const resources = isFresh && known !== undefined ? known : await refresh()
+    const resources = await refresh()
     const found = search(resources)
     if (found === undefined) throw missing(resources)
     return found

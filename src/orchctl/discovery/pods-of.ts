@@ -1,5 +1,12 @@
 import { NodeProxyError } from '../../lib/error.ts'
-import { arrayAt, isJsonObject, type JsonObject, objectAt, stringAt } from '../../lib/json.ts'
+import {
+  arrayAt,
+  isJsonObject,
+  type JsonObject,
+  objectAt,
+  scalarText,
+  stringAt,
+} from '../../lib/json.ts'
 import { quote } from '../../lib/quote.ts'
 import { objectName } from '../output/documents.ts'
 import type { CommandContext } from '../session/command-module.ts'
@@ -88,10 +95,43 @@ export function isReady(pod: JsonObject): boolean {
   )
 }
 
-/** `spec.selector` of a Service, `spec.selector.matchLabels` of a workload. */
+/** `spec.selector`: labels of a Service, a label selector of a workload; undefined: it selects nothing. */
 function selectorOf(owner: JsonObject): string | undefined {
   const selector = objectAt(owner, 'spec', 'selector')
-  const labels = isJsonObject(selector['matchLabels']) ? selector['matchLabels'] : selector
-  const pairs = Object.keys(labels).map((key) => `${key}=${stringAt(labels, key)}`)
-  return pairs.length === 0 ? undefined : pairs.join(',')
+  const { matchLabels, matchExpressions } = selector
+  const isOfWorkload = isJsonObject(matchLabels) || Array.isArray(matchExpressions)
+  return selectorText(isOfWorkload ? selector : { matchLabels: selector }) || undefined
+}
+
+/** A label selector as requests and kubectl write it, `a=b,c in (d,e),!f`; empty: it has no requirement. */
+export function selectorText(selector: JsonObject): string {
+  const labels = Object.entries(objectAt(selector, 'matchLabels')).map(
+    ([key, value]) => `${key}=${scalarText(value)}`,
+  )
+  const expressions = arrayAt(selector, 'matchExpressions').map((one) => {
+    const key = stringAt(one, 'key')
+    const values = `(${arrayAt(one, 'values').map(scalarText).join(',')})`
+    const operator = stringAt(one, 'operator')
+    if (operator === 'Exists') return key
+    if (operator === 'DoesNotExist') return `!${key}`
+    return `${key} ${operator === 'In' ? 'in' : 'notin'} ${values}`
+  })
+  return [...labels.toSorted(), ...expressions].join(',')
+}
+
+/** The annotation that names the default container, as for kubectl. */
+const DEFAULT_CONTAINER = 'kubectl.kubernetes.io/default-container'
+
+/** The names of all containers of a Pod: init, regular and ephemeral ones. */
+export function containersOf(pod: JsonObject): readonly string[] {
+  return ['initContainers', 'containers', 'ephemeralContainers'].flatMap((list) =>
+    arrayAt(pod, 'spec', list).map((one) => stringAt(one, 'name')),
+  )
+}
+
+/** The container that is meant where none is named: that of the annotation, else the first regular one. */
+export function defaultContainer(pod: JsonObject): string {
+  const annotated = stringAt(pod, 'metadata', 'annotations', DEFAULT_CONTAINER)
+  if (containersOf(pod).includes(annotated)) return annotated
+  return stringAt(arrayAt(pod, 'spec', 'containers')[0], 'name')
 }
