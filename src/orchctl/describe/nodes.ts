@@ -158,32 +158,41 @@ function podRows(pods: Read, allocatable: JsonObject, now: number): readonly Row
   ]
 }
 
-/** Amounts in thousandths: of a CPU, or of a byte. Init containers run one by one before the others. */
+/**
+ * What a Pod requests, or its limits, in thousandths of a CPU or of a byte, as Kubernetes counts it. Init containers run
+ * one after the other before the containers. Those that restart always (sidecars) go on beside all that start later.
+ */
 function amountsOf(pod: JsonObject, kind: 'requests' | 'limits'): Amounts {
-  const ofContainer = (container: Json): Amounts =>
-    Object.fromEntries(
-      RESOURCES.map((resource) => [
-        resource,
-        milliQuantity(valueAt(container, 'resources', kind, resource)) ?? 0,
-      ]),
-    )
-  const together = sumOf(arrayAt(pod, 'spec', 'containers').map(ofContainer))
-  const before = arrayAt(pod, 'spec', 'initContainers').map(ofContainer)
-  return Object.fromEntries(
-    RESOURCES.map((resource) => [
-      resource,
-      Math.max(together[resource] ?? 0, ...before.map((one) => one[resource] ?? 0)),
-    ]),
-  )
+  const ofContainer = (container: Json): Amounts => amountsIn(valueAt(container, 'resources', kind))
+  let together = sumOf(arrayAt(pod, 'spec', 'containers').map(ofContainer))
+  let sidecars: Amounts = {}
+  let most: Amounts = {}
+  for (const container of arrayAt(pod, 'spec', 'initContainers')) {
+    const own = ofContainer(container)
+    const atOnce = sumOf([sidecars, own])
+    most = eachResource((resource) => Math.max(most[resource] ?? 0, atOnce[resource] ?? 0))
+    if (stringAt(container, 'restartPolicy') !== 'Always') continue
+    sidecars = atOnce
+    together = sumOf([together, own])
+  }
+  const overhead = amountsIn(valueAt(pod, 'spec', 'overhead'))
+  return eachResource((resource) => {
+    const amount = Math.max(together[resource] ?? 0, most[resource] ?? 0)
+    const isUnlimited = kind === 'limits' && amount === 0
+    return isUnlimited ? 0 : amount + (overhead[resource] ?? 0)
+  })
+}
+
+function amountsIn(amounts: Json | undefined): Amounts {
+  return eachResource((resource) => milliQuantity(valueAt(amounts, resource)) ?? 0)
+}
+
+function eachResource(amount: (resource: string) => number): Amounts {
+  return Object.fromEntries(RESOURCES.map((resource) => [resource, amount(resource)]))
 }
 
 function sumOf(all: readonly Amounts[]): Amounts {
-  return Object.fromEntries(
-    RESOURCES.map((resource) => [
-      resource,
-      all.reduce((sum, amounts) => sum + (amounts[resource] ?? 0), 0),
-    ]),
-  )
+  return eachResource((resource) => all.reduce((sum, amounts) => sum + (amounts[resource] ?? 0), 0))
 }
 
 function written(resource: string, millis: number): string {
