@@ -1,5 +1,6 @@
 import { type Command, Option } from 'commander'
 import type { Json, JsonObject } from '../../lib/json.ts'
+import { milliQuantity } from '../../resources/quantity.ts'
 import type { Selected } from '../discovery/selected.ts'
 import { evaluate } from '../output/evaluate-template.ts'
 import { FORMATS } from '../output/output-format.ts'
@@ -64,9 +65,33 @@ export function sorterBy(field: string | undefined): Sorter {
   }
 }
 
+/** Numbers and quantities by their amount, other texts with the numbers in them by theirs, as kubectl does. */
 function compare(a: Json | undefined, b: Json | undefined): number {
   if (a === undefined || b === undefined) return Number(a !== undefined) - Number(b !== undefined)
   if (typeof a === 'number' && typeof b === 'number') return a - b
-  const [one, other] = [a, b].map((key) => (typeof key === 'string' ? key : JSON.stringify(key)))
-  return one === other ? 0 : (one ?? '') < (other ?? '') ? -1 : 1
+  const [one, other] = [milliQuantity(a), milliQuantity(b)]
+  if (one !== undefined && other !== undefined) return one - other
+  return compareTexts(textOf(a), textOf(b))
+}
+
+function textOf(key: Json): string {
+  return typeof key === 'string' ? key : JSON.stringify(key)
+}
+
+function compareTexts(one: string, other: string): number {
+  const [parts, others] = [partsOf(one), partsOf(other)]
+  for (const [index, part] of parts.entries()) {
+    const against = others[index]
+    if (against === undefined) return 1
+    const areNumbers = /^\d/.test(part) && /^\d/.test(against)
+    const [a, b] = areNumbers ? [BigInt(part), BigInt(against)] : [part, against]
+    if (a !== b) return a < b ? -1 : 1
+  }
+  if (parts.length < others.length) return -1
+  return one === other ? 0 : one < other ? -1 : 1
+}
+
+/** The numbers of a text, and what is between them. */
+function partsOf(text: string): readonly string[] {
+  return text.match(/\d+|\D+/gu) ?? []
 }
