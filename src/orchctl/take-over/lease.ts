@@ -6,13 +6,6 @@ import { type CallFailure, failureError } from '../session/call-failure.ts'
 import { NAMESPACE } from './placement.ts'
 import { type MoveEnvironment, sendAgain, type UsedApi } from './requests.ts'
 
-/** The right of one run to change the cluster. */
-export interface HeldLease {
-  /** The API, whose requests renew the Lease. A write is sent only while the Lease is held for sure. */
-  readonly api: UsedApi
-  release(): Promise<void>
-}
-
 const NAME = 'orchctl-take-over'
 const COLLECTION = `/apis/coordination.k8s.io/v1/namespaces/${NAMESPACE}/leases`
 const PATH = `${COLLECTION}/${NAME}`
@@ -21,6 +14,22 @@ const MAX_DURATION_S = 300
 const RENEW_MS = 5_000
 /** The oldest renewal with which a write is sent; the rest of the duration is for the write itself. */
 const WRITE_MS = 10_000
+
+/** The failure of a write that is not sent, because the answer to the renewal before it came too late. */
+const LATE: CallFailure = {
+  code: 0,
+  reason: 'Timeout',
+  message: `the Lease was renewed, but the answer took ${WRITE_MS / 1_000} s or longer`,
+  errorCode: 'NP_CLIENT_TIMEOUT',
+  causes: [],
+}
+
+/** The right of one run to change the cluster. */
+export interface HeldLease {
+  /** The API, whose requests renew the Lease. A write is sent only while the Lease is held for sure. */
+  readonly api: UsedApi
+  release(): Promise<void>
+}
 
 /**
  * Acquires the Lease that excludes a second run. Whether the holder of an existing Lease lives is observed, not computed
@@ -108,7 +117,7 @@ class RenewedLease implements HeldLease {
     })
     const failure = await this.#renewing
     const isOld = clock.now() - this.#renewedAt >= WRITE_MS
-    return isWrite && isOld ? failure : undefined
+    return isWrite && isOld ? (failure ?? LATE) : undefined
   }
 
   async #renew(): Promise<CallFailure | undefined> {
