@@ -7,7 +7,7 @@ import { adminCertificate } from '../certificates/client-certificate.ts'
 import { madeCertificate } from '../certificates/serving-certificate.ts'
 import { writePrivateFile } from '../system/private-file.ts'
 import { newFolder } from '../testing/new-folder.ts'
-import { writeKubeconfig } from './kubeconfig.ts'
+import { kubeconfigText, writeKubeconfig } from './kubeconfig.ts'
 
 const server = 'https://127.0.0.1:6443'
 const REST = { authority: undefined, user: { name: 'a', credential: { token: 't' } } }
@@ -69,4 +69,12 @@ it('is refused where its folder cannot be made', async () => {
     code: 'NP_ORCHSERVER_FILE',
     message: expect.stringContaining('ENOTDIR'),
   })
+})
+
+it('an authority with a comment in any script is written byte for byte', () => {
+  const authority = '# the former authority – until 2027\n-----BEGIN CERTIFICATE-----\n'
+  const user = { name: 'ann', credential: { token: 't' } }
+  const text = kubeconfigText({ server: 'https://192.0.2.1', authority, user })
+  const data = /certificate-authority-data: (\S+)/.exec(text)?.[1] ?? ''
+  expect(Buffer.from(data, 'base64').toString()).toBe(authority)
 })

@@ -95,7 +95,7 @@ export function kubeconfigText(
   { server, authority, user }: Kubeconfig,
   { mark }: Writer = SERVER_START,
 ): string {
-  const data = authority && { 'certificate-authority-data': btoa(authority) }
+  const data = authority && { 'certificate-authority-data': base64(authority) }
   const { name } = user
   const config = {
     apiVersion: 'v1',
@@ -111,9 +111,14 @@ export function kubeconfigText(
 function credentialFields({ credential }: KubeconfigUser): Readonly<Record<string, string>> {
   if ('token' in credential) return { token: credential.token }
   return {
-    'client-certificate-data': btoa(credential.cert),
-    'client-key-data': btoa(credential.key),
+    'client-certificate-data': base64(credential.cert),
+    'client-key-data': base64(credential.key),
   }
+}
+
+/** `btoa` throws for a character beyond Latin-1, which a comment of a PEM file may have. */
+function base64(text: string): string {
+  return Buffer.from(text).toString('base64')
 }
 
 /** The path of the kubeconfig with the address and the authority of this server. */
