@@ -12,7 +12,7 @@ export type ReadImpersonation = Impersonation | { readonly fault: string } | und
 
 /**
  * Reads the headers `Impersonate-…` from Node's flat list of alternating names and values. A repeated header
- * stays several values: joined with commas they could not be told from one value that contains a comma.
+ * stays several values: joined with commas, they would look like one value that contains commas.
  * Undefined: the request impersonates no user.
  */
 export function readImpersonation(rawHeaders: readonly string[]): ReadImpersonation {
@@ -39,7 +39,7 @@ function readValues(values: ReadonlyMap<string, readonly string[]>): ReadImperso
   }
   const name = values.get('impersonate-user')?.[0]
   if (name === undefined) {
-    return { fault: 'any other header Impersonate- needs the header Impersonate-User' }
+    return { fault: 'the headers Impersonate-… need the header Impersonate-User' }
   }
   const uid = values.get('impersonate-uid')?.[0]
   return { name, uid, groups: values.get('impersonate-group') ?? [], extra }

@@ -20,19 +20,20 @@ export interface User {
   readonly extra?: ReadonlyMap<string, readonly string[]>
 }
 
+/** The user name of every request without credentials. */
 export const ANONYMOUS = 'system:anonymous'
 
-/** Every user whose credentials were accepted. */
+/** The group of every user whose credentials were accepted. */
 export const AUTHENTICATED = 'system:authenticated'
 
-/** Every request without credentials. */
+/** The group of the user of every request without credentials. */
 export const UNAUTHENTICATED = 'system:unauthenticated'
 
-/** Administrators of the cluster; a built-in binding gives them every permission. */
+/** The group of the cluster's administrators; a built-in binding gives them every permission. */
 export const MASTERS = 'system:masters'
 
 /** The user of the server itself, which may write everything. */
 export const SERVER_USER: User = { name: 'system:apiserver', groups: [MASTERS] }
 
-/** The sender of every request, on a server without users. */
+/** The user name of every request to a server without users. */
 export const UNSECURED = 'system:unsecured'

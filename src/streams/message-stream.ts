@@ -17,16 +17,16 @@ export interface MessageStreamOptions {
 }
 
 const MAX_MESSAGE_BYTES = 1 << 20
-/** Answers to pings that the peer does not take. */
-const MAX_UNTAKEN_BYTES = 1 << 20
-/** How long the peer may take for its goodbye. */
-const GOODBYE_MS = 2_000
+/** The most bytes that wait for a peer that does not read; each ping of the peer adds an answer. */
+const MAX_UNREAD_BYTES = 1 << 20
+/** How long the peer may take to end the connection after our close frame. */
+const CLOSING_MS = 2_000
 
 /**
  * The messages of a WebSocket whose handshake is done, as a stream: each chunk that is read or written is one
- * message, text or binary as it comes and binary as it goes. It ends when the peer closes the connection in
- * good order, and fails with NP_STREAMS_WEBSOCKET when the peer breaks the protocol or breaks off.
- * The stream owns the connection; `end` closes it with code 1000.
+ * message. Messages that arrive are text or binary; those that are written are sent as binary. The stream ends when
+ * the peer sends a close frame. It fails with NP_STREAMS_WEBSOCKET when the peer violates the protocol, or ends the
+ * connection without a close frame. The stream owns the connection; `end` closes it with code 1000.
  */
 export function createMessageStream(channel: Duplex, options: MessageStreamOptions): Duplex {
   return new MessageStream(channel, options).messages
@@ -63,7 +63,7 @@ class MessageStream {
         else awaitDrain(channel, done)
       },
       final: (done) => {
-        this.#goodbye(closePayload(CLOSE.normal))
+        this.#sendClose(closePayload(CLOSE.normal))
         done()
       },
       destroy: (error, done) => {
@@ -82,7 +82,7 @@ class MessageStream {
     for (const event of this.#reader.read(chunk)) {
       if (!this.messages.destroyed) this.#handle(event)
     }
-    if (this.#channel.writableLength > MAX_UNTAKEN_BYTES) this.#fail('the peer takes no answers')
+    if (this.#channel.writableLength > MAX_UNREAD_BYTES) this.#fail('the peer does not read')
   }
 
   #handle(event: WebSocketEvent): void {
@@ -98,35 +98,35 @@ class MessageStream {
       case 'close':
         return this.#closed(event)
       case 'fault':
-        this.#goodbye(closePayload(event.code, event.why))
+        this.#sendClose(closePayload(event.code, event.why))
         return this.#fail(event.why)
     }
   }
 
   #closed({ code, reason }: Extract<WebSocketEvent, { kind: 'close' }>): void {
-    this.#goodbye(closePayload(CLOSE.normal))
+    this.#sendClose(closePayload(CLOSE.normal))
     if (code === CLOSE.normal || code === CLOSE.none) this.messages.push(null)
     else this.#fail(`the peer closed it with code ${code} ${quote(reason)}`)
   }
 
   #ended(): void {
     this.#channel.end()
-    if (!this.#isClosing) this.#fail('the peer broke off')
+    if (!this.#isClosing) this.#fail('the peer ended the connection without a close frame')
     else if (!this.messages.destroyed) this.messages.push(null)
   }
 
   /**
-   * Ends the connection, only once. Data that the peer still sends is read, because a connection with unread
-   * bytes would be reset.
+   * Sends a close frame and ends the connection, only once. Data that the peer still sends is read, because a
+   * connection with unread bytes would be reset.
    */
-  #goodbye(payload: Buffer): void {
+  #sendClose(payload: Buffer): void {
     const channel = this.#channel
     if (this.#isClosing || !channel.writable) return
     this.#send(OPCODE.close, payload)
     this.#isClosing = true
     channel.end()
     channel.resume()
-    const cancel = this.#clock.after(GOODBYE_MS, () => channel.destroy())
+    const cancel = this.#clock.after(CLOSING_MS, () => channel.destroy())
     channel.once('close', cancel)
   }
 
@@ -163,17 +163,18 @@ interface Head {
   readonly isFinal: boolean
   readonly opcode: number
   readonly mask: Buffer | undefined
-  /** Where the payload begins, and how long it is. */
+  /** The bytes of the head: the payload begins behind it. */
   readonly size: number
+  /** The bytes of the payload. */
   readonly length: number
 }
 
 type Fault = Extract<WebSocketEvent, { kind: 'fault' }>
 
 /**
- * Finds messages and control frames in the bytes of a peer. Strict: whatever RFC 6455 forbids is a
- * fault, after which nothing is read. Keeps one message and one frame at most. Its work and its memory are linear in
- * their bytes, however small the chunks and the fragments are.
+ * Finds messages and control frames in the bytes of a peer. Everything that RFC 6455 forbids is a fault, after which
+ * nothing is read. Keeps one message and one frame at most. Its work and its memory are linear in their bytes, however
+ * small the chunks and the fragments are.
  */
 export class WebSocketFrameReader {
   readonly #options: FrameReaderOptions
@@ -222,7 +223,7 @@ export class WebSocketFrameReader {
     return [...events, last]
   }
 
-  /** Undefined: it is not whole. */
+  /** Undefined: it is not complete yet. */
   #head(bytes: Buffer): Head | Fault | undefined {
     const [first, second] = bytes
     if (first === undefined || second === undefined) return undefined
@@ -238,7 +239,7 @@ export class WebSocketFrameReader {
     const size = 2 + lengthBytes + (this.#options.isMasked ? 4 : 0)
     if (bytes.length < size) return undefined
     const length = lengthBytes === 0 ? short : longLength(bytes, lengthBytes)
-    if (length === undefined) return fault('a length is written in a longer way than needed')
+    if (length === undefined) return fault('a length is not in its shortest form')
     if (opcode < OPCODE.close && length + this.#fragments.length > this.#options.maxMessageBytes) {
       return fault('the message is too large', CLOSE.tooLarge)
     }
@@ -251,9 +252,10 @@ export class WebSocketFrameReader {
     if ((first & 0x70) !== 0) return fault('a reserved bit is set')
     if (!Object.values<number>(OPCODE).includes(opcode)) return fault('a frame of an unknown kind')
     if (isMasked !== this.#options.isMasked)
-      return fault('a frame is masked that must not be, or not')
+      return fault(isMasked ? 'a frame of a server is masked' : 'a frame of a client is not masked')
     const isContinued = this.#opcode !== undefined
-    if (opcode === OPCODE.continuation && !isContinued) return fault('a fragment of no message')
+    if (opcode === OPCODE.continuation && !isContinued)
+      return fault('a continuation without a message')
     const begins = opcode === OPCODE.text || opcode === OPCODE.binary
     return begins && isContinued ? fault('a message begins within another one') : undefined
   }
@@ -309,7 +311,7 @@ function fault(why: string, code: number = CLOSE.protocolError): Fault {
   return { kind: 'fault', code, why }
 }
 
-/** Undefined: it fits into a shorter form. A length beyond all bounds is one that is too large. */
+/** Undefined: it fits into a shorter form. */
 function longLength(bytes: Buffer, lengthBytes: 2 | 8): number | undefined {
   if (lengthBytes === 2) {
     const length = bytes.readUInt16BE(2)
@@ -321,11 +323,11 @@ function longLength(bytes: Buffer, lengthBytes: 2 | 8): number | undefined {
 
 function closeEvent(payload: Buffer): WebSocketEvent {
   if (payload.length === 0) return { kind: 'close', code: CLOSE.none, reason: '' }
-  if (payload.length === 1) return fault('a code of closing is cut')
+  if (payload.length === 1) return fault('a close code is cut off')
   const code = payload.readUInt16BE(0)
   const reason = payload.subarray(2)
   const isKnown = code >= 1000 && code < 5000 && !(code > 1014 && code < 3000)
-  if (!isKnown || RESERVED_CODES.has(code)) return fault('a code of closing that does not exist')
+  if (!isKnown || RESERVED_CODES.has(code)) return fault('a close code that does not exist')
   if (!isUtf8(reason)) return fault('a reason is not UTF-8', CLOSE.invalidText)
   return { kind: 'close', code, reason: reason.toString() }
 }
@@ -360,11 +362,11 @@ export function webSocketFrame(opcode: number, payload: Buffer, mask?: Buffer): 
   return Buffer.concat([head, mask, masked(payload, mask)])
 }
 
-/** The payload with its mask applied, or taken off: the same operation. `from`: the place in the payload. */
-function masked(payload: Buffer, mask: Buffer, from = 0): Buffer {
+/** The payload with its mask applied, or removed: the same operation. */
+function masked(payload: Buffer, mask: Buffer): Buffer {
   const result = Buffer.allocUnsafe(payload.length)
   for (let at = 0; at < payload.length; at++) {
-    result[at] = payload[at]! ^ mask[(at + from) & 3]!
+    result[at] = payload[at]! ^ mask[at & 3]!
   }
   return result
 }

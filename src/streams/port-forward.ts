@@ -9,8 +9,8 @@ import type { SpdyStream } from './spdy/spdy-stream.ts'
 /** Connections to the ports of one Pod. */
 export interface ForwardingClient {
   /**
-   * A connection to a port. When the Pod does not accept it, it fails with NP_STREAMS_FORWARD in the server's words:
-   * at once, or later as the error of the connection.
+   * A connection to a port. Where the Pod refuses it, this rejects with NP_STREAMS_FORWARD and the reason of the
+   * server, or the connection fails with it later.
    */
   connect(port: number): Promise<Duplex>
   /** Resolves when the server is gone or the client was closed. */
@@ -20,7 +20,7 @@ export interface ForwardingClient {
 
 const MAX_ERROR_BYTES = 4096
 
-/** Talks `portforward.k8s.io` over SPDY/3.1: `channel` is such a connection, or the messages of a WebSocket. */
+/** Speaks `portforward.k8s.io` over SPDY/3.1: `channel` is such a connection, or the messages of a WebSocket. */
 export function createForwardingClient(channel: Duplex): ForwardingClient {
   const session = createSpdySession(channel, { role: 'client' })
   let requests = 0
@@ -84,7 +84,7 @@ interface Pair {
   readonly cancel: () => void
 }
 
-/** How long the second stream of a connection may take. */
+/** How long the second stream of a connection may take to be opened. */
 const PAIRING_MS = 30_000
 const PORT = /^[1-9][0-9]{0,4}$/
 

@@ -16,7 +16,7 @@ export interface AcceptedHandshake {
 
 /**
  * Answers the handshake of a client with the first sub-protocol of ours that it offers; their names may hold
- * slashes. Returns why it cannot be answered, as one sentence for the client.
+ * slashes. @returns a string, one sentence for the client, if the handshake cannot be answered
  */
 export function acceptHandshake(
   headers: RequestHeaders,

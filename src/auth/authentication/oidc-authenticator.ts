@@ -79,7 +79,7 @@ export class OidcAuthenticator implements Authenticator {
       groups: [...groups.map((group) => groupsPrefix + group)],
     }
     const reserved = [user.name, ...user.groups].find((name) => name.startsWith(RESERVED))
-    if (reserved !== undefined) return rejected(`it claims a name of the cluster's own`)
+    if (reserved !== undefined) return rejected(`it claims a name that begins with ${RESERVED}`)
     return { user: { ...user, groups: [...user.groups, AUTHENTICATED] } }
   }
 }

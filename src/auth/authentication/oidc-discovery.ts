@@ -8,7 +8,7 @@ export type FetchedDocument = Pick<Response, 'status' | 'json'>
 /** Gets a document of the provider; rejects if the provider cannot be reached. */
 export type FetchDocument = (url: string) => Promise<FetchedDocument>
 
-/** How long the provider is not queried again after a failure, in milliseconds. */
+/** After a query that fails, the next one begins this many milliseconds after it began, at the earliest. */
 const PAUSE_MS = 10_000
 
 interface Discovery {

@@ -6,7 +6,7 @@ import { BOOTSTRAPPING } from '../../resources/label-names.ts'
 export interface BuiltinRole {
   readonly name: string
   readonly rules: readonly RoleRule[]
-  /** Its rules go to the aggregated role of this name, too. */
+  /** The aggregated role of this name gets its rules, too. */
   readonly partOf?: string
   /** Its rules are those of all roles that are part of it. */
   readonly isAggregated?: true

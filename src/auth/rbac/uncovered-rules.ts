@@ -1,9 +1,9 @@
 import { ALL, coversPath, type PolicyRule } from './policy-rule.ts'
 
-/** The string comparisons of one call: about ten milliseconds. */
+/** The most string comparisons of one call; they take about ten milliseconds. */
 const MAX_COMPARISONS = 1_000_000
 
-/** The combinations of verb, group, resource and name that one call examines. */
+/** The most combinations of verb, group, resource and name that one call examines. */
 const MAX_COMBINATIONS = 20_000
 
 /** The rules that a user would grant without holding them; `tooMany`: there are too many to compare. */
@@ -11,7 +11,7 @@ export type Uncovered = readonly PolicyRule[] | 'tooMany'
 
 /**
  * The parts of `granted` that no rule of `held` covers, each of one verb and one resource or path: a user who
- * grants them would give away more than it has. A rule is divided only where no single held rule covers it
+ * grants them would give more than the user has. A rule is divided only where no single held rule covers it
  * completely. The work is bounded, because the writer controls the size of both lists and other requests wait
  * meanwhile.
  */

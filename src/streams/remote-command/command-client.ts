@@ -18,7 +18,7 @@ export interface CommandConnection {
   /** Undefined: it does not want the output. */
   readonly stdout: Writable | undefined
   readonly stderr: Writable | undefined
-  /** Calls the listener with each size of the client's terminal, the latest one so far included. */
+  /** Calls the listener with the latest size of the client's terminal so far, and with each later one. */
   onResize(listener: (size: TerminalSize) => void): void
   /** Ends the output, reports the result, and closes the connection. */
   finish(result: CommandResult): Promise<void>
@@ -31,18 +31,18 @@ export interface RemoteCommand {
   /** Its input, which `end` ends. */
   readonly stdin: Writable
   readonly stdout: Readable
-  /** Nothing comes with a terminal. */
+  /** Empty if the command has a terminal. */
   readonly stderr: Readable
   resize(size: TerminalSize): void
   /** Resolves when the command has ended or the connection is over. */
   readonly ended: Promise<CommandResult>
-  /** Breaks off; the command is killed. */
+  /** Ends the connection; the server then kills the command. */
   close(): void
 }
 
 const MAX_STATUS_BYTES = 64 << 10
 
-/** Talks `v5.channel.k8s.io`; `messages` are those of the WebSocket that was opened with it. */
+/** Speaks `v5.channel.k8s.io`; `messages` are those of the WebSocket that was opened with it. */
 export function createRemoteCommand(messages: Duplex): RemoteCommand {
   const outputs = [1, 2].map(() => new Readable({ read: () => messages.resume() }))
   const [stdout, stderr] = [outputs[0]!, outputs[1]!]
@@ -79,13 +79,13 @@ export function createRemoteCommand(messages: Duplex): RemoteCommand {
 }
 
 /**
- * Talks `v4.channel.k8s.io` over a connection that was upgraded to SPDY/3.1: opens the wanted streams, in the
+ * Speaks `v4.channel.k8s.io` over a connection that was upgraded to SPDY/3.1: opens the wanted streams, in the
  * order of client-go.
  */
 export function createSpdyCommand(channel: Duplex, wanted: WantedStreams): RemoteCommand {
   const session = createSpdySession(channel, { role: 'client' })
   const open = (type: string): Duplex => session.open(new Map([[STREAM_TYPE, type]])).bytes
-  // Its own direction of a stream from which it only reads is ended, so that what has arrived outlives the session.
+  // A stream that is only read is ended in the other direction at once: then its data outlives the session.
   const read = (isWanted: boolean, type: string): Readable =>
     isWanted ? open(type).end() : Readable.from([])
   const error = open('error').end()

@@ -14,7 +14,7 @@ type StreamType = 'error' | 'stdin' | 'stdout' | 'stderr' | 'resize'
 
 /**
  * A client of `v4.channel.k8s.io` over SPDY: it opens a stream for everything that it wants.
- * @returns undefined when the streams do not come in time, or others do; the connection is closed then
+ * @returns undefined when these streams are not opened in time; the connection is closed then
  */
 export async function serveCommandOverSpdy(
   channel: Duplex,
@@ -80,7 +80,7 @@ function connectionOf(
   }
 }
 
-/** Sizes come as documents one after the other, each in a frame of its own or ended by a line. */
+/** Sizes arrive as JSON documents, each in a frame of its own or followed by a line break. */
 function readSizes(resize: Duplex | undefined, sizes: SizeRelay): void {
   let kept = ''
   resize?.on('data', (chunk: Buffer) => {
@@ -94,8 +94,8 @@ function readSizes(resize: Duplex | undefined, sizes: SizeRelay): void {
 }
 
 /**
- * A client of `v4.channel.k8s.io` or `v5.channel.k8s.io`; `messages` are those of its WebSocket. Notifies the
- * client with an empty message that its streams are there, as kube-apiserver does.
+ * A client of `v4.channel.k8s.io` or `v5.channel.k8s.io`; `messages` are those of its WebSocket. Sends an empty
+ * message when the streams are ready, as kube-apiserver does.
  */
 export function serveCommandOverWebSocket(
   messages: Duplex,

@@ -46,7 +46,7 @@ export const RESET = { protocolError: 1, invalidStream: 2, refused: 3, cancel: 5
 /** The setting with the window that each new stream has. */
 export const INITIAL_WINDOW_SIZE = 7
 
-/** The window of a session, and of each stream for want of that setting. */
+/** The window of a session, and of each stream if the peer does not send that setting. */
 export const DEFAULT_WINDOW_BYTES = 64 << 10
 
 /** The version that frames of SPDY/3.1 carry. */
@@ -62,8 +62,8 @@ const ID_MASK = 0x7fff_ffff
 const MAX_SETTINGS = 100
 
 /**
- * Finds the frames in the bytes of one direction. It keeps a control frame that is not whole, and
- * nothing of the data. Throws NP_STREAMS_SPDY for what is no frame; it cannot be used after that.
+ * Finds the frames in the bytes of one direction. It keeps a control frame that is not complete, but no data. Throws
+ * NP_STREAMS_SPDY for bytes that are no frame; it cannot be used after that.
  */
 export class SpdyFrameReader {
   readonly #headers = new HeaderBlockReader()

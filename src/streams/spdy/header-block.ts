@@ -51,7 +51,7 @@ const FLUSHED = Buffer.from([0x00, 0x00, 0xff, 0xff])
 
 /**
  * Reads the header blocks of one direction of a session, in their order: they are one zlib stream, so
- * each refers to the ones before it. Throws NP_STREAMS_SPDY for a block that is no such thing or too large.
+ * each refers to the ones before it. Throws NP_STREAMS_SPDY for a block that is invalid or too large.
  */
 export class HeaderBlockReader {
   #window = HEADER_DICTIONARY
@@ -81,8 +81,8 @@ export class HeaderBlockReader {
 }
 
 /**
- * Writes the header blocks of one direction of a session. They are stored, not compressed: what a
- * session compresses together can be found out from its length (CRIME).
+ * Writes the header blocks of one direction of a session. They are stored, not compressed: the length of compressed
+ * headers can reveal a secret among them (CRIME).
  */
 export class HeaderBlockWriter {
   #isFirst = true

@@ -18,7 +18,7 @@ const FRAME_BYTES = 16 << 10
 export class Outbound {
   /** Of the session. */
   readonly window = new SendWindow()
-  /** Whether the peer sends windows; until it has sent one, there is no limit but the connection's. */
+  /** Whether the peer has sent a window; until then, only the connection limits what is sent. */
   hasFlowControl = false
   readonly #parts: OutboundParts
   /** Functions that continue writing when the connection or a window accepts more. */
@@ -39,7 +39,7 @@ export class Outbound {
         for (const window of [stream.window, this.window]) window.sent(data.length)
         write({ type: 'data', streamId: stream.id, isLast: false, data })
       }
-      // A write may bring a window at once, by which the rest was sent already.
+      // During a write a window may arrive, and the rest may have been sent by then.
       if (isDone || (rest.length > 0 && isOpen(stream))) return
       isDone = true
       this.#blocked.delete(goOn)

@@ -35,10 +35,10 @@ export interface SpdySession {
 const MAX_STREAMS = 2_000
 /** A window is updated when this part of it has been consumed. */
 const CREDIT_BYTES = STREAM_BUFFER_BYTES / 2
-/** The same for that of the session: small pieces would make the peer send small frames, whose number never ends. */
+/** The same for the window of the session. Small updates would make the peer send ever more small frames. */
 const SESSION_CREDIT_BYTES = DEFAULT_WINDOW_BYTES / 2
-/** Answers that the peer requests and does not take. */
-const MAX_UNTAKEN_BYTES = 1 << 20
+/** The most bytes that wait for a peer that does not read; each ping of the peer adds an answer. */
+const MAX_UNREAD_BYTES = 1 << 20
 const MAX_ID = 0x7fff_ffff
 
 /** Runs a session over a connection, which it owns from then on. */
@@ -53,13 +53,13 @@ class Session implements SpdySession, StreamCarrier {
   readonly #reader = new SpdyFrameReader()
   readonly #writer = new SpdyFrameWriter()
   readonly #streams = new Map<number, StreamEnd>()
-  /** Streams with as many bytes as may wait: while there is one, nothing is read. */
+  /** Streams with more waiting bytes than permitted: while there is one, the connection is not read. */
   readonly #full = new Set<StreamEnd>()
   readonly #chunks: Buffer[] = []
   readonly #end = Promise.withResolvers<Error | undefined>()
   readonly #outbound: Outbound
   #peerWindowBytes = DEFAULT_WINDOW_BYTES
-  /** Bytes since the window of the session was renewed. */
+  /** Bytes that have arrived since the window of the session was renewed. */
   #arrived = 0
   #nextId: number
   #lastPeerId = 0
@@ -150,7 +150,7 @@ class Session implements SpdySession, StreamCarrier {
       if (this.#isOver) return
       this.#handle(frame)
     }
-    if (this.#channel.writableLength > MAX_UNTAKEN_BYTES) throw spdyFault('it takes no answers')
+    if (this.#channel.writableLength > MAX_UNREAD_BYTES) throw spdyFault('it does not read')
   }
 
   #handle(frame: SpdyFrame): void {
@@ -177,7 +177,7 @@ class Session implements SpdySession, StreamCarrier {
     }
   }
 
-  /** The streams have limits of their own, so this one is renewed as bytes arrive. */
+  /** Renews the window of the session as bytes arrive: the streams have limits of their own. */
   #renew(bytes: number): void {
     if (this.#outbound.hasFlowControl) this.#arrived += bytes
     if (this.#arrived < SESSION_CREDIT_BYTES) return

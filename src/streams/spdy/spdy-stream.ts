@@ -38,8 +38,8 @@ export interface StreamEnd extends SpdyStream {
   isPeerEndReceived: boolean
   accepting: PromiseWithResolvers<void>
   /**
-   * Fails once what has arrived is read: a kubelet resets the streams of a command that has ended, right behind its
-   * output and its status.
+   * Fails after everything that has arrived was read: a kubelet resets the streams of a command directly after it has
+   * sent output and status.
    */
   fail(error: Error): void
 }
