@@ -49,7 +49,7 @@ export function runNodeAgent(parts: NodeAgentParts): RunningNodeAgent {
   const node = config.sandboxNode.name || hostname().toLowerCase()
   metrics.nodeAgent.set({ node }, 0)
   log.warn(
-    'this machine runs Pods without a container: whoever may create Pods here can run processes as root on it',
+    'this machine runs Pods without a container: users who may create Pods here can run processes as root on it',
   )
   const stop = new AbortController()
   const running = run(parts, node, stop.signal)

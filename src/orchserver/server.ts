@@ -168,7 +168,7 @@ async function openServerStore(config: OrchServerConfiguration, log: Logger) {
     message: 'maintenance of etcd failed; orch-server repeats it',
   }))
   const opened = await openEncryptedStore(config, { clock: systemClock, onError, log })
-  if (opened.isNew) log.info('the data directory held no store, so an empty one was made')
+  if (opened.isNew) log.info('the data directory had no store, so an empty one was created')
   return opened
 }
 

@@ -14,7 +14,7 @@ export const dnsUser: User = { name: 'system:cluster-dns', groups: [AUTHENTICATE
 export interface ComponentTokens {
   /** Accepts the tokens that `tokenFor` returned. */
   readonly authenticator: Authenticator
-  /** The bearer token of a user, the same one each time; no other process knows it. */
+  /** The bearer token of a user: the same one at each call. No other process knows it. */
   tokenFor(user: User): string
 }
 

@@ -27,8 +27,8 @@ export interface OwnSocket {
 }
 
 /**
- * Also serves on a Unix socket in the data directory that only the server's user can open, so clients need
- * neither a certificate nor encryption. Each client authenticates with a token of this process. Closing the
+ * Lets the server also listen on a Unix socket in the data directory. Only the server's user can open it, so clients
+ * need neither a certificate nor encryption. Each client authenticates with a token of this process. Closing the
  * server closes the socket.
  * @throws NP_ORCHSERVER_SOCKET
  */

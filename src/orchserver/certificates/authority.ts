@@ -18,7 +18,7 @@ export interface InstalledAuthority {
 /**
  * The authority of a folder; the first call creates it. Its key and its name never change. So the certificates
  * that it issued stay valid when its own certificate is renewed, and clients need the renewed one only when the
- * old one expires. When several callers create it at the same time, all get the one that was created first.
+ * old one expires. When several callers create it at the same time, all of them get the one that was created first.
  * Further certificates in its file, which an operator adds to replace the authority, are kept.
  */
 export async function openAuthority(folder: string, now: number): Promise<InstalledAuthority> {

@@ -24,7 +24,7 @@ export interface ClientCertificateOptions {
   readonly clock: Pick<Clock, 'now'>
 }
 
-/** The client that a certificate identifies, and the name of its files. */
+/** The client that a certificate identifies; `file` is the name of its files without `.crt` and `.key`. */
 export interface CertifiedClient {
   readonly file: string
   readonly user: string

@@ -115,7 +115,8 @@ export interface KeyRequest extends Omit<ClientRequest, 'key'> {
 
 /**
  * A client or serving certificate for a public key, in PEM. It begins at most a tenth of its life before now: a kubelet
- * renews by the share of the whole that is over, and would never end to renew one that is mostly past when it is issued.
+ * renews a certificate when a certain share of its whole life is over. If that share were over when the certificate is
+ * issued, the kubelet would renew it without end.
  */
 export async function issueForKey(request: KeyRequest, now: number): Promise<string> {
   const { issuer, publicKey, user, groups, life, names, hasKeyEncipherment } = request

@@ -19,7 +19,7 @@ export interface KeptKind {
   issue(issuer: InstalledAuthority, key: string, now: number): Promise<string>
 }
 
-/** PEM, each. */
+/** All in PEM. */
 export interface KeptCertificate {
   readonly cert: string
   readonly key: string

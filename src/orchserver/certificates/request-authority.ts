@@ -9,7 +9,7 @@ import type { ApprovalFacts } from './signing-request.ts'
 export interface RequestAuthorityOptions extends Pick<ApprovalFacts, 'permits' | 'reserved'> {
   /** The folder of the authority. */
   readonly folder: string
-  /** The maxLife life of a certificate, in milliseconds. */
+  /** The longest life of a certificate, in milliseconds. */
   readonly maxLife: number
   readonly clock: Pick<Clock, 'now'>
 }

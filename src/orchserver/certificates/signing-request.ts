@@ -19,16 +19,16 @@ const REQUIRED_USAGES: Readonly<Record<string, readonly string[]>> = {
 /** The usage that it may have. */
 const OPTIONAL_USAGE = 'key encipherment'
 
-/** What a user may have approved, beside the shape of its request: the subresources of Kubernetes for that. */
+/** The subresources by which Kubernetes permits a user to have a request of the right form approved. */
 type NodeClientPermission = 'nodeclient' | 'selfnodeclient'
 
-/** What decides on an approval beside the request. */
+/** What decides on an approval, in addition to the request. */
 export interface ApprovalFacts {
   /** Whether a user may have a request for the client certificate of a node approved. */
   readonly permits: (user: User, permission: NodeClientPermission) => Promise<boolean>
-  /** The names and addresses of servers of the API, which no kubelet gets. */
+  /** The names and addresses of API servers, for which no kubelet gets a certificate. */
   readonly reserved: CertificateNames
-  /** The addresses that the Node of the user alone has. */
+  /** The addresses of the user's Node that no other Node has. */
   readonly addresses: readonly string[]
 }
 
@@ -50,7 +50,7 @@ export async function approvalOf(
   return undefined
 }
 
-/** A node gets a certificate for its own name and addresses alone. */
+/** A node gets a certificate only for its own name and addresses. */
 function servingApproval(
   { user }: SigningRequest,
   { dns, ips }: ReadRequest,
@@ -66,7 +66,7 @@ function servingApproval(
 /** Who signs, and for how long. */
 export interface Signer {
   readonly issuer: InstalledAuthority
-  /** The maxLife life of a certificate, in milliseconds. */
+  /** The longest life of a certificate, in milliseconds. */
   readonly maxLife: number
 }
 

@@ -39,19 +39,19 @@ export const CONTROLLER_FIELDS: FieldsOf<OrchServerConfiguration, Controlling> =
     flag: 'node-eviction-rate',
     type: numberUpTo(MAX_RATE),
     fallback: USUAL_EVICTION.rate,
-    doc: 'Of how many nodes that are out, in each zone, the Pods are deleted per second: 0.1 is one node in 10 s. 0: of none.',
+    doc: 'Nodes per second whose Pods are deleted because the node is out, in each zone: 0.1 is one node in 10 s. 0: none.',
   },
   'nodeEviction.secondaryRate': {
     flag: 'secondary-node-eviction-rate',
     type: numberUpTo(MAX_RATE),
     fallback: USUAL_EVICTION.secondaryRate,
-    doc: 'The same for a large zone of which too many nodes are out. In a smaller one such nodes keep their Pods.',
+    doc: 'The same for a large zone in which too many nodes are out. In a smaller zone these nodes then keep their Pods.',
   },
   'nodeEviction.unhealthyShare': {
     flag: 'unhealthy-zone-threshold',
     type: numberUpTo(1),
     fallback: USUAL_EVICTION.unhealthyShare,
-    doc: 'Which share of the nodes of a zone is too many, if it is three nodes at least and not all: 0.55 is 55 %.',
+    doc: 'Too many nodes of a zone are out when their share is at least this: 0.55 is 55 %. It counts if three nodes or more are out, and not all.',
   },
   'nodeEviction.largeZone': {
     flag: 'large-cluster-size-threshold',
@@ -77,19 +77,19 @@ export const SANDBOX_NODE_FIELDS: FieldsOf<
     flag: 'node-ip',
     type: fieldTypes.addresses,
     fallback: [],
-    doc: 'Addresses of the node, the primary one first, one of each family. Empty: the first of this machine that is not of the loopback; where it has none, it becomes no node.',
+    doc: 'Addresses of the node, the primary one first, one of each family. Empty: the first of this machine that is no loopback address. A machine without such an address does not become a node.',
   },
   'sandboxNode.podCIDRs': {
     flag: 'pod-cidr',
     type: fieldTypes.podNetworks,
     fallback: ['10.244.0.0/24' as Cidr],
-    doc: 'Network that the Pods of the node get their addresses from; a second one of the other family after a comma for dual stack. No longer than /30, of IPv6 /126.',
+    doc: 'Network that the Pods of the node get their addresses from; a second one of the other family after a comma for dual stack. The longest prefix is /30, for IPv6 /126.',
   },
   'sandboxNode.bridge': {
     flag: 'pod-bridge',
     type: fieldTypes.interfaceName,
     fallback: 'cbr0',
-    doc: 'Name of the bridge of the Pods, which is made.',
+    doc: 'Name of the bridge of the Pods, which the server creates.',
   },
   'sandboxNode.clusterDNS': {
     flag: 'cluster-dns',
@@ -107,7 +107,7 @@ export const SANDBOX_NODE_FIELDS: FieldsOf<
     flag: 'pod-namespace-prefix',
     type: fieldTypes.namespacePrefix,
     fallback: 'orch-pod',
-    doc: 'What the names of the Pods’ network namespaces begin with. Those that carry it belong to this server: what no Pod needs is removed. No two servers of a machine may have the same one, nor one that is another’s and a hyphen and more.',
+    doc: 'Prefix of the names of the Pods’ network namespaces. All namespaces with it belong to this server, which removes those that no Pod needs. Each server of a machine needs its own prefix, and none may be that of another one followed by a hyphen.',
   },
 }
 

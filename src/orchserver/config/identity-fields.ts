@@ -66,23 +66,23 @@ export const SERVICE_ACCOUNT_FIELDS: FieldsOf<
     flag: 'service-account-issuer',
     type: identityTypes.issuers,
     fallback: ['https://orch.default.svc'],
-    doc: 'What tokens name as their issuer. The first one is in new tokens; tokens of the others are accepted still, so that it can be changed.',
+    doc: 'Issuers of tokens, https URLs. New tokens name the first one. Tokens of the others are accepted, too, so that the issuer can be changed.',
   },
   'serviceAccounts.audiences': {
     flag: 'api-audiences',
     type: identityTypes.texts,
     fallback: [],
-    doc: 'What a token must be for to be accepted here, one of them. Empty: the issuers.',
+    doc: 'Audiences of this server. A token is accepted if it names one of them. Empty: the issuers.',
   },
   'serviceAccounts.signingKeyFile': optionalText(
     'service-account-signing-key-file',
-    'Private keys in PEM (ECDSA on P-256, or RSA), of which the first signs and all are accepted. A changed file is taken over while running: put a new key first, and remove the old one when its last token has ended. Servers of one etcd need the same file. Empty: pki/sa.key in the data directory, which is made.',
+    'Private keys in PEM (ECDSA on P-256, or RSA), of which the first signs and all are accepted. A changed file is reloaded without a restart: put a new key first, and remove the old one when its last token has expired. Servers of one etcd need the same file. Empty: pki/sa.key in the data directory, which the server creates.',
   ),
   'serviceAccounts.keyFiles': {
     flag: 'service-account-key-file',
     type: identityTypes.texts,
     fallback: [],
-    doc: 'Files of further public or private keys in PEM whose tokens are accepted, such as those of another cluster’s servers. Changed files are taken over while running.',
+    doc: 'Files of further public or private keys in PEM whose tokens are accepted, such as those of another cluster’s servers. Changed files are reloaded without a restart.',
   },
   'serviceAccounts.maxTokenExpiration': {
     flag: 'service-account-max-token-expiration',

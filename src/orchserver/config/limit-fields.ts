@@ -34,25 +34,25 @@ export const AUDIT_FIELDS: FieldsOf<
   ),
   'audit.logPath': optionalText(
     'audit-log-path',
-    'File that audit events are written to, one JSON object a line; - is standard output, between the records of the log.',
+    'File that audit events are written to, one JSON object per line. -: standard output, where the log is written, too.',
   ),
   'audit.logMaxMegabytes': {
     flag: 'audit-log-maxsize',
     type: integer(1, 1_048_576),
     fallback: DEFAULT_ROTATION.logMaxMegabytes,
-    doc: 'MiB at which that file is put aside and a new one begins.',
+    doc: 'Size in MiB at which that file is rotated: it is renamed, and a new one begins.',
   },
   'audit.logMaxBackups': {
     flag: 'audit-log-maxbackup',
     type: integer(0, 1_000_000),
     fallback: DEFAULT_ROTATION.logMaxBackups,
-    doc: 'Files that were put aside and are kept, the newest ones. 0: all.',
+    doc: 'How many rotated files are kept, the newest ones. 0: all.',
   },
   'audit.logMaxAgeDays': {
     flag: 'audit-log-maxage',
     type: integer(0, 36_500),
     fallback: DEFAULT_ROTATION.logMaxAgeDays,
-    doc: 'Days for which files that were put aside are kept. 0: for ever.',
+    doc: 'Days for which rotated files are kept. 0: for ever.',
   },
   'audit.webhookConfigFile': optionalText(
     'audit-webhook-config-file',
@@ -95,12 +95,12 @@ export const LIMIT_FIELDS: FieldsOf<
   'limits.requestsInFlight': count(
     'max-requests-inflight',
     defaultLimits.requestsInFlight,
-    'Reads that are served at one time, a quarter of them for the cluster itself; further requests wait. Watches count until they have begun.',
+    'Reads that are served at one time; a quarter of them is reserved for the cluster itself. Further requests wait. Watches count until they have begun.',
   ),
   'limits.mutatingRequestsInFlight': count(
     'max-mutating-requests-inflight',
     defaultLimits.mutatingRequestsInFlight,
-    'Writes that are served at one time, a quarter of them for the cluster itself; further requests wait.',
+    'Writes that are served at one time; a quarter of them is reserved for the cluster itself. Further requests wait.',
   ),
   'limits.watches': count('max-watches', defaultLimits.watches, 'Watches at one time.'),
   'limits.streams': count(
@@ -116,7 +116,7 @@ export const LIMIT_FIELDS: FieldsOf<
   'limits.watchWindowChanges': count(
     'watch-window-changes',
     defaultLimits.watchWindowChanges,
-    'Changes of each resource that are kept for watches to start from or to lag behind.',
+    'Changes of each resource that are kept for watches that start at an earlier version or are behind.',
   ),
   'limits.watchWindowBytes': bytes(
     'watch-window-bytes',
@@ -126,7 +126,7 @@ export const LIMIT_FIELDS: FieldsOf<
   'limits.watchDuration': time(
     'max-watch-duration',
     defaultLimits.watchDuration,
-    'How long a watch lasts, at most and by default.',
+    'The longest duration of a watch, and the default.',
   ),
   'limits.bookmarkPeriod': time(
     'bookmark-period',
@@ -136,12 +136,12 @@ export const LIMIT_FIELDS: FieldsOf<
   'limits.stalledClientTimeout': time(
     'stalled-client-timeout',
     defaultLimits.stalledClientTimeout,
-    'A client that takes nothing of its answer for this long is disconnected.',
+    'A client that reads nothing of its answer for this long is disconnected.',
   ),
   'limits.requestTimeout': time(
     'request-timeout',
     defaultLimits.requestTimeout,
-    'Time in which a request must arrive whole, and how long a write may wait for its turn.',
+    'Time in which the whole request must arrive, and how long a write may wait for its turn.',
   ),
   'limits.futureRevisionTimeout': time(
     'future-revision-timeout',

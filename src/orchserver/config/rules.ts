@@ -44,7 +44,7 @@ export const RULES: readonly Rule<OrchServerConfiguration>[] = [
 
   demand(({ tls }) => tls.certFile === '' || tls.extraNames.length === 0, {
     paths: ['tls.extraNames', 'tls.certFile'],
-    message: 'names are for the certificate that is made; tls.certFile has its own',
+    message: 'these names are for a certificate that the server makes; tls.certFile has its own',
   }),
 
   demand(({ kubelet }) => (kubelet.clientCertFile === '') === (kubelet.clientKeyFile === ''), {
@@ -61,7 +61,7 @@ export const RULES: readonly Rule<OrchServerConfiguration>[] = [
   demand(({ authentication: { oidc } }) => (oidc.issuerURL === '') === (oidc.clientID === ''), {
     paths: ['authentication.oidc.issuerURL', 'authentication.oidc.clientID'],
     message:
-      'a provider and what its tokens must be for go together; set authentication.oidc.issuerURL and authentication.oidc.clientID',
+      'a provider needs the client ID that its tokens are for; set authentication.oidc.issuerURL and authentication.oidc.clientID',
   }),
 
   demand(
@@ -94,7 +94,7 @@ export const RULES: readonly Rule<OrchServerConfiguration>[] = [
       etcd.servers.some((url) => !url.startsWith('http://')),
     {
       paths: ['etcd.servers', 'etcd.caFile', 'etcd.certFile'],
-      message: 'http:// goes without TLS, which certificates are for; write https://',
+      message: 'http:// does not use TLS, so certificates have no effect; write https://',
     },
   ),
 

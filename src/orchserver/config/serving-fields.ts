@@ -25,19 +25,19 @@ export const SERVING_FIELDS: FieldsOf<OrchServerConfiguration, ServingField> = {
     flag: 'data-dir',
     type: fieldTypes.present,
     fallback: '/var/lib/orch-server',
-    doc: 'Folder of the store, of certificates and of the kubeconfig. It is made if it does not exist, for this user only; one server at a time uses it.',
+    doc: 'Folder of the store, of certificates and of the kubeconfig. The server creates it if it does not exist, readable by its own user only. One server at a time uses it.',
   },
   bindAddress: {
     flag: 'bind-address',
     type: ipAddress,
     fallback: '127.0.0.1' as IpAddress,
-    doc: 'Address to serve on. 0.0.0.0 or :: for all of this machine. Pods and other machines reach it only where it is not of the loopback.',
+    doc: 'Address to serve on; 0.0.0.0 or :: stands for all addresses of this machine. Pods and other machines cannot reach a loopback address.',
   },
   advertiseAddress: {
     flag: 'advertise-address',
     type: identityTypes.addressOrEmpty,
     fallback: '',
-    doc: 'Address at which Pods reach this server: the endpoint of its Service. Empty: the bind address, or where that is 0.0.0.0 or ::, the first of this machine that is not of the loopback.',
+    doc: 'Address at which Pods reach this server: the endpoint of its Service. Empty: the bind address. If that is 0.0.0.0 or ::, the first address of this machine that is no loopback address.',
   },
   securePort: {
     flag: 'secure-port',
@@ -51,20 +51,20 @@ export const SERVING_FIELDS: FieldsOf<OrchServerConfiguration, ServingField> = {
   ),
   'tls.certFile': optionalText(
     'tls-cert-file',
-    'Certificate to serve with, PEM, followed by those between it and its authority. A changed file is taken over while running. Empty: one is made and renewed in the data directory.',
+    'Certificate to serve with, PEM, followed by those between it and its authority. A changed file is reloaded without a restart. Empty: the server creates and renews one in the data directory.',
   ),
   'tls.keyFile': optionalText('tls-private-key-file', 'Key of tls.certFile, PEM.'),
   'tls.extraNames': {
     flag: 'tls-san',
     type: fieldTypes.names,
     fallback: [],
-    doc: 'More DNS names and addresses for the certificate that is made.',
+    doc: 'More DNS names and addresses for the certificate that the server creates.',
   },
   'page.enabled': {
     flag: 'page',
     type: boolean,
     fallback: true,
-    doc: 'Serve the page of the cluster for browsers below /page/. Its files need no credentials; what it shows is read with those of its user.',
+    doc: 'Serve the page of the cluster for browsers below /page/. Its files need no credentials; it reads what it shows with the credentials of its user.',
   },
   'logging.verbosity': {
     flag: 'v',
@@ -81,7 +81,7 @@ export const KUBELET_FIELDS: FieldsOf<
 > = {
   'kubelet.clientCertFile': optionalText(
     'kubelet-client-certificate',
-    'Certificate that this server presents to kubelets, PEM. A changed file is taken over while running. Empty: one for the user system:orch-server-kubelet-client is made and renewed in the data directory.',
+    'Certificate that this server presents to kubelets, PEM. A changed file is reloaded without a restart. Empty: the server creates and renews one for the user system:orch-server-kubelet-client in the data directory.',
   ),
   'kubelet.clientKeyFile': optionalText(
     'kubelet-client-key',
@@ -89,7 +89,7 @@ export const KUBELET_FIELDS: FieldsOf<
   ),
   'kubelet.caFile': optionalText(
     'kubelet-certificate-authority',
-    'Certificate authorities, PEM, of which one must have signed the certificate of each kubelet, for the address at which it is reached. A changed file is taken over while running. Empty: the authority in the data directory; a kubelet with another certificate is accepted with the one that it has at the first connection, which its Node then keeps in the annotation orch.io/kubelet-certificate.',
+    'Certificate authorities, PEM. One of them must have signed the certificate of each kubelet, for the address at which it is reached. A changed file is reloaded without a restart. Empty: the authority in the data directory. A kubelet with another certificate is accepted at the first connection; the annotation orch.io/kubelet-certificate of its Node then names this certificate, and later the kubelet needs this one or one of the authority.',
   ),
   'kubelet.preferredAddressTypes': {
     flag: 'kubelet-preferred-address-types',
@@ -101,7 +101,7 @@ export const KUBELET_FIELDS: FieldsOf<
     flag: 'cluster-signing-duration',
     type: duration(MINUTE),
     fallback: 365 * 24 * 60 * MINUTE,
-    doc: 'How long the client and serving certificates are valid that kubelets request; those that request less get less. None outlives the authority. A kubelet renews one after 70 to 90 % of its life.',
+    doc: 'The longest validity of client and serving certificates that kubelets request. A kubelet may request a shorter one. No certificate outlives the authority. A kubelet renews one after 70 to 90 % of its life.',
   },
 }
 
@@ -112,7 +112,7 @@ export const ENCRYPTION_FIELDS: FieldsOf<
 > = {
   'encryption.keyFile': optionalText(
     'encryption-key-file',
-    'Keys that Secrets are encrypted with in the store, each as NAME:BASE64; the first one writes. A changed file is taken over while running. Servers that share an etcd need the same keys. Empty: pki/encryption.keys in the data directory, which is made.',
+    'Keys that Secrets are encrypted with in the store, each as NAME:BASE64; the first one encrypts what is written. A changed file is reloaded without a restart. Servers that share an etcd need the same keys. Empty: pki/encryption.keys in the data directory, which the server creates.',
   ),
 }
 
@@ -130,7 +130,7 @@ export const STORAGE_FIELDS: FieldsOf<OrchServerConfiguration, Storage> = {
   },
   'etcd.caFile': optionalText(
     'etcd-cafile',
-    'Certificate authorities that etcd is trusted by, PEM. Empty: those of the system.',
+    'Certificate authorities by which etcd is verified, PEM. Empty: those of the system.',
   ),
   'etcd.certFile': optionalText('etcd-certfile', 'Client certificate for etcd, PEM.'),
   'etcd.keyFile': optionalText('etcd-keyfile', 'Key of etcd.certFile, PEM.'),
@@ -138,7 +138,7 @@ export const STORAGE_FIELDS: FieldsOf<OrchServerConfiguration, Storage> = {
     flag: 'etcd-prefix',
     type: fieldTypes.etcdPrefix,
     fallback: '/registry',
-    doc: 'All keys in etcd lie under it; servers of one cluster share it.',
+    doc: 'Prefix of all keys in etcd. Servers of one cluster have the same one.',
   },
   'services.clusterIPRange': {
     flag: 'service-cluster-ip-range',

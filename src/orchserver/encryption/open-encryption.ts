@@ -20,13 +20,13 @@ import {
   readKeyText,
 } from './key-file.ts'
 
-/** The key of a stored value by which each server notices at its start that its keys are not those of the store. */
+/** The storage key of an encrypted value. A server that cannot decrypt it at its start has other keys than the store. */
 export const KEY_CHECK = '/encryption/check'
 
 /** The prefixes of the storage keys whose values are encrypted. */
 export const CONFIDENTIAL_PREFIXES: readonly string[] = [storagePrefix(secrets), KEY_CHECK]
 
-/** Values that are read at once. */
+/** How many values are read at once. */
 const PAGE = 100
 
 export interface EncryptionParts {

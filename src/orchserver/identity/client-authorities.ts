@@ -7,8 +7,8 @@ import type { OrchServerConfiguration } from '../config/configuration.ts'
 type Paths = Pick<OrchServerConfiguration, 'dataDir' | 'authentication'>
 
 /**
- * The authorities whose client certificates are accepted, in PEM: the one in the data directory, which is made
- * if needed, and the given ones.
+ * The authorities whose client certificates are accepted, in PEM: the one in the data directory, which is created
+ * if needed, and those that the operator gives.
  * @throws NP_ORCHSERVER_CERTIFICATE, NP_ORCHSERVER_FILE
  */
 export async function readClientAuthorities(

@@ -34,7 +34,8 @@ const PAGE = 500
  * Names everything that is damaged in a backup or, without one, in the configured store. Changes nothing,
  * and a server may run meanwhile. Secrets are decrypted if there is a key file; otherwise a remark says that
  * their content was not verified.
- * @throws NP_ORCHSERVER_CHECK when there is no store or backup, NP_ORCHSERVER_ENCRYPTION_FILE, NP_STORAGE_…
+ * @throws NP_ORCHSERVER_CHECK when there is no store or backup, or when etcd compacts what is being read;
+ *   NP_ORCHSERVER_ENCRYPTION_FILE, NP_STORAGE_…
  */
 export async function check(
   location: StoreLocation,
