@@ -103,7 +103,7 @@ function globalsOf(words: readonly string[]): GlobalFlags {
   return { ...parser.opts<GlobalFlags>(), requestTimeout: TIMEOUT }
 }
 
-/** The candidates for the word after `before`, whatever is typed of it already. None: anything may follow. */
+/** The candidates for the word after `before`; `last` is its typed beginning. None: anything may follow. */
 async function candidatesFor(
   before: readonly string[],
   last: string,
@@ -307,7 +307,7 @@ async function kubeconfigNames(
   return entryNames(merged(await readKubeconfigFiles(where)), list)
 }
 
-/** Of more names a shell shows none well. */
+/** The most names that are proposed. */
 const MAX_NAMES = 500
 
 /** The resources that can be listed, by their names in paths; of `isIncluded` alone. */

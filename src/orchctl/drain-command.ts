@@ -48,10 +48,16 @@ export const drain: CommandModule = {
   define(command: Command, context: CommandContext) {
     command
       .argument('<nodes...>', 'names of Nodes')
-      .option('--ignore-daemonsets', 'leave the Pods of DaemonSets, which would come back at once')
-      .option('--force', 'also Pods that nothing makes again')
+      .option(
+        '--ignore-daemonsets',
+        'leave the Pods of DaemonSets: they would be created again at once',
+      )
+      .option('--force', 'also Pods that no controller replaces')
       .option('--delete-emptydir-data', 'also Pods that lose the data of an emptyDir volume')
-      .option('--grace-period <seconds>', 'how long a Pod may take; default: what it says itself')
+      .option(
+        '--grace-period <seconds>',
+        'how many seconds a Pod may take to end; default: what its spec says',
+      )
       .option('--timeout <duration>', 'how long to wait for all of them; default: without end')
     runs(command, context, drainNodes)
   },

@@ -45,7 +45,7 @@ interface Round {
   readonly base: JsonObject
   /** What the file holds. */
   readonly text: string
-  /** Lines above it: why the file is opened again. */
+  /** The lines above the text that say why the file is opened again. */
   readonly problems: readonly string[]
 }
 
@@ -70,7 +70,7 @@ const edit: Run<{ readonly output?: string }> = async (args, flags, context) => 
   return unchanged(round, file, context)
 }
 
-/** Ends the command after the user left the file unchanged: he gave up, or there was nothing to do. */
+/** Ends the command after the user left the file unchanged: the user gave up, or there was nothing to do. */
 function unchanged({ problems }: Round, file: EditedFile, context: CommandContext): ExitCode {
   if (problems.length === 0) {
     context.notice('Edit cancelled, no changes made.')
@@ -165,7 +165,7 @@ function withoutComments(text: string): string {
 
 type Environment = Readonly<Record<string, string | undefined>>
 
-/** A file that the user edits, readable for this user alone. */
+/** A file that the user edits, readable for this user only. */
 interface EditedFile extends AsyncDisposable {
   readonly path: string
   /** Writes a text, runs the editor, and reads what the user has saved. @throws NP_ORCHCTL_EDITOR */

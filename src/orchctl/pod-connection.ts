@@ -28,7 +28,7 @@ export class PodConnection {
   readonly #lost = Promise.withResolvers<ExitCode>()
   /** Aborted by `close`. */
   readonly #closing = new AbortController()
-  /** Those of all open connections, also to Pods that were left. */
+  /** The clients of all open connections, also of those to earlier Pods. */
   readonly #clients = new Set<ForwardingClient>()
   /** The connection for new ports; undefined: the next port opens one. */
   #current: Promise<OpenPod> | undefined
@@ -123,7 +123,7 @@ export class PodConnection {
     })
   }
 
-  /** A connection ended or could not be opened. If a single Pod had one before, no other takes its place. */
+  /** Handles a connection that ended or could not be opened. If the operand names a single Pod, `lost` resolves. */
   #gone(opening: Promise<OpenPod>): void {
     if (this.#current !== opening) return
     this.#current = undefined

@@ -96,7 +96,9 @@ function isText(bytes: Buffer): boolean {
 function addDataFlags(command: Command): Command {
   return command
     .addOption(repeated('--from-literal <key=value>', 'a key and its value'))
-    .addOption(repeated('--from-file <[key=]path>', 'a file, by its name or key; or a folder'))
+    .addOption(
+      repeated('--from-file <[key=]path>', 'a file, under KEY or its own name; or a folder'),
+    )
     .addOption(repeated('--from-env-file <path>', 'a file of KEY=VALUE lines'))
 }
 

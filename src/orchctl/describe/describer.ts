@@ -1,7 +1,7 @@
 import type { JsonObject } from '../../lib/json.ts'
 import type { Row } from './rows.ts'
 
-/** What a describer reads besides its object. */
+/** What a describer reads in addition to its object. */
 export interface Related {
   /** Lists a resource, which is named as on the command line. `namespace` empty: all namespaces, or none. */
   list(resource: string, namespace: string, query?: Readonly<Record<string, string>>): Promise<Read>

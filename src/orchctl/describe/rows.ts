@@ -3,7 +3,7 @@ import { oneLine } from '../output/terminal-text.ts'
 
 /** What is printed after or below a label. */
 export type Cell =
-  /** A text after the label, aligned if it has several lines; an empty text leaves the place empty. */
+  /** A text after the label, aligned if it has several lines; an empty text prints nothing. */
   | string
   /** A list: the first text after the label, the others below; an empty list prints `<none>`. */
   | readonly string[]

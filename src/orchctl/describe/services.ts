@@ -13,8 +13,8 @@ import { unreadable } from './describer.ts'
 import { conditionsOf } from './pods.ts'
 import { orElse, pairs, type Row } from './rows.ts'
 
-/** The most endpoints that a row lists; of further ones, it has the number. */
-const MOST = 3
+/** The most endpoints that a row lists; it gives only the number of the others. */
+const MAX_LISTED = 3
 
 /** A Service with the endpoints of each port. */
 export const describeService: Describer = async (service, related) => {
@@ -111,7 +111,7 @@ function endpointsOf(port: Json, slices: readonly JsonObject[]) {
 
 /** The first addresses, and the number of the others. */
 function listed(all: ReadonlySet<string>): string {
-  const [texts, rest] = [[...all].slice(0, MOST).join(','), all.size - MOST]
+  const [texts, rest] = [[...all].slice(0, MAX_LISTED).join(','), all.size - MAX_LISTED]
   return rest > 0 ? `${texts} + ${rest} more...` : texts
 }
 

@@ -15,7 +15,7 @@ import { collectionPath, objectPath } from './api-resource.ts'
 import { type Catalogue, openCatalogue } from './catalogue.ts'
 import { selectedObject } from './selected.ts'
 
-/** Pods that an operand names, and the object through which it names them. */
+/** The Pods that an operand names, and the object that it names: a Pod, or what selects Pods. */
 export interface NamedPods {
   /** `pod/web`, `service/web`. */
   readonly name: string

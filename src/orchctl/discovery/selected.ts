@@ -60,7 +60,7 @@ export async function selectedObject(
   return { ...found, name: found.name }
 }
 
-/** The flags by which some commands read objects otherwise. */
+/** The flags of some commands that change how objects are read. */
 interface ReadFlags extends ScopeFlags {
   readonly ignoreNotFound?: boolean
   /** The number of objects per page; 0: all. */

@@ -87,7 +87,7 @@ export async function reviewToken(
     },
   })
   if (answer.ok) return valueAt(answer.value.body, 'status', 'authenticated') === true
-  context.notice(`the API server was not queried about the token: ${answer.failure.message}`)
+  context.notice(`the API server did not review the token: ${answer.failure.message}`)
   return undefined
 }
 

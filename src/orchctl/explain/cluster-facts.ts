@@ -34,7 +34,7 @@ export interface NamedBackend extends NamedEnd {
   readonly port: number
 }
 
-/** What objects of the API say about a connection that a node has explained. */
+/** What objects of the API add to the explanation of a connection by a node. */
 export interface ClusterFacts {
   /** Without an address: a process of the node. */
   readonly source: Omit<NamedEnd, 'ip'> & { readonly ip?: IpAddress }
@@ -145,12 +145,12 @@ function serviceFacts(service: JsonObject): ServiceFacts {
   }
 }
 
-/** The objects that explain a connection, beside the document of the node. */
+/** The objects that explain a connection, in addition to the document of the node. */
 interface ClusterObjects {
   /** Undefined: no Service claims the connection, or the Service is not known. */
   readonly service: JsonObject | undefined
   readonly nodes: readonly JsonObject[]
-  /** By the addresses that they have for themselves. */
+  /** By their own addresses: Pods on the network of their node have none. */
   readonly pods: ReadonlyMap<IpAddress, JsonObject>
   /** Undefined: they are not known. */
   readonly policies: PolicyObjects | undefined
@@ -246,7 +246,7 @@ async function attempt<T>(
 /** The objects that addresses are named from. */
 interface KnownObjects {
   readonly nodes: readonly JsonObject[]
-  /** By the addresses that they have for themselves. */
+  /** By their own addresses: Pods on the network of their node have none. */
   readonly pods: ReadonlyMap<IpAddress, JsonObject>
 }
 

@@ -163,7 +163,7 @@ function serviceText(service: NonNullable<ClusterFacts['service']>): string {
 
 const HEAD = 'NetworkPolicies (by the objects; whether a node enforces them: node-proxy status):'
 
-/** What NetworkPolicies say of the connections to backends, for people; undefined: not known. */
+/** The lines about the NetworkPolicies. `judgements` undefined: they are not known. */
 function policyLines(
   judgements: readonly PolicyJudgement[] | undefined,
   maxShown: number,

@@ -28,7 +28,7 @@ export function reportError(error: unknown, { stderr, env }: Writing): void {
   stderr.write(`${name} ${text}\n`)
 }
 
-/** Whether the error must be shown with its file, because the message of a broken kubeconfig does not name it. */
+/** Whether the file must be shown before the message: that of a broken kubeconfig does not name it. */
 function isFile({ code, object, message }: NodeProxyError): boolean {
   return code === 'NP_CLIENT_KUBECONFIG' && object !== undefined && !message.includes(object)
 }

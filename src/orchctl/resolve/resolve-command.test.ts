@@ -91,7 +91,7 @@ test('a name without records: each candidate with its reason, and where the Serv
   )
   expect(names).toMatch(/\nkubernetes\.\n {2}A AAAA +FORWARDED +outside of cluster\.local: /)
   expect(names).toMatch(
-    /\nkubernetes does not resolve in the cluster; .*\n {2}a Service kubernetes has the name kubernetes\.default\n$/,
+    /\nkubernetes does not resolve in the cluster; .*\n {2}there is a Service kubernetes: its name is kubernetes\.default\n$/,
   )
 })
 
@@ -168,7 +168,7 @@ test('a server that agrees, one that is behind, and none', async () => {
   const behind = await resolve('fresh', '--type=A', '--dns-server', server)
   expect(behind).toMatchObject({ code: 1, err: '' })
   expect(behind.out).toMatch(
-    /server: NXDOMAIN +0 records, DIFFERENT: it says NXDOMAIN, by the objects it is NOERROR; it does not have fresh\./,
+    /server: NXDOMAIN +0 records, DIFFERENT: it answers NXDOMAIN, but the objects give NOERROR; it does not have fresh\./,
   )
   const picky = await openScene({ networks: ['10.0.0.0/8'] })
   onTestFinished(() => picky.close())

@@ -182,12 +182,12 @@ async function sameNameHints(name: string, api: Api): Promise<readonly string[]>
   )
   if (namespaces.length === 0) return []
   const names = namespaces.slice(0, MAX_NAMES).map((namespace) => `${service}.${namespace}`)
-  return [`a Service ${service} has the name ${names.join(', ')}`]
+  return [`there is a Service ${service}: its name is ${names.join(' or ')}`]
 }
 
 /**
- * Hints for a name that resolves: an earlier name of the search list at which musl would end its search (it continues
- * only after NXDOMAIN), and a Service without ready endpoints.
+ * Hints for a name that resolves: an earlier name of the search list at which musl ends its search, because musl goes on
+ * only after NXDOMAIN; and a Service without ready endpoints.
  */
 function resolvedHints(
   { candidates, resolved }: Walked,
@@ -226,7 +226,7 @@ function unresolvedText(name: string, candidates: readonly Candidate[]): string 
     answers.some(({ status, server }) => status === 'FORWARDED' && server === null),
   )
   return isForwarded
-    ? `${name} does not resolve in the cluster; of other names other servers decide.`
+    ? `${name} does not resolve in the cluster; other servers decide about names outside of it.`
     : `${name} does not resolve.`
 }
 

@@ -86,7 +86,7 @@ function differenceOf(reply: Reply, answer: TypeAnswer): string {
   if (answer.status === 'FORWARDED' || answer.status === 'UNKNOWN') return ''
   const code = answer.status === 'NXDOMAIN' ? 'NXDOMAIN' : 'NOERROR'
   const isCode = reply.status === code || leavesZone(answer)
-  const codes = isCode ? [] : [`it says ${reply.status}, by the objects it is ${code}`]
+  const codes = isCode ? [] : [`it answers ${reply.status}, but the objects give ${code}`]
   const wanted = new Set(answer.records.map(recordText))
   const held = new Set(reply.records.map(recordText))
   const missing = [...wanted].filter((one) => !held.has(one))
@@ -94,7 +94,7 @@ function differenceOf(reply: Reply, answer: TypeAnswer): string {
   return [
     ...codes,
     ...(missing.length === 0 ? [] : [`it does not have ${missing.join(', ')}`]),
-    ...(more.length === 0 ? [] : [`only it has ${more.join(', ')}`]),
+    ...(more.length === 0 ? [] : [`the objects do not give ${more.join(', ')}`]),
   ].join('; ')
 }
 

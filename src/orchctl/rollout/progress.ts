@@ -1,10 +1,10 @@
 import { arrayAt, type JsonObject, objectAt, stringAt, valueAt } from '../../lib/json.ts'
 
-/** How far a rollout is. */
+/** The progress of a rollout. */
 export type Progress =
   /** It goes on, or is done. */
   | { readonly isDone: boolean; readonly message: string }
-  /** It will not get on by itself, or nothing can be said of it. */
+  /** It has failed, or its progress cannot be known. */
   | { readonly problem: string }
 
 /** The kinds that are rolled out, by their names in URLs. */

@@ -11,7 +11,7 @@ const APPS = '/apis/apps/v1/namespaces'
 /** A template that a workload had, or has. */
 export interface Revision {
   readonly number: number
-  /** Empty: nobody gave one. */
+  /** Empty: none was given. */
   readonly changeCause: string
   readonly template: JsonObject
   /** Of a Deployment: the annotations that it had with this template. */

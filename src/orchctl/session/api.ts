@@ -56,7 +56,7 @@ export interface Api {
   requestText(call: Call): Promise<TextResult>
   /** The same. @throws NodeProxyError */
   text(call: Call): Promise<string>
-  /** A watch: no deadline for its body. */
+  /** An answer whose body may arrive without end, such as a watch or a followed log: it has no deadline. */
   open(call: Call): Promise<OpenResult>
 }
 
@@ -73,7 +73,7 @@ export interface ApiOptions {
   readonly headers: Readonly<Record<string, string | readonly string[]>>
 }
 
-/** How often a request is sent again after 429, which the server sends before it does anything. */
+/** How often a request is sent again after 429; a server that answers so has done nothing yet. */
 const MAX_RETRIES = 3
 const BODY_LIMIT = 256 * 1024 * 1024
 const SHOWN_BODY = 10_000

@@ -13,7 +13,7 @@ import {
   type Served,
 } from './placement.ts'
 
-/** What is there of a cluster. */
+/** What the API shows of a cluster. */
 export interface ClusterState extends ProxySets {
   /** The nodes that may move. */
   readonly nodes: readonly NodeState[]
@@ -47,7 +47,7 @@ export type ClusterStep =
   | { readonly kind: 'skip'; readonly names: readonly string[] }
 
 /**
- * The next step of a cluster. Before a DaemonSet is placed anew, nodes without the label get the one that says what
+ * The next step of a cluster. Before the rule of a DaemonSet changes, nodes without the label get the one that names what
  * serves them, so that none of them loses its proxy.
  */
 export function nextClusterStep(state: ClusterState, goal: Goal): ClusterStep {
@@ -72,7 +72,7 @@ export function unfinished({ nodes }: ClusterState, { proxy, names }: Goal): rea
     .map(({ name }) => name)
 }
 
-/** Those of the nodes that are not yet where they are wanted that are not Ready, so that nothing can be done with them. */
+/** Those of the unfinished nodes that are not Ready, so that nothing can be done with them. */
 export function absentNodes(state: ClusterState, goal: Goal): ReadonlySet<string> {
   const ready = new Set(state.nodes.filter(({ isReady }) => isReady).map(({ name }) => name))
   return new Set(unfinished(state, goal).filter((name) => !ready.has(name)))

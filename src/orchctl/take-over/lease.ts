@@ -26,7 +26,7 @@ const LATE: CallFailure = {
 
 /** The right of one run to change the cluster. */
 export interface HeldLease {
-  /** The API, whose requests renew the Lease. A write is sent only while the Lease is held for sure. */
+  /** The API. Its requests renew the Lease in time; a write is sent only while the Lease is certainly held. */
   readonly api: UsedApi
   release(): Promise<void>
 }
@@ -97,7 +97,7 @@ class RenewedLease implements HeldLease {
     }
   }
 
-  /** Deleted unless another run has it: a cluster that has gone back keeps nothing of the command. */
+  /** Deletes the Lease unless another run has it: a cluster that has gone back keeps nothing of the command. */
   async release(): Promise<void> {
     const { api, notice } = this.#environment
     const resourceVersion = stringAt(this.#lease, 'metadata', 'resourceVersion')

@@ -34,8 +34,8 @@ const LOG_BYTES = String(8 * 1024 * 1024)
 const HEALTH_PORT = 10_256
 
 /**
- * Moves one node, and watches it meanwhile. When it gets worse on its way to node-proxy, it goes back to kube-proxy; on
- * its way back to kube-proxy both proxies are to serve it.
+ * Moves one node, and watches it meanwhile. When it gets worse on its way to node-proxy, it goes back to kube-proxy. When
+ * it gets worse on its way to kube-proxy, it goes back to the state in which both proxies serve it.
  */
 export async function moveNode(
   name: string,
@@ -84,9 +84,9 @@ interface MoveParts extends MoveOptions {
 /** How a move ended. Undefined: at its goal; `gone`: the Node was deleted; `worse`: what got worse. */
 type Ended = undefined | 'gone' | { readonly worse: string }
 
-/** What is remembered of a node on its way. */
+/** What is known of a node that moves, from the steps before. */
 interface Memory {
-  /** When the present step began to be waited for. */
+  /** What the present step waits for, and since when. */
   waiting: { what: string; since: number } | undefined
   /** When watching began. */
   watchingSince: number | undefined
@@ -239,7 +239,7 @@ class NodeMove {
     const answer = await this.#environment.api.requestText({ path })
     if (!answer.ok) {
       const { code, reason, message } = answer.failure
-      // The proxy's own answer has no reason; one of the API server, which could not ask it, has.
+      // An answer of the proxy has no reason. An answer of the API server has one: it could not reach the proxy.
       if (code === 503 && reason === 'HTTP 503') return `${goal} answers its health check with 503`
       this.#sayUnchecked(message)
     }

@@ -12,7 +12,7 @@ export type NodeStep =
   /** Go on once the node has been well for a while. */
   | { readonly kind: 'watch' }
 
-/** What the state of the objects does not say. */
+/** What the objects of the API do not show. */
 interface Known {
   /** node-proxy has written its rules. */
   readonly isWritten: boolean

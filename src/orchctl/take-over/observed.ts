@@ -38,7 +38,7 @@ export interface CleanUpState extends PodState {
   readonly of: string
 }
 
-/** What is there of one node. */
+/** What the API shows of one node. */
 export interface NodeState {
   readonly name: string
   /** The label as it is; empty: the node has none. */
@@ -53,7 +53,7 @@ export interface NodeState {
   readonly cleanUps: readonly CleanUpState[]
 }
 
-/** What is there of a DaemonSet. */
+/** What the API shows of a DaemonSet. */
 export interface DaemonSetState {
   readonly object: JsonObject
   readonly rule: Rule | undefined
@@ -121,7 +121,7 @@ export function nodeState(
   }
 }
 
-/** Nodes on which neither proxy belongs: of another system, or of a virtual kubelet. */
+/** Whether neither proxy belongs on a node: it has another operating system, or is that of a virtual kubelet. */
 export function isForeignNode(node: JsonObject): boolean {
   const labels = objectAt(node, 'metadata', 'labels')
   const system = stringAt(labels, OPERATING_SYSTEM)
@@ -172,7 +172,7 @@ function hasCondition(object: JsonObject, type: string): boolean {
 
 function isRolledOut(object: JsonObject): boolean {
   const desired = count(object, 'desiredNumberScheduled')
-  // OnDelete: Pods keep their template until somebody deletes them.
+  // OnDelete: Pods keep their template until they are deleted.
   const isKept = stringAt(object, 'spec', 'updateStrategy', 'type') === 'OnDelete'
   const isNew = isKept || count(object, 'updatedNumberScheduled') >= desired
   return isObserved(object) && isNew && count(object, 'numberAvailable') >= desired

@@ -73,7 +73,7 @@ export function placementPatch(daemonSet: JsonObject, rule: Rule | undefined): J
   return { metadata: { resourceVersion }, spec: { template: { spec: { affinity } } } }
 }
 
-/** A node without the label is served by whatever comes to it. */
+/** Which proxies serve a node: those that its label names, or without the label those whose DaemonSets accept it. */
 export function servedBy(
   label: string,
   kubeProxy: Rule | undefined,

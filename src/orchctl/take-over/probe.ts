@@ -19,7 +19,7 @@ export interface NodeProbe {
   close(): void
 }
 
-/** Begins to connect to a node; undefined: no node port of it answers. */
+/** Opens the first connections to a node; undefined: no node port of it answers. */
 export type StartProbe = (node: JsonObject) => Promise<NodeProbe | undefined>
 
 /** The requests to the API server that a probe sends. */
@@ -142,7 +142,7 @@ class PortProbe implements NodeProbe {
   }
 }
 
-/** Asks the other side every second whether the connection is there: an end that has lost it answers with a reset. */
+/** TCP probes the other side every second; a host that has lost the connection answers with a reset. */
 function watchedPort(one: Candidate, socket: Socket): Watched {
   const watched: Watched = { ...one, socket, failures: 0, isReset: false }
   socket.setKeepAlive(true, KEEP_ALIVE_MS)

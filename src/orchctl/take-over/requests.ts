@@ -17,17 +17,20 @@ export interface MoveEnvironment {
   readonly notice: (line: string) => void
   /** Aborted when the user interrupts the program. */
   readonly signal: AbortSignal
-  /** Why the node-proxy of a node says that it is not ready; undefined: not asked, or no answer. */
+  /** Why the node-proxy of a node says that it is not ready; undefined: no request was sent, or no answer came. */
   readonly status?: (node: JsonObject) => Promise<readonly string[] | undefined>
   /** Connects to a node while it moves; undefined: nothing does. */
   readonly startProbe?: StartProbe
-  /** Milliseconds between two looks. */
+  /** Milliseconds between two reads of what is awaited. */
   readonly pollMs: number
   /** Milliseconds for what a move waits for. */
   readonly timeoutMs: number
 }
 
-/** Requests that go on when the server is away for a while. An object that is there, or gone, already is no error. */
+/**
+ * Requests that are repeated while the server is away. An object that exists already, or that is gone already, is no
+ * error.
+ */
 export interface Requests {
   /** Undefined: there is none. */
   get(path: string): Promise<JsonObject | undefined>
@@ -51,7 +54,7 @@ const COLLECTIONS: Readonly<Record<string, string>> = {
 
 const PAGE_SIZE = '500'
 
-/** @throws NP_ORCHCTL_USAGE for kinds that node-proxy's manifests have not */
+/** @throws NP_ORCHCTL_USAGE for kinds that the manifests of node-proxy do not contain */
 export function collectionPath(kind: string): string {
   const path = Object.hasOwn(COLLECTIONS, kind) ? COLLECTIONS[kind] : undefined
   if (path !== undefined) return path
@@ -125,7 +128,7 @@ async function listAll(
   }
 }
 
-/** The server may be away, or overloaded, for as long as a move waits for anything else. */
+/** Repeats a request while the server is away or overloaded, for as long as a move waits for anything else. */
 export async function sendAgain(call: Call, environment: MoveEnvironment): Promise<CallResult> {
   const { api, clock, notice, signal, pollMs, timeoutMs } = environment
   const until = clock.now() + timeoutMs

@@ -23,7 +23,7 @@ export interface SurveyFinding {
   readonly remedy: string
 }
 
-/** The objects of which the survey follows. */
+/** What the survey decides by. */
 export interface Surveyed {
   /** `gitVersion` of the server. */
   readonly version: string
@@ -119,7 +119,7 @@ function nodeFindings(surveyed: Surveyed): readonly SurveyFinding[] {
   return [...unknown, ...strange, ...absent]
 }
 
-/** A node that is named is what is wanted; of a cluster the others can move without it. */
+/** A named node that is not Ready is a refusal. Where the whole cluster moves, the others can move without it. */
 function absence(name: string, { names }: Surveyed): readonly SurveyFinding[] {
   const object = `Node ${name}`
   if (names === undefined) {
@@ -163,7 +163,7 @@ function modeOf({ daemonSets, nodeProxyConfig }: Surveyed): string {
   return flag ?? (stringAt(configOf(nodeProxyConfig), 'mode') || 'iptables')
 }
 
-/** A kube-proxy that starts beside it translates packets that its rules have marked already: nobody answers them. */
+/** A kube-proxy that starts beside it translates packets that its rules have marked already; these get no answer. */
 const USERSPACE = refusal(
   'ConfigMap kube-system/node-proxy',
   'mode: userspace; new connections would wait where kube-proxy starts beside it, as on the way back',
@@ -198,7 +198,7 @@ function oldModeFindings(old: string, mode: string): readonly SurveyFinding[] {
   }
 }
 
-/** With another range other clients are masqueraded than before. */
+/** With another range, other clients than before are masqueraded. */
 function cidrFindings(old: string, own: string): readonly SurveyFinding[] {
   const sorted = (text: string): string => text.split(',').toSorted().join(',')
   if (sorted(old) === sorted(own)) return []

@@ -31,7 +31,7 @@ export interface Host {
   readonly signal: AbortSignal
 }
 
-/** Writes bytes, and resolves when the stream takes more. */
+/** Writes bytes, and resolves when the stream accepts more. */
 export async function writeBytes(output: OutputStream, bytes: Uint8Array | string): Promise<void> {
   if (output.write(bytes) === false) await once(output as OutputStream & EventEmitter, 'drain')
 }
