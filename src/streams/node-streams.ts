@@ -70,8 +70,8 @@ export interface PodDialer {
 /** Why a stream cannot be had. */
 export class StreamRefusal {
   /**
-   * `absent`: the Pod is not on this node; `invalid`: the request cannot succeed; `unreachable`: the node cannot
-   * be reached.
+   * `absent`: the Pod is not on this node; `invalid`: the request cannot succeed; `failed`: an operation of the node
+   * failed; `unreachable`: the node cannot be reached.
    */
   readonly kind: 'absent' | 'invalid' | 'failed' | 'unreachable'
   /** One sentence for the client. */

@@ -87,7 +87,7 @@ const MAX_BODY_BYTES = 64 << 10
 
 /**
  * Requests another protocol over HTTP/1.1. An answer other than 101 is a value.
- * @throws NP_STREAMS_CONNECT when no answer comes
+ * @throws NP_STREAMS_CONNECT when no complete answer comes
  */
 export function openUpgraded(
   options: UpgradeOptions,
@@ -103,16 +103,17 @@ export function openUpgraded(
       headers: headers as OutgoingHttpHeaders,
       ...(signal && { signal }),
     })
-    request.once('error', (cause) => {
-      const { message } = cause
-      reject(new NodeProxyError('NP_STREAMS_CONNECT', `no connection: ${message}`, { cause }))
-    })
+    const fail = (cause: Error): void => {
+      const text = `no connection: ${cause.message}`
+      reject(new NodeProxyError('NP_STREAMS_CONNECT', text, { cause }))
+    }
+    request.once('error', fail)
     request.once('upgrade', (response, socket, head) => {
       if (socket instanceof Socket) socket.setNoDelay(true)
       if (head.length > 0) socket.unshift(head)
       resolve({ channel: socket, headers: response.headers })
     })
-    request.once('response', (response) => void refusalOf(response).then(resolve, reject))
+    request.once('response', (response) => void refusalOf(response).then(resolve, fail))
     request.end()
   })
 }
