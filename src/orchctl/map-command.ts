@@ -3,6 +3,7 @@ import { NodeProxyError } from '../lib/error.ts'
 import {
   type Json,
   type JsonObject,
+  mergePatch,
   objectAt,
   ownValue,
   scalarText,
@@ -108,7 +109,8 @@ async function changeOne(
     return true
   }
   if (flags.dryRun === 'client') {
-    await showWritten(object, kind.done, flags, context)
+    const changed = mergePatch(object, mapPatch(kind.field, changes, undefined)) as JsonObject
+    await showWritten(changed, kind.done, flags, context)
     return true
   }
   const guard = flags.overwrite === true ? undefined : versionOf(object)

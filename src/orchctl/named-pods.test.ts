@@ -15,6 +15,7 @@ let annotations: JsonObject
 /** The Scale that was written last. */
 let scale: JsonObject
 let seen: string[]
+let methods: string[]
 let url: string
 let home: string
 
@@ -22,7 +23,7 @@ function answerTo(path: string): JsonObject | undefined {
   const [init, ...containers] = CONTAINERS
   const spec = { initContainers: [init!], containers }
   const pod = { metadata: { name: 'web-1', namespace: 'default', annotations }, spec }
-  const metadata = { name: 'web', namespace: 'default' }
+  const metadata = { name: 'web', namespace: 'default', uid: 'u' }
   const answers: Readonly<Record<string, JsonObject>> = {
     '/api': { versions: ['v1'] },
     '/apis': { groups: [{ versions: [{ groupVersion: 'apps/v1' }] }] },
@@ -42,7 +43,19 @@ function answerTo(path: string): JsonObject | undefined {
       apiVersion: 'apps/v1',
       kind: 'Deployment',
       metadata,
-      spec: { selector },
+      spec: { selector, template: { spec: { containers: 'of the second revision' } } },
+    },
+    '/apis/apps/v1/namespaces/default/replicasets': {
+      kind: 'ReplicaSetList',
+      apiVersion: 'apps/v1',
+      items: ['first', 'second'].map((which, index) => ({
+        metadata: {
+          name: which,
+          ownerReferences: [{ uid: 'u' }],
+          annotations: { 'deployment.kubernetes.io/revision': String(index + 1) },
+        },
+        spec: { template: { spec: { containers: `of the ${which} revision` } } },
+      })),
     },
     '/apis/apps/v1/namespaces/default/deployments/web/scale': scale,
     '/api/v1/namespaces/default/pods': { kind: 'PodList', apiVersion: 'v1', items: [pod] },
@@ -57,8 +70,10 @@ beforeEach(async () => {
   annotations = {}
   scale = { kind: 'Scale', metadata: { name: 'web' }, spec: { replicas: 1 } }
   seen = []
+  methods = []
   home = mkdtempSync(join(tmpdir(), 'np-orchctl-pods-'))
   const server = createServer((request, response) => {
+    methods.push(request.method ?? '')
     seen.push(decodeURIComponent(request.url ?? ''))
     const body = answerTo(request.url?.split('?', 1)[0] ?? '')
     response.writeHead(body === undefined ? 404 : 200, { 'content-type': 'application/json' })
@@ -139,3 +154,24 @@ test('scale prints the object in the format of -o', async () => {
     code: 2,
   })
 })
+
+const RUN = ['--dry-run=client', '-o', 'jsonpath={.metadata.labels}{.metadata.annotations}{.spec}']
+
+test.each<[string[], string]>([
+  [['label', 'deployment/web', 'tier=a', 'old-'], '{"tier":"a"}'],
+  [['annotate', 'deployment/web', 'why=so'], '{"why":"so"}'],
+  [['scale', 'deployment/web', '--replicas=7'], '"replicas":7'],
+  [['set', 'image', 'pod/web-1', 'app=new:1', 'init=init:2'], '{"image":"new:1","name":"app"}'],
+  [['set', 'image', 'pod/web-1', '*=new:1'], '{"image":"new:1","name":"proxy"}'],
+  [['rollout', 'restart', 'deployment/web'], '"kubectl.kubernetes.io/restartedAt":"2'],
+  [['rollout', 'pause', 'deployment/web'], '"paused":true'],
+  [['rollout', 'undo', 'deployment/web'], '"containers":"of the first revision"'],
+])(
+  '%j shows with --dry-run=client what would be sent, and sends nothing',
+  async (words, expected) => {
+    const ran = await run(...words, ...RUN)
+    expect(ran).toMatchObject({ code: 0, err: '' })
+    expect(ran.out).toContain(expected)
+    expect(methods.filter((method) => method !== 'GET')).toEqual([])
+  },
+)

@@ -1,6 +1,6 @@
 import type { Command } from 'commander'
 import { NodeProxyError } from '../lib/error.ts'
-import { stringAt, valueAt } from '../lib/json.ts'
+import { type JsonObject, mergePatch, stringAt, valueAt } from '../lib/json.ts'
 import { quote } from '../lib/quote.ts'
 import { objectPath, qualifiedKind, qualifiedName } from './discovery/api-resource.ts'
 import { openCatalogue } from './discovery/catalogue.ts'
@@ -109,7 +109,9 @@ async function scaleOne(
   if (isDocument) {
     const object = await api.request({ path: own })
     if (!object.ok) return failureError(object.failure)
-    await showWritten(object.value.body, 'scaled', flags, context)
+    const { body } = object.value
+    const shown = flags.dryRun === 'client' ? mergePatch(body, { spec: { replicas } }) : body
+    await showWritten(shown as JsonObject, 'scaled', flags, context)
     return undefined
   }
   const done = flags.output === 'name' ? '' : ` scaled${dryRunSuffix(flags)}`

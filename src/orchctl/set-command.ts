@@ -1,6 +1,6 @@
 import type { Command } from 'commander'
 import { NodeProxyError } from '../lib/error.ts'
-import { arrayAt, type JsonObject, stringAt, valueAt } from '../lib/json.ts'
+import { arrayAt, type JsonObject, mergePatch, objectAt, stringAt, valueAt } from '../lib/json.ts'
 import { quote } from '../lib/quote.ts'
 import { objectPath } from './discovery/api-resource.ts'
 import { openCatalogue } from './discovery/catalogue.ts'
@@ -11,7 +11,10 @@ import { type CommandContext, type Run, runs } from './session/command-module.ts
 import { usageError } from './usage/exit-code.ts'
 import { addWriteFlags, showWritten, type WriteFlags, writeQuery } from './writing/write-flags.ts'
 
-/** Where a Pod, and what makes Pods, has its containers. */
+/** Where a Pod has its spec, and where an object that makes Pods has theirs. */
+const OF_POD = ['spec']
+const OF_TEMPLATE = ['spec', 'template', 'spec']
+/** The lists of containers in such a spec. */
 const LISTS = ['initContainers', 'containers'] as const
 
 /** `orchctl set`. */
@@ -36,7 +39,7 @@ const setImage: Run<WriteFlags> = async (args, flags, context) => {
     const body = imagePatch(before, images)
     const written =
       flags.dryRun === 'client'
-        ? before
+        ? withImages(before, body)
         : await api.send({
             method: 'PATCH',
             path,
@@ -62,7 +65,7 @@ function imageOf(arg: string): readonly [container: string, image: string] {
  */
 export function imagePatch(object: JsonObject, images: ReadonlyMap<string, string>): JsonObject {
   const isPod = stringAt(object, 'kind') === 'Pod'
-  const spec = valueAt(object, ...(isPod ? ['spec'] : ['spec', 'template', 'spec']))
+  const spec = valueAt(object, ...(isPod ? OF_POD : OF_TEMPLATE))
   const named = new Set<string>()
   const lists = LISTS.flatMap((list) => {
     const changed = arrayAt(spec, list).flatMap((container) => {
@@ -81,4 +84,22 @@ export function imagePatch(object: JsonObject, images: ReadonlyMap<string, strin
   }
   const patch = Object.fromEntries(lists)
   return { spec: isPod ? patch : { template: { spec: patch } } }
+}
+
+/** The object as the patch changes it. */
+function withImages(object: JsonObject, patch: JsonObject): JsonObject {
+  const path = valueAt(patch, ...OF_TEMPLATE) === undefined ? OF_POD : OF_TEMPLATE
+  const lists = Object.entries(objectAt(patch, ...path)).map(([list, changed]) => {
+    const containers = arrayAt(object, ...path, list).map((container) => {
+      const own = arrayAt({ changed }, 'changed').find(
+        (one) => stringAt(one, 'name') === stringAt(container, 'name'),
+      )
+      return own === undefined ? container : mergePatch(container, own)
+    })
+    return [list, containers] as const
+  })
+  const spec = path
+    .toReversed()
+    .reduce<JsonObject>((inner, key) => ({ [key]: inner }), Object.fromEntries(lists))
+  return mergePatch(object, spec) as JsonObject
 }

@@ -54,12 +54,9 @@ function ofControllerRevision(revision: JsonObject): Revision {
 }
 
 /** The JSON patch (RFC 6902) that brings a revision back; the server refuses it if the workload has changed meanwhile. */
-export function undoPatch(workload: JsonObject, { template, annotations }: Revision): JsonObject[] {
-  const present = objectAt(workload, 'metadata', 'annotations')
-  const own = NOT_COPIED.flatMap((key) => {
-    const value = valueAt(present, key)
-    return value === undefined ? [] : [[key, value] as const]
-  })
+export function undoPatch(workload: JsonObject, revision: Revision): JsonObject[] {
+  const { template } = revision
+  const annotations = annotationsAfter(workload, revision)
   const version = stringAt(workload, 'metadata', 'resourceVersion')
   return [
     { op: 'test', path: '/metadata/resourceVersion', value: version },
@@ -70,8 +67,29 @@ export function undoPatch(workload: JsonObject, { template, annotations }: Revis
           {
             op: 'add',
             path: '/metadata/annotations',
-            value: { ...annotations, ...Object.fromEntries(own) },
+            value: annotations,
           },
         ]),
   ]
+}
+
+/** The workload as the patch of `undoPatch` changes it. */
+export function undone(workload: JsonObject, revision: Revision): JsonObject {
+  const annotations = annotationsAfter(workload, revision)
+  return {
+    ...workload,
+    metadata: { ...objectAt(workload, 'metadata'), ...(annotations && { annotations }) },
+    spec: { ...objectAt(workload, 'spec'), template: revision.template },
+  }
+}
+
+/** The annotations of a Deployment with a revision: those that it had then, and those that are not copied; else undefined. */
+function annotationsAfter(workload: JsonObject, { annotations }: Revision): JsonObject | undefined {
+  if (annotations === undefined) return undefined
+  const present = objectAt(workload, 'metadata', 'annotations')
+  const own = NOT_COPIED.flatMap((key) => {
+    const value = valueAt(present, key)
+    return value === undefined ? [] : [[key, value] as const]
+  })
+  return { ...annotations, ...Object.fromEntries(own) }
 }

@@ -1,7 +1,7 @@
 import type { Command } from 'commander'
 import { isDeepEqual } from '../../lib/equal.ts'
 import { NodeProxyError } from '../../lib/error.ts'
-import { type Json, type JsonObject, objectAt, valueAt } from '../../lib/json.ts'
+import { type Json, type JsonObject, mergePatch, objectAt, valueAt } from '../../lib/json.ts'
 import { quote } from '../../lib/quote.ts'
 import { templateRows } from '../describe/pods.ts'
 import { pairs, rowsText } from '../describe/rows.ts'
@@ -22,7 +22,7 @@ import { PAGE_SIZE } from '../session/list-pages.ts'
 import { usageError } from '../usage/exit-code.ts'
 import { addWriteFlags, showWritten, type WriteFlags, writeQuery } from '../writing/write-flags.ts'
 import { PROGRESS } from './progress.ts'
-import { type Revision, revisionsOf, undoPatch } from './revisions.ts'
+import { type Revision, revisionsOf, undone, undoPatch } from './revisions.ts'
 
 const RESTARTED_AT = 'kubectl.kubernetes.io/restartedAt'
 const MERGE = 'application/merge-patch+json'
@@ -214,11 +214,12 @@ const undo: Run<UndoFlags> = async (args, flags, context) => {
       await showWritten(object, skipped, flags, context)
       return
     }
-    const patch = undoPatch(object, target)
-    await write(workload, { patch, type: 'application/json-patch+json' }, 'rolled back', {
-      flags,
-      context,
-    })
+    const change = {
+      patch: undoPatch(object, target),
+      type: 'application/json-patch+json',
+      result: undone(object, target),
+    }
+    await write(workload, change, 'rolled back', { flags, context })
   })
   return 0
 }
@@ -229,7 +230,7 @@ const restart: Run<WriteFlags> = async (args, flags, context) => {
   await each(args, context, async (workload) => {
     refusePaused(workload.object, 'is not restarted')
     const patch = { spec: { template: { metadata: { annotations: { [RESTARTED_AT]: now } } } } }
-    await write(workload, { patch, type: MERGE }, 'restarted', { flags, context })
+    await write(workload, merging(workload, patch), 'restarted', { flags, context })
   })
   return 0
 }
@@ -255,10 +256,21 @@ function pausing(isPaused: boolean): Run<WriteFlags> {
       }
       const patch = { spec: { paused: isPaused ? true : null } }
       const done = isPaused ? 'paused' : 'resumed'
-      await write(workload, { patch, type: MERGE }, done, { flags, context })
+      await write(workload, merging(workload, patch), done, { flags, context })
     })
     return 0
   }
+}
+
+interface WorkloadChange {
+  readonly patch: Json
+  readonly type: string
+  /** The object as the patch changes it, without what the server adds. */
+  readonly result: JsonObject
+}
+
+function merging({ object }: Workload, patch: JsonObject): WorkloadChange {
+  return { patch, type: MERGE, result: mergePatch(object, patch) as JsonObject }
 }
 
 interface Writing {
@@ -268,15 +280,15 @@ interface Writing {
 
 /** Patches a workload, and says what was done. @throws NodeProxyError */
 async function write(
-  { path, object }: Workload,
-  { patch, type }: { readonly patch: Json; readonly type: string },
+  { path }: Workload,
+  { patch, type, result }: WorkloadChange,
   done: string,
   { flags, context }: Writing,
 ): Promise<void> {
   const { api } = await context.session()
   const written =
     flags.dryRun === 'client'
-      ? object
+      ? result
       : await api.send({
           method: 'PATCH',
           path,
