@@ -78,13 +78,18 @@ export function parseAccountKeys(files: readonly KeyFile[]): AccountKeys {
   return { signing, verification: [...new Map(all.map((key) => [key.id, key])).values()] }
 }
 
-const BLOCK = /-----BEGIN ((?:[A-Z]+ )*KEY)-----[^-]+-----END \1-----/g
+/** A block may have headers with hyphens, such as `DEK-Info: AES-128-CBC`. */
+const BLOCK = /-----BEGIN ((?:[A-Z]+ )*KEY)-----(?:(?!-----)[\s\S])+-----END \1-----/g
 
 /** The PEM blocks of keys in a file. Curve parameters, which openssl writes before a key, are left out. */
 function blocksOf({ path, text }: KeyFile): readonly string[] {
   const blocks = text.match(BLOCK) ?? []
   const begun = text.match(/-----BEGIN [A-Z ]*KEY-----/g)?.length ?? 0
   if (blocks.length === 0) throw unusable(path, 'the file holds no key in PEM')
+  // PKCS #8 says so in the label of the block, older formats in a header.
+  if (blocks.some((block) => block.includes('ENCRYPTED'))) {
+    throw unusable(path, 'the file holds a key with a passphrase')
+  }
   if (blocks.length < begun) throw unusable(path, 'the file holds a key that is cut off')
   return blocks
 }
