@@ -127,6 +127,11 @@ test('the resources of namespaces or of the cluster, and nothing else that --nam
   expect(await names('yes')).toMatchObject({ code: 2, out: '' })
 })
 
+test('--raw requests the path as it is, with parameters that are repeated', async () => {
+  await run(['get', '--raw', '/api/v1?name[]=a%20b&name[]=c', '--server', url])
+  expect(seen.map((request) => request.url)).toEqual(['/api/v1?name[]=a%20b&name[]=c'])
+})
+
 test('version knows two formats', async () => {
   expect((await run(['version', '--client', '-o', 'json'])).out).toContain('"gitVersion": "v1.2.3"')
   expect(await run(['version', '--client', '-o', 'name'])).toMatchObject({ code: 2, out: '' })

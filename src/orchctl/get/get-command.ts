@@ -67,8 +67,7 @@ async function raw(
     throw usageError('--raw needs a path that begins with / and no operands')
   }
   const { api } = await context.session()
-  const query = Object.fromEntries(url.searchParams)
-  context.print(await api.text({ path: url.pathname, query, accept: '*/*' }))
+  context.print(await api.text({ path: url.pathname + url.search, accept: '*/*' }))
   return 0
 }
 

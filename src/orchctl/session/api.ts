@@ -12,7 +12,7 @@ import { type CallFailure, failureError, refused, unanswered } from './call-fail
 export interface Call {
   /** GET unless given. */
   readonly method?: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
-  /** Absolute, without a query. */
+  /** Absolute; with an encoded query only if there is no `query`. */
   readonly path: string
   readonly query?: Query
   /** Sent as JSON. */
