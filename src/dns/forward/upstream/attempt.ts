@@ -81,9 +81,11 @@ async function udpExchange(exchange: Exchange): Promise<MatchedReply | ExchangeF
     if (typeof header === 'string') exchange.onDiscard(header)
     else resolve({ message, header })
   })
-  socket.connect(upstream.port, upstream.address, () => {
+  // Not as a callback of `connect`, which Node would call with the error instead of emitting 'error'.
+  socket.once('connect', () => {
     if (!signal.aborted) socket.send(encodeQuery(query, id, exchange.edns))
   })
+  socket.connect(upstream.port, upstream.address)
   const result = await promise
   signal.removeEventListener('abort', abort)
   socket.removeAllListeners('message')

@@ -218,6 +218,14 @@ test('an upstream that refuses the question without EDNS, too, is left', async (
   expect([upstream.queries.length, setup.attempts]).toEqual([2, ['rcode']])
 })
 
+test('an upstream to which the machine has no route is left at once', async () => {
+  await using good = await openFakeUpstream(answersRight)
+  // The kernel refuses to connect to the broadcast address, as to an address without a route.
+  await using setup = openForwarder([{ address: '255.255.255.255', port: 53 }, good])
+  expect(summary(await setup.query(NAME))).toEqual(rightAnswer)
+  expect(setup.attempts).toEqual(['unreachable', 'answered'])
+})
+
 test('a port where nothing listens is left at once', async () => {
   const gone = await openFakeUpstream()
   await gone.close()
