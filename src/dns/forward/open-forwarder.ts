@@ -43,7 +43,7 @@ export async function openForwarder(options: OpenForwarderOptions): Promise<Forw
   return createForwarder({ upstreams, clock, observer })
 }
 
-/** Where the server itself listens; `0.0.0.0` and `::` stand for every address of the machine. */
+/** Where the server itself listens; `0.0.0.0` and `::` stand for every address of the machine of their family. */
 interface ListenAddress {
   /** Canonical text. */
   readonly address: string
@@ -71,9 +71,9 @@ export function refuseLoop(
 function isReachedAt(upstream: Upstream, own: ListenAddress, local: readonly string[]): boolean {
   if (upstream.port !== own.port) return false
   if (upstream.address === own.address) return true
-  const isIpv6 = upstream.address.includes(':')
-  // A socket at `::` receives IPv4, too.
-  const coversAll = own.address === '::' || (own.address === '0.0.0.0' && !isIpv6)
+  // The sockets of the server at `::` receive IPv6 only.
+  const isOfFamily = upstream.address.includes(':') === own.address.includes(':')
+  const coversAll = isOfFamily && (own.address === '::' || own.address === '0.0.0.0')
   return coversAll && (isLoopback(upstream.address) || local.includes(upstream.address))
 }
 
