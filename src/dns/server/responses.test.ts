@@ -290,6 +290,9 @@ describe('clients', () => {
     const short = responses.find((response) => decode(response).answers?.length === 0)!
     expect(decode(short).flag_tc).toBe(true)
     expect(short.length).toBeLessThanOrEqual(message.length)
+    expect(optionsOf(short)).toMatchObject({ udpPayloadSize: MAX_DATAGRAM, options: [] })
+    const withoutOptions = await queryUdp(scene, question('A', MANY_ENDPOINTS))
+    expect(decode(withoutOptions)).toMatchObject({ flag_tc: true, additionals: [] })
     expect(packetText(await lookUp(scene, 'A', WEB)).answers).toHaveLength(1)
     expect(scene.statistics.limited).toBeGreaterThan(0)
     const [whole] = await queryTcp(scene, [message])

@@ -181,13 +181,30 @@ export function faultResponse(message: Buffer, rcode: number): Buffer {
   return response
 }
 
-/** The response without its records and marked as truncated, so that the client repeats the question over TCP. */
+/**
+ * The response without its records and marked as truncated, so that the client repeats the question over TCP. Its OPT
+ * record stays: without one a client takes the server for one that does not know EDNS (RFC 6891 §7).
+ */
 export function truncatedResponse(response: Buffer): Buffer {
-  const short = Buffer.from(response.subarray(0, endOfQuestion(response)))
+  const options = ownOptions(response)
+  const short = Buffer.concat([response.subarray(0, endOfQuestion(response)), options])
   short[2]! |= FLAG.truncated >> 8
   // The counts of answers, authorities and additionals.
   short.fill(0, 6, HEADER_LENGTH)
+  if (options.length > 0) short.writeUInt16BE(1, 10)
   return short
+}
+
+/** The OPT record of a response, which `writeOptions` wrote last; empty if it has none. */
+function ownOptions(response: Buffer): Buffer {
+  const start = response.length - OPT_LENGTH
+  const isOptions =
+    start >= HEADER_LENGTH &&
+    response.readUInt16BE(10) > 0 &&
+    response[start] === 0 &&
+    response.readUInt16BE(start + 1) === TYPE.opt &&
+    response.readUInt16BE(start + 3) === MAX_DATAGRAM
+  return response.subarray(isOptions ? start : response.length)
 }
 
 /** The result of writing records: their end offset in the message, and their number. */
