@@ -1,7 +1,8 @@
 import { createSocket, type Socket } from 'node:dgram'
 import { once } from 'node:events'
+import { setImmediate } from 'node:timers/promises'
 import { decode, type StringAnswer } from 'dns-packet'
-import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
 import { openSyscalls } from '../../kernel/sockets/syscalls.ts'
 import { systemClock } from '../../lib/clock.ts'
 import type { Cidr, IpAddress } from '../../lib/ip.ts'
@@ -11,7 +12,7 @@ import { goldenZone } from '../testing/golden-zone.ts'
 import { question } from '../testing/query-server.ts'
 import { Authority } from './authority.ts'
 import { Responder } from './responder.ts'
-import { AmplificationLimit, ClientNetworks } from './server-parts.ts'
+import { AmplificationLimit, ClientNetworks, type ServerParts } from './server-parts.ts'
 import { createStatistics } from './statistics.ts'
 import { UdpServer } from './udp-server.ts'
 
@@ -29,6 +30,7 @@ describe.each(WAYS)('datagrams by %s', (_way, calls) => {
   const held: { readonly name: string; reply(answer: ForwardedAnswer): void }[] = []
   let allHeld = Promise.withResolvers<void>()
   let server: UdpServer
+  let parts: ServerParts
   let client: Socket
 
   beforeEach(async () => {
@@ -45,7 +47,7 @@ describe.each(WAYS)('datagrams by %s', (_way, calls) => {
       forwarder: { query },
       isReady: () => true,
     })
-    const parts = {
+    parts = {
       responder,
       statistics,
       onError: (error: unknown) => {
@@ -122,6 +124,28 @@ describe.each(WAYS)('datagrams by %s', (_way, calls) => {
       names.map((_, id) => [id, id % 2 === 0 ? OURS[1] : `192.0.2.${id % 256}`]),
     )
   })
+  test('an answer that comes after the server was closed is dropped', async () => {
+    client.send(question('A', 'late.example'), server.port, LOOPBACK)
+    await vi.waitFor(() => expect(held).toHaveLength(1))
+    await server.close()
+    const other = await bound(LOOPBACK)
+    const before = statistics.failures
+    held[0]?.reply({
+      source: 'upstream',
+      rcode: 0,
+      isAuthentic: false,
+      answers: [],
+      authorities: [],
+    })
+    const received = once(client, 'message').then(([message]) => String(message))
+    await setImmediate()
+    other.send('end', client.address().port, LOOPBACK)
+    expect(await received).toBe('end')
+    expect(statistics.failures - before).toBe(0)
+    other.close()
+    server = await UdpServer.open(parts, { ip: LOOPBACK, port: 0 }, calls)
+  })
+
   test('clients are distinguished: one of another network is refused among others', async () => {
     const other = await bound('127.0.0.2')
     const names = Array.from({ length: BURST }, () => OURS[0])

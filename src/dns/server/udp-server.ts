@@ -25,9 +25,11 @@ const RECEIVE_BUFFER = 4 * 1_024 * 1_024
 /** Answers questions in datagrams. */
 export class UdpServer {
   readonly #socket: Socket
+  readonly #service: DatagramService
 
-  private constructor(socket: Socket) {
+  private constructor(socket: Socket, service: DatagramService) {
     this.#socket = socket
+    this.#service = service
   }
 
   /** If `sys` is undefined, it reads one datagram at a time. Rejects as `openDatagramSocket` does. */
@@ -45,14 +47,16 @@ export class UdpServer {
       service.receive(message, remoteClient(socket, from))
       batched?.serve()
     })
-    return new UdpServer(socket)
+    return new UdpServer(socket, service)
   }
 
   get port(): number {
     return this.#socket.address().port
   }
 
+  /** Closes the socket. Questions that wait for another server get no answer any more. */
   async close(): Promise<void> {
+    this.#service.close()
     await new Promise<void>((resolve) => {
       this.#socket.close(resolve)
     })
@@ -167,9 +171,15 @@ class BatchClient implements DatagramClient {
 class DatagramService {
   readonly #parts: ServerParts
   #waiting = 0
+  #isClosed = false
 
   constructor(parts: ServerParts) {
     this.#parts = parts
+  }
+
+  /** From now on sends nothing: the socket is about to be closed, and its descriptor may be that of another file then. */
+  close(): void {
+    this.#isClosed = true
   }
 
   /** Serves one datagram. An error in answering it does not end the others. */
@@ -187,7 +197,10 @@ class DatagramService {
     if (!networks.contain(client.address)) return this.#refuse(message, client, 'network')
     const response = responder.respond(message, datagramLimit)
     if (!(response instanceof Promise)) return this.#send(response, message.length, client)
-    if (this.#waiting >= MAX_WAITING) return this.#refuse(message, client, 'overload')
+    if (this.#waiting >= MAX_WAITING) {
+      response.catch((error: unknown) => this.#fail(error))
+      return this.#refuse(message, client, 'overload')
+    }
     void this.#answerLater(response, message.length, client.kept())
   }
 
@@ -222,7 +235,7 @@ class DatagramService {
 
   /** `length`: bytes of the question. */
   #send(response: Buffer | undefined, length: number, client: DatagramClient): void {
-    if (response === undefined) return
+    if (response === undefined || this.#isClosed) return
     const { limit, statistics } = this.#parts
     if (limit.allows(client.address, length, response.length)) return client.send(response)
     statistics.limited += 1
