@@ -1,5 +1,5 @@
 import { once } from 'node:events'
-import { mkdtempSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdtempSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { createServer, type Server } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -85,6 +85,20 @@ test('ten thousand entries arrive in order, each made only when there is space f
   let count = 1
   for (let next = await reader.next(); next.done !== true; next = await reader.next()) count++
   expect(count).toBe(10_000)
+})
+
+test('a socket that cannot be given to its group is closed and removed', async () => {
+  const socket = join(folder, 'inspect.sock')
+  const noGroup = 2 ** 32
+  await expect(serveInspection({ socket, gid: noGroup }, source(), () => 0)).rejects.toMatchObject({
+    code: 'NP_INSPECTION_SOCKET',
+  })
+  await expect.poll(() => existsSync(socket)).toBe(false)
+  expect(
+    await openInspection(socket)
+      .status()
+      .catch(({ code }) => code),
+  ).toBe('NP_INSPECTION_UNREACHABLE')
 })
 
 test('changes: the last ones, then each further one; the source is released when the reader ends', async () => {

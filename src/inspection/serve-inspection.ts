@@ -5,7 +5,7 @@ import { NodeProxyError } from '../lib/error.ts'
 import type { InspectionServer } from './grpc-server.ts'
 import type { InspectionSource } from './inspection-source.ts'
 
-/** The most connections at the same time; further ones wait. */
+/** The most connections at the same time; further ones are closed at once. */
 const MAX_CONNECTIONS = 32
 
 /** Serves inspection until it is closed. The gRPC library is loaded with the first connection. */
@@ -67,6 +67,8 @@ async function claimSocket(server: Server, { socket, gid }: InspectionAddress): 
     chownSync(socket, 0, gid)
     chmodSync(socket, 0o660)
   } catch (cause) {
+    // Also removes the socket, if it is this server's.
+    server.close()
     if (cause instanceof NodeProxyError) throw cause
     const code = (cause as NodeJS.ErrnoException).code ?? String(cause)
     throw refused(socket, code, cause)
