@@ -84,6 +84,7 @@ test('values are read ten levels deep', () => {
 
 test.each([
   [`# ${'x'.repeat(1_048_576)}`, /^s\.yaml:1:1: larger than 1 MiB/],
+  [`# ${'ä'.repeat(524_288)}`, /^s\.yaml:1:1: larger than 1 MiB/],
   [`a: ${'['.repeat(20_000)}`, /nested too deeply/],
   ['a: 1\n---\nb: 1', /^s\.yaml:2:1: a second document starts here/],
   ['a: 1\na: 2', /^s\.yaml:2:1: the field stands here for the second time/],

@@ -52,7 +52,7 @@ export interface FieldFault {
   readonly message: string
 }
 
-const MAX_LENGTH = 1 << 20
+const MAX_BYTES = 1 << 20
 const MAX_VALUES = 20_000
 const MAX_DEPTH = 10
 
@@ -61,7 +61,7 @@ const MAX_DEPTH = 10
  * limit of 20,000 values holds for any arrangement of anchors.
  */
 export function locateYaml(source: Source): LocatedResult {
-  if (source.text.length > MAX_LENGTH) {
+  if (Buffer.byteLength(source.text) > MAX_BYTES) {
     const at = { file: source.file, line: 1, column: 1 }
     return { ok: false, faults: [{ at, message: 'larger than 1 MiB' }] }
   }

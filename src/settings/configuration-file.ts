@@ -124,7 +124,7 @@ export interface ConfigurationFile {
   readonly text: string
 }
 
-/** One byte more than readYaml accepts, so that it can reject a longer file. */
+/** One byte more than `locateYaml` accepts, so that it refuses a longer file. */
 const MAX_BYTES = 1_048_577
 
 /** Reads the configuration file. @throws `codes.unreadable` */
