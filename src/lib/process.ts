@@ -34,6 +34,20 @@ export function openFilesLimit(otherwise: number, file = '/proc/self/limits'): n
   }
 }
 
+/**
+ * Resolves with the first of these signals that arrives. From then on none of them is caught, so a second one, of
+ * whichever kind, ends the process at once.
+ */
+export function firstSignal(signals: readonly NodeJS.Signals[]): Promise<NodeJS.Signals> {
+  return new Promise((resolve) => {
+    const catchFirst = (signal: NodeJS.Signals): void => {
+      for (const one of signals) process.off(one, catchFirst)
+      resolve(signal)
+    }
+    for (const one of signals) process.on(one, catchFirst)
+  })
+}
+
 /** A mapping of a process: /proc/PID/smaps. */
 export interface Mapping {
   readonly start: bigint

@@ -11,20 +11,23 @@ import { createDnsMetrics, type DnsMetrics } from '../dns/metrics/dns-metrics.ts
 import { systemClock as clock, sleep } from '../lib/clock.ts'
 import { createServer } from '../lib/http/node-http.ts'
 import { hostPort } from '../lib/ip.ts'
-import { releaseMemoryOf } from '../lib/process.ts'
+import { firstSignal, releaseMemoryOf } from '../lib/process.ts'
 import { systemRandom as random } from '../lib/random.ts'
 import type { SocketAddress } from '../settings/network-types.ts'
 import type { Logger } from '../telemetry/logger.ts'
 import { type Routes, serveRoutes, textPage } from '../telemetry/pages-routes.ts'
 import type { OrchDnsConfiguration } from './configuration.ts'
 
-/** Serves until a signal arrives, and for `shutdownDelay` after it. */
+/**
+ * Serves until a signal arrives, and for `shutdownDelay` after it. A signal during the start counts, too; a second one
+ * ends the process at once.
+ */
 export async function runDns(
   config: OrchDnsConfiguration,
   log: Logger,
   version: string,
 ): Promise<void> {
-  const stop = stopSignal()
+  const stop = firstSignal(['SIGTERM', 'SIGINT'])
   const connection = await loadConnection({
     kubeconfig: config.kubeconfig,
     master: undefined,
@@ -102,13 +105,6 @@ function createRenewal(
 function logReady(dns: ClusterDns, log: Logger): void {
   const addresses = dns.addresses.map(({ ip, port }) => hostPort(ip, port))
   log.info({ addresses, services: dns.serviceCount() }, 'orch-dns is ready')
-}
-
-/** Resolves with the first signal to stop, even during the start; a second signal ends the process at once. */
-function stopSignal(): Promise<NodeJS.Signals> {
-  return new Promise((resolve) => {
-    for (const signal of ['SIGTERM', 'SIGINT'] as const) process.once(signal, resolve)
-  })
 }
 
 /** The state that the status pages show, read at each request. */

@@ -8,7 +8,7 @@ import { NODE_CLIENT } from '../auth/user.ts'
 import { createRunnerMetrics } from '../controllers/runner/observer.ts'
 import { type Clock, systemClock } from '../lib/clock.ts'
 import { familyOf, type IpAddress, parseIp } from '../lib/ip.ts'
-import { openFilesLimit, releaseMemoryOf } from '../lib/process.ts'
+import { firstSignal, openFilesLimit, releaseMemoryOf } from '../lib/process.ts'
 import type { NodeStreams } from '../streams/node-streams.ts'
 import { notifyServiceManager } from '../telemetry/health/sd-notify.ts'
 import type { Logger } from '../telemetry/logger.ts'
@@ -232,9 +232,7 @@ function serverOptions(
  * when a terminal closes. A second signal ends the process at once.
  */
 export function stopSignal(): Promise<NodeJS.Signals> {
-  return new Promise((resolve) => {
-    for (const signal of ['SIGTERM', 'SIGINT', 'SIGHUP'] as const) process.once(signal, resolve)
-  })
+  return firstSignal(['SIGTERM', 'SIGINT', 'SIGHUP'])
 }
 
 /** Sets the metric of the certificate's expiry at each call of `current`. */
