@@ -206,6 +206,7 @@ function ttlOf(record: Answer): number {
   return record.type === 'OPT' ? 0 : (record.ttl ?? 0)
 }
 
+/** The TTL as it counts, in seconds. */
 function valid(ttl: number): number {
   return ttl < TTL_LIMIT ? ttl : 0
 }

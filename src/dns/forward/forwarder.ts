@@ -57,7 +57,9 @@ export interface Forwarder {
   usage(): ForwarderUsage
   /** Upstreams that do not answer, as the last questions showed. */
   away(): readonly AwayUpstream[]
-  /** Ends the questions in flight, which then have the fault `unanswered`; no socket is open afterwards. */
+  /**
+   * Ends the questions in flight, which then get a stale answer or the fault `unanswered`. No socket is open afterwards.
+   */
   close(): Promise<void>
 }
 
@@ -305,7 +307,7 @@ type ForwardFault =
   | 'unanswered'
   /** More questions are in flight than allowed. */
   | 'overloaded'
-  /** The name is malformed, or the type or class concerns one connection alone (OPT, TSIG, transfers). */
+  /** The name is malformed, or the type or class cannot be forwarded; see `queryOf`. */
   | 'unsupported'
   /** The forwarder is closed. */
   | 'closed'

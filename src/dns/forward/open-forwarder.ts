@@ -104,7 +104,7 @@ export function parseResolvConf(text: string): ResolvConf {
   for (const [index, line] of text.split('\n').entries()) {
     const [keyword, address = ''] = line.trim().split(/\s+/)
     if (keyword !== 'nameserver') continue
-    // An address in resolv.conf has no port; text that looks like one belongs to another form of address.
+    // Addresses in resolv.conf have no port, so brackets and a single colon are refused.
     const upstream = /[[\]]|^[^:]*:[^:]*$/.test(address) ? undefined : parseUpstream(address)
     const problem = problemOf(upstream, upstreams)
     if (upstream === undefined || problem !== undefined) {

@@ -58,7 +58,7 @@ export class Responder {
 
   /**
    * The response to a message; undefined: none must be sent. The message may be overwritten as soon as this
-   * returns. A promise never rejects.
+   * returns. A promise rejects only for a bug.
    */
   respond(message: Buffer, limitOf: LimitOf): Response | Promise<Response> {
     const began = this.#now()

@@ -22,14 +22,14 @@ export interface ListenAddress {
 }
 
 const MAPPED = '::ffff:'
-/** The maximum number of remembered answers; a full table is emptied. */
-const MAX_ANSWERS = 16_384
+/** The maximum number of addresses that are remembered, allowed or not; a full table is emptied. */
+const MAX_ADDRESSES = 16_384
 
 /** The networks whose clients are answered. Other clients get a refusal that is no longer than their question. */
 export class ClientNetworks {
   readonly #networks: readonly Cidr[]
-  readonly #answers = new Map<string, boolean>()
-
+  /** Whether an address is in one of the networks. */
+  readonly #known = new Map<string, boolean>()
   readonly #onRefused: (address: string) => void
 
   /** `onRefused` is called for each message of a client of another network. */
@@ -40,16 +40,16 @@ export class ClientNetworks {
 
   /** Whether the address, as a socket reports it, is of one of the networks. */
   contain(address: string): boolean {
-    const isInside = this.#answers.get(address) ?? this.#look(address)
+    const isInside = this.#known.get(address) ?? this.#look(address)
     if (!isInside) this.#onRefused(address)
     return isInside
   }
 
   #look(address: string): boolean {
-    if (this.#answers.size >= MAX_ANSWERS) this.#answers.clear()
+    if (this.#known.size >= MAX_ADDRESSES) this.#known.clear()
     const ip = canonical(address)
     const isInside = ip !== undefined && this.#networks.some((network) => cidrContains(network, ip))
-    this.#answers.set(address, isInside)
+    this.#known.set(address, isInside)
     return isInside
   }
 }

@@ -1,13 +1,13 @@
 /** Numbers of the DNS wire format (RFC 1035, RFC 6891). */
 
 export const HEADER_LENGTH = 12
-/** A name ends with this: the root. */
+/** The most bytes of a label, and of a name with its length octets and the empty label at its end (RFC 1035 §2.3.4). */
 export const MAX_LABEL = 63
 export const MAX_NAME = 255
 /** Bytes of type and class behind the name of a question. */
 export const QUESTION_TAIL = 4
 
-/** Bits of the second 16 bits of the header. */
+/** Bits of the flags, the second 16-bit word of the header. */
 export const FLAG = {
   response: 0x8000,
   authoritative: 0x0400,

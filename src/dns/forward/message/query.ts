@@ -23,7 +23,10 @@ export interface ForwardQuestion {
   readonly checkingDisabled: boolean
 }
 
-/** OPT, TKEY, TSIG and transfers belong to one connection and cannot be forwarded or cached. */
+/**
+ * OPT, TKEY (249), TSIG (250) and transfers belong to one connection: they can be neither forwarded nor cached. Type 0
+ * is reserved; MAILB (253) and MAILA (254) are obsolete.
+ */
 const UNFORWARDABLE = new Set<number>([
   0,
   TYPE.opt,

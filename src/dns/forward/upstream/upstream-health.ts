@@ -72,7 +72,7 @@ export class UpstreamHealth {
     return order
   }
 
-  /** Whether every upstream is currently paused. */
+  /** Whether no upstream has replied since it was last paused. A pause may have ended without a question since. */
   get isAway(): boolean {
     return [...this.#states.values()].every(({ pauses }) => pauses > 0)
   }
