@@ -54,7 +54,10 @@ export interface ApiClientOptions {
   readonly clock: Clock
   /** For example `node-proxy/1.2.3`. */
   readonly userAgent: string
-  /** Milliseconds within which a request must be answered completely, except for watches. Default 25,000. */
+  /**
+   * Milliseconds within which a request must be answered completely; of a list its first part, of a watch its head.
+   * Default 25,000.
+   */
   readonly requestTimeoutMs?: number
   readonly observer?: ClientObserver
 }

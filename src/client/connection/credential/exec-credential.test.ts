@@ -99,7 +99,7 @@ test.each([
     /not a time/,
   ],
   ['a signal', 'kill -KILL $$', /: SIGKILL ended it/],
-  ['too much', 'yes', /its output is longer than 1048576 bytes/],
+  ['too much', 'yes', /its output is longer than 1048576 characters/],
   ['an exit code', 'echo "not logged in" >&2; exit 3', /exit code 3: not logged in/],
 ])('a plugin that answers %s is refused', async (_, script, message) => {
   expect(await failureOf(plugin(script))).toMatch(message)

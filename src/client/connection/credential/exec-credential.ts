@@ -102,7 +102,7 @@ function outcomeOf(result: {
   readonly code?: string | undefined
 }): string {
   if (result.timedOut) return `no answer in ${TIMEOUT_MS / 1000} s`
-  if (result.isMaxBuffer) return `its output is longer than ${OUTPUT_LIMIT} bytes`
+  if (result.isMaxBuffer) return `its output is longer than ${OUTPUT_LIMIT} characters`
   if (result.signal !== undefined) return `${result.signal} ended it`
   if (result.exitCode !== undefined) return `it ended with exit code ${result.exitCode}`
   return `it did not run (${result.code ?? 'unknown error'})`
