@@ -26,7 +26,7 @@ export function parseDuration(text: string): number | undefined {
   return rounded <= Number.MAX_SAFE_INTEGER / 1_000 ? rounded : undefined
 }
 
-/** The shortest text that `parseDuration` reads back as the same time: `1h2m`, `250ms`, `0s`. */
+/** A text that `parseDuration` reads back as the same time, with whole numbers, the largest unit first: `1h2m`, `0s`. */
 export function formatDuration(ms: number): string {
   let rest = Math.round(ms * 1_000)
   const parts: string[] = []

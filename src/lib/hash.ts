@@ -2,7 +2,7 @@ import { hash } from 'node:crypto'
 
 /**
  * A name derived from `text`: `length` characters of base64url SHA-256, 6 bits each. With 19 characters (114 bits)
- * even deliberate collisions are infeasible.
+ * a deliberate collision takes some 2⁵⁷ hashes.
  */
 export function hashName(text: string, length: number): string {
   return hash('sha256', text, 'base64url').slice(0, length)

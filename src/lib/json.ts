@@ -45,13 +45,13 @@ export function scalarText(value: Json | undefined): string {
   return value === undefined || typeof value === 'object' ? '' : String(value)
 }
 
-/** The object at a path, without a path `value` itself; if absent, an empty one that is not part of `value`. */
+/** The object at a path, or `value` itself if no path is given. If absent: a new, empty one. */
 export function objectAt(value: Json | undefined, ...path: readonly string[]): JsonObject {
   const found = valueAt(value, ...path)
   return isJsonObject(found) ? found : {}
 }
 
-/** The array at a path; if absent, an empty one that is not part of `value`. */
+/** The array at a path. If absent: a new, empty one. */
 export function arrayAt(value: Json | undefined, ...path: readonly string[]): Json[] {
   const found = valueAt(value, ...path)
   return Array.isArray(found) ? found : []

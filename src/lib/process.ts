@@ -4,11 +4,14 @@ import { runInNewContext } from 'node:vm'
 import type { Clock } from './clock.ts'
 import { regularly } from './regularly.ts'
 
-/** For larger heaps, bytes, collecting all garbage takes longer than a tenth of a second, for what is a small part of them. */
+/**
+ * In bytes. To collect all garbage of a larger heap takes longer than a tenth of a second, and frees only a small part
+ * of it.
+ */
 const MAX_HEAP_BYTES = 64 << 20
-/** Milliseconds between two looks at whether the start is over. */
+/** Milliseconds between two checks whether the start is over. */
 const LOOK_MS = 5_000
-/** bits/mman-linux.h. */
+/** From bits/mman-linux.h. */
 const MADV_DONTNEED = 4
 
 const SIGNATURES = {
@@ -55,7 +58,7 @@ export interface Mapping {
   readonly isWritable: boolean
   readonly isFile: boolean
   readonly residentKib: number
-  /** Of pages that are not those of the file. */
+  /** The size of the pages whose content is not that of the file. */
   readonly changedKib: number
 }
 
@@ -75,8 +78,8 @@ export function releaseMemoryOf(
 
 /**
  * Gives back memory that only the start needed: garbage, free memory of the allocator, and what `releaseFilePages` does.
- * Blocks while all garbage is collected, for a tenth of a second, longer on a busy machine. Does nothing where Node cannot
- * call the C library.
+ * Blocks while garbage is collected: for a tenth of a second, longer on a busy machine. Where Node cannot call the C
+ * library, only garbage is collected.
  */
 export function releaseMemory(): void {
   releaseFilePages()
@@ -86,8 +89,8 @@ export function releaseMemory(): void {
 }
 
 /**
- * Gives back the pages of program files, which come back when they are used. Of those of Node, half are needed only once,
- * so a start calls this between its parts. Blocks for some milliseconds.
+ * Gives back the pages of program files; the kernel reads such a page again when it is used. Half of the pages of Node's
+ * own file are needed only once, so a start calls this between its parts. Blocks for some milliseconds.
  */
 export function releaseFilePages(): void {
   callLibc((libc) => {

@@ -19,8 +19,8 @@ export interface ConnectionTarget {
   readonly trust: TlsTrust
   readonly connect: (address: IpAddress, port: number) => Socket
   /**
-   * Why a server is not talked to; undefined: it is. Present: it decides in place of the authority, whose decision
-   * is `authorized` of the socket.
+   * Returns why the connection to a server is refused; undefined: it is accepted. If this function is given, it decides
+   * instead of the TLS verification by the authority, whose result is `authorized` of the socket.
    */
   readonly refuse?: ((socket: TLSSocket) => Error | undefined) | undefined
 }

@@ -10,8 +10,8 @@ export interface CertificateSubject {
 
 /**
  * The subject of a client certificate that one of our authorities signed; undefined if the client presented no such
- * certificate. TLS checks the end of a certificate only once, when the first connection of a session begins: a session
- * that is kept open or resumed outlasts the certificate.
+ * certificate. TLS checks the end of a certificate only when the first connection of a session begins. A session that
+ * stays open or is resumed may outlast the certificate, so its end is checked at each call.
  */
 export function subjectOfPeer(socket: TLSSocket, now: number): CertificateSubject | undefined {
   // A request on a connection that has been ended in the meantime has no user.
