@@ -21,7 +21,10 @@ export interface ClusterResolver {
   readonly hostFile: string
 }
 
-/** A name with this number of dots is queried unchanged first: one less than `web.shop.svc.cluster.local` has. */
+/**
+ * A name with this number of dots is queried unchanged first. `web.shop.svc.cluster.local` has one less: the domains of
+ * the search list are tried before it.
+ */
 const NDOTS = '5'
 
 /**

@@ -74,7 +74,11 @@ function readLoadBalancerClass(spec: Reader): { readonly loadBalancerClass?: str
   const name = spec.value('loadBalancerClass')
   if (name === undefined || name === null) return {}
   if (typeof name === 'string' && isQualifiedName(name)) return { loadBalancerClass: name }
-  spec.refuse('loadBalancerClass', 'must be a name such as example.com/class', 'nobody serves it')
+  spec.refuse(
+    'loadBalancerClass',
+    'must be a name such as example.com/class',
+    'no implementation serves it',
+  )
   return { loadBalancerClass: '' }
 }
 
@@ -130,7 +134,7 @@ function readProxyProtocol({ annotations }: Metadata): ProxyProtocol | undefined
 }
 
 /**
- * `clusterIPs`, or the single `clusterIP` of old servers: at most one of each family in `ipFamilies`. Empty for a
+ * `clusterIPs`, or the single `clusterIP` of old servers: at most one of each family, whatever `ipFamilies` says. Empty for a
  * headless Service (`None`) and for one without an allocated address.
  */
 function readClusterIPs(spec: Reader): readonly IpAddress[] {

@@ -60,5 +60,3 @@ export function setCondition(
   const lastTransitionTime = (isSame && known.lastTransitionTime) || timestamp(now)
   return { ...wanted, lastTransitionTime }
 }
-
-/** Types and reasons of conditions that several modules use. */
