@@ -25,8 +25,9 @@ export interface Claim {
  * is an address (4 or 16 bytes) within a group (52 bits, the `contentHash` of an entry's id); a
  * backend is a token (31 bits); times are ms since the epoch.
  *
- * No method waits, allocates or sweeps: an expired client stays until it connects again or its slot
- * is needed. A full table evicts the least recently connected client of the new client's shard.
+ * `find`, `remember`, `claim` and `forget` allocate nothing, and wait only for the lock of a shard. No method searches for
+ * expired clients: each stays until it connects again or its slot is needed. A full table evicts the least recently
+ * connected client of the new client's shard.
  */
 export class AffinityTable {
   readonly #columns: Columns

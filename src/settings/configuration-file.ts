@@ -13,7 +13,7 @@ export interface WatchConfigOptions {
   readonly text: string
   /** Called for one change at a time; the next waits for the promise. */
   readonly onChange: (file: ConfigurationFile) => void | Promise<void>
-  /** Called when the file or its folder cannot be read or watched. */
+  /** Called when the file or its folder cannot be read or watched, and when `onChange` failed. */
   readonly onUnreadable: (error: unknown) => void
 }
 

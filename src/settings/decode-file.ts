@@ -153,7 +153,7 @@ function isBelow(path: string, of: string): boolean {
   return path.startsWith(`${of}.`) || path.startsWith(`${of}[`)
 }
 
-/** A field of the same section first, then one of the same last name anywhere. */
+/** The field whose path is most like `path`, else one with the same name in another section. */
 function meantBy<C>({ byPath, sections }: SettingsTable<C>, path: string): string | undefined {
   const known = [...byPath.keys()]
   const name = path.slice(path.indexOf('.') + 1)
