@@ -35,7 +35,7 @@ export interface HealthReport {
   readonly serving: boolean
   /** False while the node is being removed. */
   readonly nodeEligible: boolean
-  /** `now` while healthy; otherwise the oldest last success; undefined when there was none. */
+  /** `now` while healthy, otherwise the oldest last success of a family; undefined before each family had one. */
   readonly lastUpdated: number | undefined
   readonly status: ReadonlyMap<FamilyName, FamilyHealth>
   /** Why the last run wrote nothing; undefined after a successful one. */
