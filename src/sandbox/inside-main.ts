@@ -58,7 +58,7 @@ function printError(error: unknown): void {
   process.stderr.write(`sandbox: ${text}\n`)
 }
 
-/** Tells the process inside that it has to end. */
+/** The request that the process inside ends, and the cause. */
 interface Stop {
   readonly signal: AbortSignal
   /** Whether the supervisor has ended, so that this process has to clean up. */

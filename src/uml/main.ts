@@ -41,9 +41,11 @@ async function main(args: readonly string[]): Promise<number> {
 async function visit(sockets: readonly string[]): Promise<number> {
   const [socket, ...others] = sockets
   if (socket === undefined || others.length > 0) {
-    process.stderr.write(
-      `there is not one kernel to enter, but ${sockets.length}\n${sockets.join('\n')}`,
-    )
+    const [what, all] = [
+      'kernels with a shell are running; --enter=PID chooses the one that the process PID booted',
+      sockets.map((one) => `${one}\n`).join(''),
+    ]
+    process.stderr.write(`${sockets.length} ${what}\n${all}`)
     return 1
   }
   await enter(socket)

@@ -22,7 +22,7 @@ const CHUNK_SIZE = 16_384
 /** Headers of answers with one JSON object per line. */
 const LINES_HEADERS = { ...COMMON_HEADERS, 'Content-Type': 'application/x-ndjson' }
 
-/** The most bytes of a word; a name of a Service with its namespace and port has at most 63 + 63 + 15 characters. */
+/** The most characters of a word; a name of a Service with its namespace and port has at most 63 + 63 + 15 characters. */
 const MAX_WORD = 256
 
 /** Bytes that may wait for a reader; one that is further behind is cut off. */

@@ -74,7 +74,7 @@ export interface RequestSpec {
   readonly from?: string
   /** Whether the request is sent as the account of the Pod, with the token and the authority in the Pod's files. */
   readonly asAccount?: boolean
-  /** Milliseconds of silence after which the request is given up. */
+  /** Milliseconds after which the request is given up if its response is not complete. */
   readonly timeoutMs: number
 }
 

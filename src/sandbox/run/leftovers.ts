@@ -34,7 +34,7 @@ export function removeRun(run: string): Removed {
   return { run, namespaces, processes: processes.length }
 }
 
-/** Also where a node agent that was killed left the volumes in memory mounted. */
+/** Removes a scratch folder. A node agent that was killed may have left volumes in memory mounted there. */
 function removeFolder(folder: string): void {
   const mounts = readFileSync('/proc/self/mounts', 'utf8').split('\n')
   const places = mounts.map((line) => line.split(' ')[1] ?? '')

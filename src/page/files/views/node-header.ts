@@ -57,7 +57,7 @@ interface LinksProps {
   readonly label: string
 }
 
-/** The ways to the views of a node. */
+/** The links to the views of a node. */
 export function NodeLinks({ state, view, label }: LinksProps) {
   const count = countProblems(useStore(state.status))
   const routeHash = useRouteHash()
