@@ -64,13 +64,16 @@ export function follow<T>(options: FollowOptions<T>): () => void {
 /**
  * Decides when the next run may start: `minPeriodMs` after the start of the previous run, and after a pause of at
  * least half the time that run took. So the first change is written at once, and the following ones together; the loop
- * sleeps at least a third of the time, even if the kernel is slow.
+ * sleeps at least a third of the time, even if the kernel is slow. If the clock is set back during a pause, the pause
+ * starts again, and does not last until the clock has caught up.
  */
 export class Throttle {
   readonly #clock: Clock
   readonly #minPeriodMs: number
   #startedAt = Number.NEGATIVE_INFINITY
-  #earliest = Number.NEGATIVE_INFINITY
+  /** When the pause began, and how long it is. */
+  #pausedAt = Number.NEGATIVE_INFINITY
+  #pauseMs = 0
 
   constructor(clock: Clock, minPeriodMs: number) {
     this.#clock = clock
@@ -79,7 +82,9 @@ export class Throttle {
 
   /** Milliseconds until the next run may start. */
   delay(): number {
-    return Math.max(0, this.#earliest - this.#clock.now())
+    const now = this.#clock.now()
+    if (now < this.#pausedAt) this.#pausedAt = now
+    return Math.max(0, this.#pausedAt + this.#pauseMs - now)
   }
 
   /** A run starts now. */
@@ -90,7 +95,8 @@ export class Throttle {
   /** The run that started last ends now; without this call it delays no other run. */
   ended(): void {
     const now = this.#clock.now()
-    const took = now - this.#startedAt
-    this.#earliest = Math.max(this.#startedAt + this.#minPeriodMs, now + took / 2)
+    const tookMs = Math.max(0, now - this.#startedAt)
+    this.#pausedAt = now
+    this.#pauseMs = Math.max(this.#minPeriodMs - tookMs, tookMs / 2)
   }
 }
