@@ -253,7 +253,7 @@ interface RefusedClientsOptions {
 /** Reports refused clients, at most once a minute: often their network is missing in the configuration. */
 export class RefusedClients {
   readonly #options: RefusedClientsOptions
-  #next = Number.NEGATIVE_INFINITY
+  #reportedAt = Number.NEGATIVE_INFINITY
   #unreported = 0
 
   constructor(options: RefusedClientsOptions) {
@@ -265,8 +265,10 @@ export class RefusedClients {
     const { clock, onWarning } = this.#options
     this.#unreported += 1
     const now = clock.now()
-    if (now < this.#next) return
-    this.#next = now + MINUTE_MS
+    const since = now - this.#reportedAt
+    // Negative if the clock was set back.
+    if (since >= 0 && since < MINUTE_MS) return
+    this.#reportedAt = now
     onWarning(
       `${address} is in no network of dns.clientNetworks and was refused (messages of such clients since the last warning: ${this.#unreported}); add its network there if it should be answered`,
     )

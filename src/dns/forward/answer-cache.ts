@@ -19,7 +19,7 @@ export interface CachedAnswer {
   readonly answer: UpstreamAnswer | undefined
   /** Milliseconds since it was received. */
   readonly ageMs: number
-  /** Whether its TTL has not passed. */
+  /** Whether its TTL has not passed, as far as the clock shows. */
   readonly isFresh: boolean
   /** Whether no upstream answered within the last `failureMs`. */
   readonly isFailing: boolean
@@ -64,14 +64,14 @@ export class AnswerCache {
     const now = this.#clock.now()
     const { receivedAt, freshUntil, failingUntil } = entry
     const answer = now < freshUntil + this.#limits.staleMs ? entry.answer : undefined
-    const isFailing = now < failingUntil
+    // If the machine's clock was set back, it is not known how old an entry is: the upstreams are queried again.
+    const isFresh = receivedAt <= now && now < freshUntil
+    const isFailing = failingUntil - this.#limits.failureMs <= now && now < failingUntil
     if (answer === undefined && !isFailing) {
       this.#entries.delete(key)
       return undefined
     }
-    // The machine's clock may be set back.
-    const ageMs = Math.max(0, now - receivedAt)
-    return { answer, ageMs, isFresh: now < freshUntil, isFailing }
+    return { answer, ageMs: Math.max(0, now - receivedAt), isFresh, isFailing }
   }
 
   /** Keeps an answer, unless its TTL is 0; returns it with its TTLs within the limits. */
