@@ -50,7 +50,9 @@ export function kubeconfigToken(
   return {
     kind: 'token',
     async current() {
-      if (clock.now() - readAt >= FRESH_MS) await reread()
+      const ageMs = clock.now() - readAt
+      // A negative age shows that the clock was set back.
+      if (ageMs < 0 || ageMs >= FRESH_MS) await reread()
       return used.credential
     },
     async reject() {

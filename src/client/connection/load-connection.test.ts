@@ -54,6 +54,11 @@ test('a token file is read again after a minute', async () => {
   expect(await source.current()).toEqual({ authorization: 'Bearer one' })
   await clock.advance(1_000)
   expect(await source.current()).toEqual({ authorization: 'Bearer two' })
+  folder.write('token', 'three')
+  clock.elapse(-7_200_000)
+  expect(await source.current(), 'after the clock was set back').toEqual({
+    authorization: 'Bearer three',
+  })
 })
 
 test.each(['', 'a\nb', 'ä'])('a token file with %j is refused', async (text) => {

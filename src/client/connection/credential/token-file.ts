@@ -14,7 +14,9 @@ export function tokenFileCredential(path: string, clock: Clock): CredentialSourc
 
   async function current(): Promise<Credential> {
     const now = clock.now()
-    if (cached !== undefined && now - cached.readAt < FRESH_MS) return cached.credential
+    // A negative age shows that the clock was set back.
+    const ageMs = cached === undefined ? Number.NaN : now - cached.readAt
+    if (cached !== undefined && ageMs >= 0 && ageMs < FRESH_MS) return cached.credential
     cached = { credential: bearer(await readToken(path)), readAt: now }
     return cached.credential
   }
