@@ -103,6 +103,7 @@ async function* stream<O>(
   init: Readonly<Record<string, unknown>>,
   signal?: AbortSignal,
 ): AsyncGenerator<O> {
+  if (signal?.aborted === true) return
   const { path, requestSerialize, responseDeserialize } = methodDefinition(method)
   const request = create(method.input, init)
   const call = client.makeServerStreamRequest(path, requestSerialize, responseDeserialize, request)

@@ -87,6 +87,11 @@ test('ten thousand entries arrive in order, each made only when there is space f
   expect(count).toBe(10_000)
 })
 
+test('a signal that is aborted already ends the reading of changes at once', async () => {
+  const { client } = await serve()
+  expect(await Array.fromAsync(client.changes(AbortSignal.abort()))).toEqual([])
+})
+
 test('a socket that cannot be given to its group is closed and removed', async () => {
   const socket = join(folder, 'inspect.sock')
   const noGroup = 2 ** 32
