@@ -196,6 +196,29 @@ test('a token file is read again after a 401, and the request repeated once', as
   await client.close()
 })
 
+test('each of several requests that were refused with a replaced token is repeated', async () => {
+  const parts = (token: string): Parts => ({
+    cluster: { server: server!.url, ...ca },
+    user: { token },
+  })
+  server = await startScriptedServer(
+    ({ response, headers }) => {
+      if (headers.authorization === 'Bearer new') answerJson(response, 200, {})
+    },
+    { tls: certificates.server },
+  )
+  const connection = await load(parts('old'))
+  const client = createApiClient({ connection, clock: systemClock, userAgent: 'test' })
+  const answers = [client.get('/a'), client.get('/b')]
+  const [first, second] = [await server.arrival(1), await server.arrival(2)]
+  await load(parts('new'))
+  answerStatus(first.response, 401, 'Unauthorized')
+  await server.arrival(3)
+  answerStatus(second.response, 401, 'Unauthorized')
+  expect(await Promise.all(answers)).toMatchObject([{ ok: true }, { ok: true }])
+  await client.close()
+})
+
 test('a credential plugin may bring a certificate, and a new one opens a new connection', async () => {
   const answer = (identity: { readonly cert: string; readonly key: string }): string => {
     const status = { clientCertificateData: identity.cert, clientKeyData: identity.key }

@@ -70,14 +70,20 @@ export function createTransport(options: TransportOptions): Transport {
   const { connection, userAgent, clock, observer, opened } = options
   const pools = createPools(connection, { observer, opened })
 
-  /** Whether the next attempt uses another credential or certificate than the one that the server refused. */
-  async function hasOther(): Promise<boolean> {
-    const isOther = await connection.credentials.reject()
+  const presentCredential = async (): Promise<Credential> =>
+    isPrivate(connection) ? connection.credentials.current() : {}
+
+  /**
+   * Whether the next attempt uses another credential or certificate than the one that the server refused. The credential
+   * may have been read anew since, for another request that was refused.
+   */
+  async function hasOther(refused: Credential): Promise<boolean> {
+    const present = await presentCredential().catch(() => refused)
+    const isOther = !isSameCredential(present, refused) || (await connection.credentials.reject())
     return (await pools.renew()) || isOther
   }
 
-  async function attempt(request: TransportRequest): Promise<HttpResponse> {
-    const credential = isPrivate(connection) ? await connection.credentials.current() : {}
+  async function attempt(request: TransportRequest, credential: Credential): Promise<HttpResponse> {
     if (credential.authorization !== undefined) {
       observer.authenticated(connection.credentials.kind, credential.validity)
     }
@@ -94,11 +100,12 @@ export function createTransport(options: TransportOptions): Transport {
 
   async function send(request: TransportRequest): Promise<ApiResult<HttpResponse>> {
     try {
-      const answer = await attempt(request)
+      const credential = await presentCredential()
+      const answer = await attempt(request, credential)
       if (answer.status !== 401 || !isPrivate(connection)) return { ok: true, value: answer }
-      if (!(await hasOther())) return { ok: true, value: answer }
+      if (!(await hasOther(credential))) return { ok: true, value: answer }
       await answer.body.dump({ limit: REFUSAL_LIMIT })
-      return { ok: true, value: await attempt(request) }
+      return { ok: true, value: await attempt(request, await presentCredential()) }
     } catch (error) {
       return { ok: false, failure: networkFailure(error, connection.origin) }
     }
@@ -106,6 +113,12 @@ export function createTransport(options: TransportOptions): Transport {
 
   const certificateFault = () => faultOfCertificate(() => pools.certificate(), clock.now())
   return { send, certificateFault, close: () => pools.close() }
+}
+
+function isSameCredential(one: Credential, other: Credential): boolean {
+  return (
+    one.authorization === other.authorization && one.certificate?.cert === other.certificate?.cert
+  )
 }
 
 /** The connections to a server, all with the present client certificate. */
