@@ -1,3 +1,4 @@
+import { once } from 'node:events'
 import type { TLSSocket } from 'node:tls'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { systemClock } from '../../lib/clock.ts'
@@ -135,6 +136,13 @@ test('a rotated certificate is used by the next connection', async () => {
   await client.close()
 })
 
+/** A user of the server with a client certificate. */
+function certified(identity: { readonly cert: string; readonly key: string }): Parts {
+  const [cert, key] = [base64(identity.cert), base64(identity.key)]
+  const user = { 'client-certificate-data': cert, 'client-key-data': key }
+  return { cluster: { server: server!.url, ...ca }, user }
+}
+
 test('a client certificate that was replaced in the file is shown after a 401', async () => {
   const seen: unknown[] = []
   server = await startScriptedServer(
@@ -144,23 +152,35 @@ test('a client certificate that was replaced in the file is shown after a 401', 
     },
     { tls: { ...certificates.server, requestCert: true, rejectUnauthorized: false } },
   )
-  const parts = (identity: { readonly cert: string; readonly key: string }): Parts => ({
-    cluster: { server: server!.url, ...ca },
-    user: {
-      'client-certificate-data': base64(identity.cert),
-      'client-key-data': base64(identity.key),
-    },
-  })
-  const connection = await load(parts(certificates.client))
+  const connection = await load(certified(certificates.client))
   const client = createApiClient({ connection, clock: systemClock, userAgent: 'test' })
   expect(await client.get('/x')).toMatchObject({ ok: true })
-  await load(parts(certificates.named))
+  await load(certified(certificates.named))
   expect(await client.get('/x')).toMatchObject({ ok: true })
   const [before, after] = ['node-proxy test client', 'node-proxy test server by name']
   expect(seen).toEqual([before, before, after])
   folder.write('kubeconfig', 'not: [a kubeconfig')
   expect(await client.get('/x')).toMatchObject({ ok: true })
   await client.close()
+})
+
+test('a watch of a connection that was replaced ends with the client', async () => {
+  server = await startScriptedServer(
+    ({ url, response }) => {
+      if (url.pathname === '/watch') response.writeHead(200).flushHeaders()
+      else answerJson(response, server!.arrivals.length === 3 ? 401 : 200, {})
+    },
+    { tls: { ...certificates.server, requestCert: true, rejectUnauthorized: false } },
+  )
+  const connection = await load(certified(certificates.client))
+  const client = createApiClient({ connection, clock: systemClock, userAgent: 'test' })
+  expect(await client.watch('/watch', { lifetimeMs: 600_000 })).toMatchObject({ ok: true })
+  expect(await client.get('/x')).toMatchObject({ ok: true })
+  await load(certified(certificates.named))
+  expect(await client.get('/x')).toMatchObject({ ok: true })
+  const ended = once(server.arrivals[0]!.response, 'close')
+  await client.close()
+  await ended
 })
 
 test('a token never travels over plain HTTP', async () => {

@@ -144,9 +144,14 @@ function createPools(
   const open = (): Pool =>
     openPool(connection, { ...options, certificate: ofCredential, onCertificate })
   let pool = open()
+  /** Pools that were replaced and finish their requests. */
+  const replaced = new Set<Pool>()
 
   function replace(): void {
-    void pool.close()
+    const old = pool
+    replaced.add(old)
+    const forget = (): void => void replaced.delete(old)
+    old.close().then(forget, forget)
     pool = open()
   }
 
@@ -170,7 +175,9 @@ function createPools(
       replace()
       return true
     },
-    close: () => pool.destroy(),
+    async close() {
+      await Promise.all([pool, ...replaced].map((one) => one.destroy()))
+    },
   }
 }
 
