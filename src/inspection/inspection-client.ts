@@ -103,12 +103,12 @@ async function* stream<O>(
   init: Readonly<Record<string, unknown>>,
   signal?: AbortSignal,
 ): AsyncGenerator<O> {
-  if (signal?.aborted === true) return
   const { path, requestSerialize, responseDeserialize } = methodDefinition(method)
   const request = create(method.input, init)
   const call = client.makeServerStreamRequest(path, requestSerialize, responseDeserialize, request)
   const cancel = (): void => call.cancel()
   signal?.addEventListener('abort', cancel)
+  if (signal?.aborted === true) cancel()
   try {
     for await (const message of call) yield message as O
   } catch (error) {
