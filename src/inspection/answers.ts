@@ -1,8 +1,8 @@
 import type { ExplainResponseJson } from './generated/inspection_pb.ts'
 
 /**
- * What is answered over HTTP beside the messages of the proto file. Types alone: the page in the browser has them, too,
- * and loads nothing of this module.
+ * The HTTP answers that are not messages of the proto file. This file has types only: the page in the browser imports
+ * them, and must not load code of this module.
  */
 
 /** One line of `/inspection/v1/services`. */
@@ -32,7 +32,7 @@ export interface ExplanationDocument {
   readonly desiredUnknown?: string
   /** What the kernel does, each outcome with its probability. */
   readonly observed: readonly OutcomeDocument[]
-  /** Where the kernel does otherwise than node-proxy wants. */
+  /** The differences between what the kernel does and what node-proxy wants. */
   readonly differences: readonly string[]
 }
 

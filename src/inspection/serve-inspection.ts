@@ -51,7 +51,7 @@ async function load(source: InspectionSource): Promise<InspectionServer> {
 interface InspectionAddress {
   /** An absolute path. */
   readonly socket: string
-  /** The group whose members may connect, beside root. */
+  /** The group whose members may connect, in addition to root. */
   readonly gid: number
 }
 

@@ -14,7 +14,7 @@ import {
 } from '../lib/yaml.ts'
 import { resolveScalars, UNRESOLVED } from './yaml-scalars.ts'
 
-/** One object of a manifest, and where its fields stand. */
+/** One object of a manifest, and the places of its fields. */
 export interface Manifest {
   readonly object: JsonObject
   /** The place of a field (`spec.ports[0].port`), or of the nearest field around it; empty: of the object. */

@@ -33,7 +33,7 @@ export const REVISION_HISTORY = 'deployment.kubernetes.io/revision-history'
 /** Annotations of a ReplicaSet: the replicas of its Deployment when it was scaled last, and these with the surge. */
 export const DESIRED_REPLICAS = 'deployment.kubernetes.io/desired-replicas'
 export const MAX_REPLICAS = 'deployment.kubernetes.io/max-replicas'
-/** Annotations that a Deployment and a ReplicaSet each have for themselves: neither gets the other's. */
+/** Annotations that are not copied between a Deployment and its ReplicaSets: each object has its own. */
 export const NOT_COPIED: readonly string[] = [
   LAST_APPLIED,
   REVISION,

@@ -41,7 +41,7 @@ function fieldSchemas<C>({
 
 type Located = readonly [path: readonly string[], schema: FieldSchema]
 
-/** Sections stand where their first field does. */
+/** A section has the position of its first field. */
 function nested(fields: readonly Located[]): ObjectSchema {
   const groups = Map.groupBy(fields, ([[head = '']]) => head)
   return closed(

@@ -26,7 +26,7 @@ export interface SocketAddress {
 
 const OCTET = '(25[0-5]|2[0-4][0-9]|1[0-9]{2}|[1-9]?[0-9])'
 const IPV4 = `${OCTET}(\\.${OCTET}){3}`
-/** Every IPv6 address, and more: a regular expression for these alone would be no help to a reader. */
+/** Matches every IPv6 address, and some other texts: an exact expression would be too long to read. */
 const IPV6 = '[0-9A-Fa-f]*:[0-9A-Fa-f.]*:[0-9A-Fa-f:.]*'
 const PORT = '[1-9][0-9]{0,4}'
 const CIDR = `(${IPV4}/(3[0-2]|[12]?[0-9])|${IPV6}/(12[0-8]|1[01][0-9]|[1-9]?[0-9]))`
@@ -37,7 +37,7 @@ export const IP_PATTERN = new RegExp(`^(${IPV4}|${IPV6})$`)
 /** Matches every IP address, with a port or without. */
 export const SOCKET_PATTERN = new RegExp(`^(${IPV4}(:${PORT})?|\\[${IPV6}\\]:${PORT}|${IPV6})$`)
 
-/** A list of networks, in which these words may stand, too. */
+/** The schema of a list of networks, which may also contain these words. */
 export function cidrListSchema(...words: readonly string[]): ValueSchema {
   const pattern = `^(${[CIDR, ...words].join('|')})$`
   return { type: 'array', items: { type: 'string', pattern }, maxItems: MAX_ITEMS }

@@ -9,7 +9,7 @@ export interface TableSource<C, F extends CommandFlags> {
   readonly about: string
   /** A field for every leaf of `C`; the compiler reports those that are missing. */
   readonly fields: FieldsOf<C>
-  /** Its commands beside the flags, with one line each for the help. */
+  /** Its commands, with one line each for the help. */
   readonly subcommands?: readonly { readonly name: string; readonly summary: string }[]
   readonly kind: FileKind
   readonly foreignKinds: readonly ForeignKind[]
@@ -82,8 +82,8 @@ export interface FileKind {
 /** The kind of another tool, whose files are accepted as they are. */
 export interface ForeignKind extends FileKind {
   /**
-   * Fields of that tool that mean nothing here, with the reason. Whatever
-   * stands below them is not looked at.
+   * Fields of that tool that mean nothing here, with the reason. Fields below
+   * them are ignored, too.
    */
   readonly ignoredFields: ReadonlyMap<string, string>
   /** Defaults of that tool that differ from those here. */

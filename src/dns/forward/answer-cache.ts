@@ -32,7 +32,7 @@ interface CacheEntry {
   readonly failingUntil: number
 }
 
-/** Estimates of the memory of an entry and of one record, beside their names and data. */
+/** Estimates of the memory of an entry and of one record, in addition to the bytes of their names and data. */
 const ENTRY_BYTES = 512
 const RECORD_BYTES = 384
 

@@ -61,7 +61,7 @@ function externalAnswer(
   return { kind: 'found', answers, additionals: [], service: key, target: externalName }
 }
 
-/** The ClusterIPs of a Service of the family that the type asks for, whether the Service has endpoints or not. */
+/** The ClusterIPs of a Service of the family that the type is for, whether the Service has endpoints or not. */
 function clusterAddresses(service: Service, name: string, type: string): ZoneAnswer {
   const queried = service.clusterIPs.filter((ip) => addressType(ip) === type)
   return foundOrEmpty(

@@ -2,11 +2,11 @@ import type { ServiceKey } from '../../resources/types.ts'
 import type { ZoneRecord } from './record.ts'
 
 /**
- * What the zone says about a name and a type.
+ * What the zone holds for a name and a type.
  *
  * - `found`: the records. `target` is the name at which a chain of CNAME records leaves the zone; another server knows
  *   what follows. `service` is the only Service that the records come from; undefined when there is none, or
- *   several. `denied` says why a chain ends without a record of the type that was queried (RFC 6604).
+ *   several. `denied` is the reason why a chain ends without a record of the type that was queried (RFC 6604).
  * - `empty`: the name exists, without records of that type (NOERROR, RFC 2308).
  * - `missing`: neither the name nor one below it exists (NXDOMAIN).
  * - `foreign`: the name is not of this zone.

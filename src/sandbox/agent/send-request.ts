@@ -68,7 +68,7 @@ export function accountOptions(): RequestOptions {
   }
 }
 
-/** TCP counters of this process's network namespace. They tell a busy machine from a lossy network. */
+/** TCP counters of this process's network namespace. They show whether a packet was lost, or the machine was only busy. */
 export interface SynCounters {
   /** SYN packets that were sent again. */
   readonly repeated: number

@@ -58,7 +58,7 @@ const roleBinding: JsonObject = {
   subjects: [{ kind: 'ServiceAccount', namespace: 'default', name: 'default' }],
 }
 
-/** The objects that the cluster has beside those of the examples. */
+/** The objects that the cluster has in addition to those of the examples. */
 const SYSTEM_OBJECTS: readonly JsonObject[] = [dnsService, dnsEndpoints, role, roleBinding]
 
 /** A small cluster: orch-server with its controllers and node agent, its objects, three pods. */

@@ -17,13 +17,13 @@ const CLEAR_BELOW = '\u001b[J'
 /** Takes over the terminal: alternate screen, no cursor, raw keys. */
 export function openTerminal(onKey: (key: string) => void): Terminal {
   const { stdin, stdout } = process
-  const hear = (keys: string): void => {
+  const onData = (keys: string): void => {
     for (const key of keys) onKey(key)
   }
   if (stdin.isTTY) {
     stdin.setRawMode(true)
     stdin.setEncoding('utf8')
-    stdin.on('data', hear)
+    stdin.on('data', onData)
   }
   stdout.write(ENTER)
   return {
@@ -34,7 +34,7 @@ export function openTerminal(onKey: (key: string) => void): Terminal {
     close: () => {
       stdout.write(LEAVE)
       if (!stdin.isTTY) return
-      stdin.off('data', hear)
+      stdin.off('data', onData)
       stdin.setRawMode(false)
       stdin.pause()
     },

@@ -12,7 +12,7 @@ import { syncMetrics } from './sync-metrics.ts'
 
 export const PREFIX = 'nodeproxy_'
 
-/** Every metric of the daemon, once, by the heading it stands under in the documentation. */
+/** Every metric of the daemon, once, by its heading in the documentation. */
 export const METRIC_SECTIONS: Readonly<Record<string, Readonly<Record<string, MetricDefinition>>>> =
   {
     Synchronisation: syncMetrics,

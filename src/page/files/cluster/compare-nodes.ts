@@ -128,7 +128,7 @@ export function shareWords({ nodes }: NodeGroup<unknown>, known: number): string
   return `${formatCount(nodes.length)} of ${formatCountOf(known, 'node')}`
 }
 
-/** Names and groups that are listed; of the others, the number is. */
+/** The most names, and the most groups, that are listed; the others are counted. */
 const LISTED = 4
 
 /** `nftables on node-1, node-2; ipvs on node-3` */
@@ -143,7 +143,7 @@ export function groupsWords<T>(
   return [...texts, ...(more > 0 ? [`${formatCount(more)} other values`] : [])].join('; ')
 }
 
-/** The first names, and how many there are beside. */
+/** The first names, and the number of the others. */
 export function listedNames(names: readonly string[]): string {
   const more = names.length - LISTED
   const named = names.slice(0, LISTED).join(', ')

@@ -165,7 +165,7 @@ function useAnswer(query: ExplainQuery, explain: AnswerProps['explain'], repeats
   return answer
 }
 
-/** An explanation: whether kernel and node-proxy agree, what each of them says, and the way. */
+/** An explanation: the differences between kernel and node-proxy, what each does with the packet, and its path. */
 function ExplainedPacket({ explanation }: { readonly explanation: ExplanationDocument }) {
   const { observed, differences, desired, desiredUnknown = '' } = explanation
   return html`<h2>${packetWords(explanation)}</h2>

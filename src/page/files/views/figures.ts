@@ -8,7 +8,7 @@ export interface Figure {
   readonly isBad?: boolean
 }
 
-/** Numbers beside each other. */
+/** Several figures in a row. */
 export function Figures({ label, figures }: { label: string; figures: readonly Figure[] }) {
   return html`<dl class="figures" aria-label=${label}>
     ${figures.map(

@@ -6,7 +6,7 @@ import { useStore } from './use-store.ts'
 
 interface BrandProps {
   readonly state: NodeState
-  /** What stands for its name before it has answered. */
+  /** Shown until the node has answered with its own name. */
   readonly name: string
 }
 

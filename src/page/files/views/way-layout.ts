@@ -256,7 +256,7 @@ export function packetWords(explanation: ExplanationDocument): string {
   return `${protocol} from ${from}${by}, to ${hostPort(dst, port)}`
 }
 
-/** What becomes of it: a heading, and what is to be known beside it. */
+/** An outcome as a heading and its details. */
 export function outcomeWords(outcome: OutcomeDocument): readonly [head: string, details: string] {
   const { kind, dst, src = '', to, outInterface, how = '', by = '', reason = '' } = outcome
   switch (kind) {
@@ -280,7 +280,7 @@ export function outcomeSentence(outcome: OutcomeDocument): string {
   return `${formatShare(outcome.probability)}: ${head}${details === '' ? '' : `, ${details}`}`
 }
 
-/** A step in one line: the rule, and what it does where that does not say it already. */
+/** A step in one line: the rule, and what it does unless the text of the rule contains that. */
 export function stepWords({ object, text }: StepDocument): string {
   if (object === undefined) return text
   return ` ${object} `.includes(` ${text} `) ? object : `${object} → ${text}`
