@@ -2,7 +2,7 @@ import { createSocket, type Socket } from 'node:dgram'
 import { once } from 'node:events'
 import { setImmediate } from 'node:timers/promises'
 import { decode, type StringAnswer } from 'dns-packet'
-import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
+import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { openSyscalls } from '../../kernel/sockets/syscalls.ts'
 import { systemClock } from '../../lib/clock.ts'
 import type { Cidr, IpAddress } from '../../lib/ip.ts'
@@ -126,7 +126,7 @@ describe.each(WAYS)('datagrams by %s', (_way, calls) => {
   })
   test('an answer that comes after the server was closed is dropped', async () => {
     client.send(question('A', 'late.example'), server.port, LOOPBACK)
-    await vi.waitFor(() => expect(held).toHaveLength(1))
+    await expect.poll(() => held.length).toBe(1)
     await server.close()
     const other = await bound(LOOPBACK)
     const before = statistics.failures
