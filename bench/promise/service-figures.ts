@@ -179,10 +179,14 @@ class Run {
 }
 
 function repeatsOf({ name }: Subject, all: ServiceRepeats): SubjectRepeats {
-  const entries = Object.entries(all).map(([what, [ours, peers]]) => {
-    return [what, name === 'peer' ? peers : ours]
-  })
-  return Object.fromEntries(entries)
+  const own = ([ours, peers]: readonly [number, number]) => (name === 'peer' ? peers : ours)
+  return {
+    starts: own(all.starts),
+    changes: own(all.changes),
+    bursts: own(all.bursts),
+    idleSeconds: own(all.idleSeconds),
+    connections: own(all.connections),
+  }
 }
 
 function noSamples(): Samples {

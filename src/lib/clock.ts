@@ -32,7 +32,7 @@ export const systemClock: Clock = {
  * A clock for schedules. Its `now` counts milliseconds since the machine's start, so a step of the machine's clock, such as
  * at the first synchronisation, neither delays nor hastens anything.
  */
-export const steadyClock: Clock = { now: monotonicMs, after: systemClock.after }
+export const steadyClock: Clock = { ...systemClock, now: monotonicMs }
 
 /** Milliseconds of the monotonic clock (CLOCK_MONOTONIC), which all threads and processes of the machine share. */
 export function monotonicMs(): number {

@@ -50,9 +50,7 @@ export function kubeconfigToken(
   return {
     kind: 'token',
     async current() {
-      const ageMs = clock.now() - readAt
-      // A negative age shows that the clock was set back.
-      if (ageMs < 0 || ageMs >= FRESH_MS) await reread()
+      if (!isFresh(clock.now() - readAt)) await reread()
       return used.credential
     },
     async reject() {
@@ -82,6 +80,11 @@ export function kubeconfigToken(
       },
     },
   }
+}
+
+/** A negative age shows that the clock was set back. */
+function isFresh(ageMs: number): boolean {
+  return ageMs >= 0 && ageMs < FRESH_MS
 }
 
 async function readToken(entry: KubeconfigEntry): Promise<string> {
