@@ -44,6 +44,10 @@ test.each<[Raw, readonly string[]]>([
   [rolling({ maxUnavailable: 0 }), ['spec.updateStrategy.rollingUpdate.maxUnavailable 0']],
   [rolling({ maxUnavailable: '0%' }), ['spec.updateStrategy.rollingUpdate.maxUnavailable "0%"']],
   [rolling({ maxSurge: 1 }), ['spec.updateStrategy.rollingUpdate.maxSurge 1']],
+  [
+    rolling({ maxUnavailable: '101%' }),
+    ['spec.updateStrategy.rollingUpdate.maxUnavailable "101%"'],
+  ],
   [rolling({ maxUnavailable: 'x' }), ['spec.updateStrategy.rollingUpdate.maxUnavailable "x"']],
   [{ selector: {} }, ['spec.selector {}']],
   [{ selector: { matchLabels: { app: 'x' } } }, ['spec.selector {"matchLabels":{"app":"x"}}']],

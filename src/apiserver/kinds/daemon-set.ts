@@ -3,7 +3,7 @@ import { readMetadata } from '../../resources/metadata.ts'
 import type { Raw, Reader } from '../../resources/reader.ts'
 import { ageColumn, type Column, column, nameColumn } from '../resource/column.ts'
 import type { Resource } from '../resource/resource.ts'
-import { checkCountOrPercentage, checkInteger, checkOneOf } from './shared/checks.ts'
+import { checkCountOrPart, checkInteger, checkOneOf, isNoPods } from './shared/checks.ts'
 import { change, fill } from './shared/edit.ts'
 import {
   checkSelectorUnchanged,
@@ -16,7 +16,6 @@ import {
 } from './shared/pod-spec/pod-template.ts'
 
 const ROLLING_UPDATE = { maxUnavailable: 1, maxSurge: 0 }
-const NO_PODS: ReadonlySet<unknown> = new Set([0, '0%'])
 
 /** The columns of `kubectl get daemonsets`. */
 const columns: readonly Column[] = [
@@ -80,9 +79,9 @@ function checkDaemonSet(object: Reader): void {
 function checkStrategy(strategy: Reader): void {
   checkOneOf(strategy, 'type', ['RollingUpdate', 'OnDelete'])
   const rolling = strategy.object('rollingUpdate')
-  for (const key of ['maxSurge', 'maxUnavailable']) checkCountOrPercentage(rolling, key)
+  for (const key of ['maxSurge', 'maxUnavailable']) checkCountOrPart(rolling, key)
   if (strategy.value('type') !== 'RollingUpdate') return
-  const isNone = (key: string): boolean => NO_PODS.has(rolling.value(key))
+  const isNone = (key: string): boolean => isNoPods(rolling.value(key))
   if (isNone('maxSurge') && isNone('maxUnavailable')) {
     rolling.refuse('maxUnavailable', 'must not be 0 when maxSurge is 0')
   } else if (!isNone('maxSurge') && !isNone('maxUnavailable')) {

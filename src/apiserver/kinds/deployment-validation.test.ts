@@ -25,6 +25,18 @@ test.each<[Raw, readonly string[]]>([
     ['spec.strategy.rollingUpdate.maxSurge "x"'],
   ],
   [{ strategy: { type: 'Recreate', rollingUpdate: {} } }, ['spec.strategy.rollingUpdate {}']],
+  [{ strategy: { rollingUpdate: { maxSurge: '200%', maxUnavailable: '100%' } } }, []],
+  [
+    { strategy: { rollingUpdate: { maxUnavailable: '101%' } } },
+    ['spec.strategy.rollingUpdate.maxUnavailable "101%"'],
+  ],
+  [
+    { strategy: { rollingUpdate: { maxSurge: '0%', maxUnavailable: 0 } } },
+    ['spec.strategy.rollingUpdate.maxUnavailable 0'],
+  ],
+  [{ minReadySeconds: 599 }, []],
+  [{ minReadySeconds: 600 }, ['spec.progressDeadlineSeconds 600']],
+  [{ minReadySeconds: 5, progressDeadlineSeconds: 5 }, ['spec.progressDeadlineSeconds 5']],
   [{ selector: undefined }, ['spec.selector (absent)']],
   [{ selector: {} }, ['spec.selector {}']],
   [{ selector: { matchLabels: { app: 'x' } } }, ['spec.selector {"matchLabels":{"app":"x"}}']],

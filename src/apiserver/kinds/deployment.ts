@@ -2,7 +2,14 @@ import { readMetadata } from '../../resources/metadata.ts'
 import type { Raw, Reader } from '../../resources/reader.ts'
 import { ageColumn, type Column, column, nameColumn } from '../resource/column.ts'
 import type { Resource } from '../resource/resource.ts'
-import { checkCountOrPercentage, checkInteger, checkOneOf } from './shared/checks.ts'
+import {
+  checkCountOrPart,
+  checkCountOrPercentage,
+  checkInteger,
+  checkOneOf,
+  isInt32From,
+  isNoPods,
+} from './shared/checks.ts'
 import { change, fill } from './shared/edit.ts'
 import { queryText } from './shared/label-selector.ts'
 import {
@@ -76,6 +83,7 @@ function checkDeployment(object: Reader): void {
   readMetadata(object, { namespaced: true, name: 'subdomain' })
   const spec = object.object('spec')
   for (const key of NON_NEGATIVE) checkInteger(spec, key, 0)
+  checkDeadline(spec)
   spec.flag('paused')
   checkStrategy(spec.object('strategy'))
   checkTemplate(spec)
@@ -87,5 +95,18 @@ function checkStrategy(strategy: Reader): void {
     strategy.refuse('rollingUpdate', 'must be absent when type is Recreate')
   }
   const rolling = strategy.object('rollingUpdate')
-  for (const key of ['maxSurge', 'maxUnavailable']) checkCountOrPercentage(rolling, key)
+  checkCountOrPercentage(rolling, 'maxSurge')
+  checkCountOrPart(rolling, 'maxUnavailable')
+  if (['maxSurge', 'maxUnavailable'].every((key) => isNoPods(rolling.value(key)))) {
+    rolling.refuse('maxUnavailable', 'must not be 0 when maxSurge is 0')
+  }
+}
+
+/** A Pod makes progress only when it is available, so the deadline must be later than `minReadySeconds`. */
+function checkDeadline(spec: Reader): void {
+  const [deadline, ready = 0] = ['progressDeadlineSeconds', 'minReadySeconds'].map((key) =>
+    spec.value(key),
+  )
+  if (!isInt32From(deadline, 0) || !isInt32From(ready, 0) || deadline > ready) return
+  spec.refuse('progressDeadlineSeconds', 'must be greater than minReadySeconds')
 }

@@ -43,6 +43,10 @@ test('a container may mount a volume of a claim, and no other that is not declar
 test.each<[Raw, readonly string[]]>([
   [{ replicas: 0, podManagementPolicy: 'Parallel', updateStrategy: { type: 'OnDelete' } }, []],
   [{ updateStrategy: { rollingUpdate: { partition: 2, maxUnavailable: '25%' } } }, []],
+  [
+    { updateStrategy: { rollingUpdate: { maxUnavailable: '101%' } } },
+    ['spec.updateStrategy.rollingUpdate.maxUnavailable "101%"'],
+  ],
   [{ replicas: -1 }, ['spec.replicas -1']],
   [{ podManagementPolicy: 'Random' }, ['spec.podManagementPolicy "Random"']],
   [

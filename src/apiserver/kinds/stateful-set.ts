@@ -3,7 +3,7 @@ import type { Raw, Reader } from '../../resources/reader.ts'
 import { ageColumn, type Column, nameColumn } from '../resource/column.ts'
 import type { Resource } from '../resource/resource.ts'
 import {
-  checkCountOrPercentage,
+  checkCountOrPart,
   checkInteger,
   checkName,
   checkOneOf,
@@ -86,7 +86,7 @@ function checkStrategy(strategy: Reader): void {
   }
   const rolling = strategy.object('rollingUpdate')
   checkInteger(rolling, 'partition', 0)
-  checkCountOrPercentage(rolling, 'maxUnavailable')
+  checkCountOrPart(rolling, 'maxUnavailable')
 }
 
 /** The names of the claims, which are those of volumes of the Pods. */

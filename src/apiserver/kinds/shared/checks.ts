@@ -61,17 +61,32 @@ export function checkInteger(object: Reader, key: string, least: number): void {
 }
 
 /** Whether a value is an int32 of at least `least`. */
-export function isInt32From(value: unknown, least: number): boolean {
+export function isInt32From(value: unknown, least: number): value is number {
   return isIntegerIn(value, least, 2 ** 31 - 1)
 }
 
 const PERCENTAGE = /^\d{1,3}%$/
+const SHARE_FAULT = 'must be a count of pods or a share such as 25%'
 
 /** A field that may be absent, and otherwise is a number of Pods or a share of them. */
 export function checkCountOrPercentage(object: Reader, key: string): void {
+  checkField(object, key, isCountOrPercentage, SHARE_FAULT)
+}
+
+/** The same for a field whose share is at most 100 %. */
+export function checkCountOrPart(object: Reader, key: string): void {
   const isValid = (value: unknown): boolean =>
-    isInt32From(value, 0) || (typeof value === 'string' && PERCENTAGE.test(value))
-  checkField(object, key, isValid, 'must be a count of pods or a share such as 25%')
+    isCountOrPercentage(value) && !(typeof value === 'string' && Number.parseInt(value, 10) > 100)
+  checkField(object, key, isValid, `${SHARE_FAULT}, at most 100%`)
+}
+
+function isCountOrPercentage(value: unknown): boolean {
+  return isInt32From(value, 0) || (typeof value === 'string' && PERCENTAGE.test(value))
+}
+
+/** Whether a count of Pods, or a share of them, is zero. */
+export function isNoPods(value: unknown): boolean {
+  return value === 0 || (typeof value === 'string' && /^0{1,3}%$/.test(value))
 }
 
 /** A field that may be absent or empty, and otherwise must pass a test. */
