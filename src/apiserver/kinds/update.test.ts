@@ -6,6 +6,11 @@ import { validateUpdate } from './testing/rules-by-kind.ts'
 const FROZEN = { immutable: true, data: { a: 'x' } }
 const POD = { containers: [{ name: 'a', image: 'x' }] }
 const POD_FIXED = 'spec "(withheld)"'
+const TOLERATION = { key: 'a', operator: 'Exists', effect: 'NoExecute', tolerationSeconds: 1 }
+const TOLERANT = { ...POD, tolerations: [TOLERATION] }
+const GATED = { ...POD, schedulingGates: [{ name: 'x' }, { name: 'y' }] }
+const SHORT = { ...POD, activeDeadlineSeconds: 9 }
+const NEGATIVE = { ...POD, terminationGracePeriodSeconds: -1 }
 const BALANCED = { type: 'LoadBalancer', externalTrafficPolicy: 'Local', healthCheckNodePort: 1 }
 
 test.each<[string, Raw, Raw, readonly string[]]>([
@@ -17,6 +22,39 @@ test.each<[string, Raw, Raw, readonly string[]]>([
   ['Pod', { spec: POD }, { spec: { ...POD, containers: [{ name: 'b' }] } }, [POD_FIXED]],
   ['Pod', { spec: POD }, { spec: { ...POD, hostNetwork: true } }, [POD_FIXED]],
   ['Pod', { spec: POD }, { spec: { ...POD, dnsPolicy: 'ClusterFirst' } }, []],
+  ['Pod', { spec: TOLERANT }, { spec: { ...POD, tolerations: [{}, TOLERATION] } }, []],
+  [
+    'Pod',
+    { spec: TOLERANT },
+    { spec: { ...POD, tolerations: [{ ...TOLERATION, tolerationSeconds: 2 }] } },
+    [],
+  ],
+  ['Pod', { spec: TOLERANT }, { spec: POD }, ['spec.tolerations "(withheld)"']],
+  [
+    'Pod',
+    { spec: TOLERANT },
+    { spec: { ...POD, tolerations: [{ ...TOLERATION, key: 'b' }] } },
+    ['spec.tolerations "(withheld)"'],
+  ],
+  ['Pod', { spec: GATED }, { spec: { ...POD, schedulingGates: [{ name: 'y' }] } }, []],
+  ['Pod', { spec: GATED }, { spec: POD }, []],
+  ['Pod', { spec: POD }, { spec: GATED }, ['spec.schedulingGates "(withheld)"']],
+  [
+    'Pod',
+    { spec: GATED },
+    { spec: { ...POD, schedulingGates: [{ name: 'z' }] } },
+    ['spec.schedulingGates "(withheld)"'],
+  ],
+  ['Pod', { spec: SHORT }, { spec: { ...POD, activeDeadlineSeconds: 8 } }, []],
+  ['Pod', { spec: SHORT }, { spec: POD }, ['spec.activeDeadlineSeconds (absent)']],
+  [
+    'Pod',
+    { spec: SHORT },
+    { spec: { ...POD, activeDeadlineSeconds: 10 } },
+    ['spec.activeDeadlineSeconds 10'],
+  ],
+  ['Pod', { spec: NEGATIVE }, { spec: { ...POD, terminationGracePeriodSeconds: 1 } }, []],
+  ['Pod', { spec: NEGATIVE }, { spec: { ...POD, terminationGracePeriodSeconds: 2 } }, [POD_FIXED]],
   ['RoleBinding', { roleRef: { name: 'a' } }, { roleRef: { name: 'a' }, subjects: [] }, []],
   ['RoleBinding', { roleRef: { name: 'a' } }, { roleRef: { name: 'b' } }, ['roleRef {"name":"b"}']],
   ['ClusterRoleBinding', { roleRef: {} }, {}, ['roleRef (absent)']],

@@ -40,6 +40,13 @@ const FIXED = {
   forbidden: `pod updates may not change fields other than ${CHANGEABLE.join(',')}`,
 }
 
+const TOLERATED = {
+  forbidden: 'existing toleration can not be modified except its tolerationSeconds',
+}
+const GATED = { forbidden: 'only deletion is allowed, but found new scheduling gate' }
+const DEADLINE = 'activeDeadlineSeconds'
+const GRACE = 'terminationGracePeriodSeconds'
+
 const columns: readonly Column[] = [
   nameColumn,
   column('Ready', 'Ready containers of all.', (pod, now) => podSummary(pod, now).ready),
@@ -156,7 +163,7 @@ function podGraceSeconds(pod: JsonObject, requested: number | undefined): number
   const phase = stringAt(pod, 'status', 'phase')
   const isIdle = stringAt(pod, 'spec', 'nodeName') === ''
   if (isIdle || phase === 'Succeeded' || phase === 'Failed') return 0
-  const own = objectAt(pod, 'spec')['terminationGracePeriodSeconds']
+  const own = objectAt(pod, 'spec')[GRACE]
   return requested ?? (typeof own === 'number' ? own : DEFAULT_GRACE_SECONDS)
 }
 
@@ -219,15 +226,51 @@ function checkPodUpdate(next: Reader, old: Reader): void {
 function checkSpecUpdate(next: Reader, old: Reader): void {
   const [after, before] = [next.value('spec'), old.value('spec')]
   if (!isRaw(after) || !isRaw(before) || isSameValue(after, before)) return
+  checkChangeable(next.object('spec'), before)
   const isBound = (ownField(before, 'nodeName') ?? '') !== ''
-  const [then, now] = [before, after].map((spec) => fixedPart(defaultPodSpec(spec), isBound))
+  const [then, now] = [before, withEarlierGrace(after, before)].map((spec) =>
+    fixedPart(defaultPodSpec(spec), isBound),
+  )
   if (!isSameValue(now, then)) {
     next.withhold('spec', FIXED)
   }
 }
 
+/** The rules for the fields that may change. */
+function checkChangeable(spec: Reader, before: Raw): void {
+  const tolerations = spec.list('tolerations').map(untimed)
+  const isKept = (one: unknown): boolean =>
+    tolerations.some((other) => isSameValue(other, untimed(one)))
+  if (!itemsOf(before, 'tolerations').every(isKept)) spec.withhold('tolerations', TOLERATED)
+  const gates = itemsOf(before, 'schedulingGates')
+  const isOld = (one: unknown): boolean => gates.some((other) => isSameValue(other, one))
+  if (!spec.list('schedulingGates').every(isOld)) spec.withhold('schedulingGates', GATED)
+  const [deadline, limit] = [spec.value(DEADLINE), ownField(before, DEADLINE)]
+  if (typeof limit !== 'number') return
+  if (typeof deadline !== 'number' || deadline > limit) {
+    spec.refuse(DEADLINE, `must be a number of at most ${limit}, the present value`)
+  }
+}
+
+function itemsOf(object: Raw, key: string): readonly unknown[] {
+  const value = ownField(object, key)
+  return Array.isArray(value) ? value : []
+}
+
+/** A toleration without its duration, which may change. */
+function untimed(toleration: unknown): unknown {
+  return isRaw(toleration) ? { ...toleration, tolerationSeconds: undefined } : toleration
+}
+
+/** The spec with its earlier grace period, if that was negative and becomes one second: this change is permitted. */
+function withEarlierGrace(spec: Raw, before: Raw): Raw {
+  const earlier = ownField(before, GRACE)
+  const isCorrected = typeof earlier === 'number' && earlier < 0 && ownField(spec, GRACE) === 1
+  return isCorrected ? { ...spec, [GRACE]: earlier } : spec
+}
+
 function fixedPart(spec: Raw, isBound: boolean): Raw {
-  const changeable = ['activeDeadlineSeconds', 'tolerations', ...(isBound ? [] : ['nodeName'])]
+  const changeable = [DEADLINE, 'tolerations', 'schedulingGates', ...(isBound ? [] : ['nodeName'])]
   const kept = Object.entries(spec).filter(([key]) => !changeable.includes(key))
   return Object.fromEntries(
     kept.map(([key, value]) => [
