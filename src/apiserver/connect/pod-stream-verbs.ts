@@ -70,6 +70,8 @@ async function log(context: ServerContext, request: StreamRequest): Promise<Hand
   const { streams } = context
   if (streams.isFull) return tooManyRequests('too many streams at one time', 5)
   const { response } = request
+  // The event `close`, which ends the log, has passed already.
+  if (response.destroyed) return STREAMING
   const over = new AbortController()
   const forget = streams.add(() => over.abort())
   response.once('close', () => {

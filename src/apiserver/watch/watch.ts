@@ -53,6 +53,8 @@ export async function watch(
   const wanted = needsNewest ? await context.store.revision() : options.revision
   const late = await awaitRevision(context, wanted)
   if (late !== undefined) return late
+  // The event `close`, which ends a watch, has passed already.
+  if (request.response.destroyed) return STREAMING
   const start = startOf(context, request, options)
   open(request)
   if (start instanceof StatusError) {
