@@ -55,21 +55,29 @@ export async function findPod(
   )
 }
 
-/** The container that a query names; the name may be left out if the Pod has only one container. */
+/**
+ * The container that a query names, which may also be an init container or an ephemeral one. The name may be left out
+ * if the Pod has only one container.
+ */
 export function containerOf(
   { pod, target }: FoundPod,
   query: URLSearchParams,
 ): ContainerTarget | StatusError {
-  const names = arrayAt(pod, 'spec', 'containers').map((one) => stringAt(one, 'name'))
+  const names = namesIn(pod, 'containers')
+  const others = ['initContainers', 'ephemeralContainers'].flatMap((field) => namesIn(pod, field))
   const wanted = query.get('container') ?? ''
   const container = wanted === '' && names.length === 1 ? names[0]! : wanted
-  if (names.includes(container)) return { ...target, container }
+  if ([...names, ...others].includes(container)) return { ...target, container }
   if (container !== '') {
     return badRequest(`container ${JSON.stringify(container)} is not valid for pod ${target.name}`)
   }
   return badRequest(
     `a container name must be specified for pod ${target.name}, choose one of: [${names.join(' ')}]`,
   )
+}
+
+function namesIn(pod: JsonObject, field: string): readonly string[] {
+  return arrayAt(pod, 'spec', field).map((one) => stringAt(one, 'name'))
 }
 
 /** The answer for a stream that a node refused. */

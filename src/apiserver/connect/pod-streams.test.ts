@@ -233,12 +233,13 @@ test('a Pod whose addresses changed gets no more connections', async () => {
 })
 
 test('logs: what is wanted of them, and what is refused', async () => {
-  const { api, seen } = await scene()
+  const { api, seen } = await scene({ initContainers: [{ name: 'first', image: 'none' }] })
   const get = (query: string) => api.as('root', 'GET', `${PODS}/web/log?${query}`)
   const { status, text: said, headers } = await get('tailLines=3&timestamps=true&sinceSeconds=60')
   expect([status, said, headers['content-type']]).toEqual([200, 'one\ntwo\n', 'text/plain'])
   expect(seen).toMatchObject([{ tailLines: 3, timestamps: true, follow: false, previous: false }])
   expect((await get('limitBytes=5')).text).toBe('one\nt')
+  expect((await get('container=first')).text).toBe('one\ntwo\n')
   for (const query of [
     'tailLines=-1',
     'tailLines=x',
