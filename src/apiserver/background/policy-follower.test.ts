@@ -2,6 +2,7 @@ import { expect, test } from 'vitest'
 import { rbacAuthorizer } from '../../auth/rbac/authorizer.ts'
 import type { JsonObject } from '../../lib/json.ts'
 import type { StoredEntry } from '../../storage/store.ts'
+import { encodeStored } from '../encoding/codec.ts'
 import { PolicyFollower } from './policy-follower.ts'
 
 const ROLE = { rules: [{ verbs: ['get'], apiGroups: [''], resources: ['pods'] }] }
@@ -14,8 +15,9 @@ function entry(key: string, object: JsonObject | string, extra = {}): StoredEntr
   const [, , ...path] = key.split('/')
   const [name = '', namespace] = path.toReversed()
   const metadata = { name, ...(namespace !== undefined && { namespace }) }
-  const text = typeof object === 'string' ? object : JSON.stringify({ ...object, metadata })
-  return { key, value: Buffer.from(text), createRevision: 1, modRevision: 1, ...extra }
+  const value =
+    typeof object === 'string' ? Buffer.from(object) : encodeStored({ ...object, metadata })
+  return { key, value, createRevision: 1, modRevision: 1, ...extra }
 }
 
 const role = entry('/clusterroles/reader', ROLE)
@@ -68,6 +70,7 @@ test.each([
   ['no JSON', entry(role.key, '{')],
   ['no object', entry(role.key, '[]')],
   ['damaged', entry(role.key, ROLE, { damaged: true })],
+  ['in another form', entry(role.key, JSON.stringify({ ...ROLE, metadata: { name: 'reader' } }))],
 ])('a role that is %s grants nothing, nor what it granted before', (_what, broken) => {
   const { permitted, clusterroles, rolebindings } = rig()
   clusterroles?.load([role])

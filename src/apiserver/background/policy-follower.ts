@@ -1,7 +1,11 @@
 import { Policy } from '../../auth/rbac/policy.ts'
-import { isJsonObject, type JsonObject } from '../../lib/json.ts'
+import type { JsonObject } from '../../lib/json.ts'
 import type { StoredEntry } from '../../storage/store.ts'
 import type { Follower } from '../cache/feed.ts'
+import { isReadable, readItem } from '../cache/item.ts'
+import { clusterRoles, roles } from '../kinds/role.ts'
+import { clusterRoleBindings, roleBindings } from '../kinds/role-binding.ts'
+import type { Resource } from '../resource/resource.ts'
 
 /** Sets one object in a policy, and removes the one with a key. */
 interface PolicyPart {
@@ -29,19 +33,21 @@ export class PolicyFollower {
       remove: (namespace, name) => policy.deleteBinding({ namespace, name }),
     }
     this.followers = {
-      roles: new ObjectFollower(role('Role')),
-      clusterroles: new ObjectFollower(role('ClusterRole')),
-      rolebindings: new ObjectFollower(binding),
-      clusterrolebindings: new ObjectFollower(binding),
+      roles: new ObjectFollower(roles, role('Role')),
+      clusterroles: new ObjectFollower(clusterRoles, role('ClusterRole')),
+      rolebindings: new ObjectFollower(roleBindings, binding),
+      clusterrolebindings: new ObjectFollower(clusterRoleBindings, binding),
     }
   }
 }
 
 class ObjectFollower implements Follower {
+  readonly #resource: Resource
   readonly #part: PolicyPart
   readonly #keys = new Set<string>()
 
-  constructor(part: PolicyPart) {
+  constructor(resource: Resource, part: PolicyPart) {
+    this.#resource = resource
     this.#part = part
   }
 
@@ -57,7 +63,7 @@ class ObjectFollower implements Follower {
   }
 
   #set(entry: StoredEntry): void {
-    const object = objectOf(entry)
+    const object = readableObject(this.#resource, entry)
     this.#remove(entry.key)
     if (object === undefined) return
     this.#keys.add(entry.key)
@@ -73,12 +79,8 @@ class ObjectFollower implements Follower {
   }
 }
 
-function objectOf({ value, damaged }: StoredEntry): JsonObject | undefined {
-  if (damaged === true) return undefined
-  try {
-    const object: unknown = JSON.parse(value.toString())
-    return isJsonObject(object) ? object : undefined
-  } catch {
-    return undefined
-  }
+/** The object of an entry; undefined: the API does not serve it either (`cache/item.ts`). */
+function readableObject(resource: Resource, entry: StoredEntry): JsonObject | undefined {
+  const item = readItem(resource, entry)
+  return isReadable(item) ? (JSON.parse(item.value.toString()) as JsonObject) : undefined
 }
