@@ -17,6 +17,8 @@ test.each([
   ['a=x,b!=y', { a: 'x', b: 'y' }, false],
   ['a=x\\,y', { a: 'x,y' }, true],
   ['a=x\\=y', { a: 'x=y' }, true],
+  ['a=x\\\\,b=y', { a: 'x\\', b: 'y' }, true],
+  ['a=x\\\\\\,y', { a: 'x\\,y' }, true],
 ])('%s on %j is %s', (text, fields, expected) => {
   expect(parse(text)?.(fields as Fields)).toBe(expected)
 })

@@ -45,8 +45,9 @@ export function requiredValue(text: string, field: string): string | undefined {
     .find((one) => one?.field === field && one.equal)?.value
 }
 
+/** The parts between commas. A backslash escapes the character after it. */
 function partsOf(text: string): readonly string[] {
-  return text.split(/(?<!\\),/).filter((part) => part !== '')
+  return text.match(/(?:\\.|[^,])+/gs) ?? []
 }
 
 function parseRequirement(part: string): Requirement | undefined {
