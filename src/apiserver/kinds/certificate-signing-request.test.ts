@@ -131,6 +131,8 @@ test.each<[Raw, readonly string[]]>([
     { request: base64('-----BEGIN CERTIFICATE-----\nMAA=\n-----END CERTIFICATE-----') },
     [expect.stringContaining('spec.request')],
   ],
+  [{ request: `${REQUEST}!` }, [expect.stringContaining('spec.request')]],
+  [{ request: REQUEST.replace(/.{64}/g, '$&\n') }, []],
   [{ signerName: 'plain' }, ['spec.signerName "plain"']],
   [{ signerName: 'nodomain/x' }, ['spec.signerName "nodomain/x"']],
   [{ usages: [] }, ['spec.usages []']],
@@ -152,6 +154,15 @@ test.each<[Raw, readonly string[]]>([
 ])('the status %j is checked', (status, places) => {
   const object = { metadata: { name: 'r' }, spec: SPEC, status }
   expect(placesOf(validateObject('CertificateSigningRequest', object))).toEqual(places)
+})
+
+test('a certificate is in base64 as clients in Go read it', () => {
+  const places = (certificate: string) => {
+    const object = { metadata: { name: 'r' }, spec: SPEC, status: { certificate } }
+    return placesOf(validateObject('CertificateSigningRequest', object))
+  }
+  expect(places(base64(cert))).toEqual([])
+  expect(places(`${base64(cert)}=`)).toEqual([expect.stringContaining('status.certificate')])
 })
 
 test('a request is kept for an hour after it was decided, and for a day before', () => {

@@ -24,6 +24,7 @@ import {
 } from '../resource/resource.ts'
 import { forbidden, type StatusError } from '../status/status.ts'
 import { checkField, checkInteger, checkOneOf } from './shared/checks.ts'
+import { isBase64 } from './shared/data-map.ts'
 
 const DECISIONS = ['Approved', 'Denied']
 const FINAL = [...DECISIONS, 'Failed']
@@ -143,7 +144,10 @@ function dated(conditions: readonly Json[], old: JsonObject, now: number): Json[
   })
 }
 
-/** When the state of a request was reached, so that it is removed an hour, or when it is pending a day, later. */
+/**
+ * The time from which the lifetime of an hour counts. For a decided request it is that of its latest condition. For a
+ * pending one it is 23 hours after its creation, so that it is kept for a day.
+ */
 function decidedAt(object: JsonObject): number {
   const created = Date.parse(stringAt(object, 'metadata', 'creationTimestamp'))
   const times = conditionsOf(object).map((one) => Date.parse(stringAt(one, 'lastTransitionTime')))
@@ -227,7 +231,8 @@ function checkStatus(status: Reader): void {
     status.refuse('conditions', 'must not have both Approved and Denied')
   }
   const isChain = (value: unknown): boolean => {
-    return typeof value === 'string' && certificateFault(textOf(value)) === undefined
+    const text = textOf(value)
+    return text !== undefined && certificateFault(text) === undefined
   }
   checkField(status, 'certificate', isChain, 'must be certificates in PEM, in base64')
 }
@@ -252,13 +257,19 @@ const BLOCK =
 const DER_SEQUENCE = 0x30
 
 function isRequest(value: unknown): boolean {
-  if (typeof value !== 'string') return false
-  const [, content] = BLOCK.exec(textOf(value)) ?? []
+  const [, content] = BLOCK.exec(textOf(value) ?? '') ?? []
   return content !== undefined && Buffer.from(content, 'base64')[0] === DER_SEQUENCE
 }
 
-function textOf(base64: string): string {
-  return Buffer.from(base64, 'base64').toString()
+/**
+ * The text that a value holds as base64, which may have line breaks; undefined if it is not base64. Clients in Go could
+ * not read a list that contains such a value.
+ */
+function textOf(value: unknown): string | undefined {
+  const base64 = typeof value === 'string' ? value.replaceAll(/[\r\n]/g, '') : undefined
+  return base64 !== undefined && isBase64(base64)
+    ? Buffer.from(base64, 'base64').toString()
+    : undefined
 }
 
 function conditionsOf(object: JsonObject): readonly Json[] {

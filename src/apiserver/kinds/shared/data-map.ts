@@ -46,8 +46,12 @@ function isDataKey(name: string): boolean {
 function sizeOf(value: unknown, form: Form): number | undefined {
   if (typeof value !== 'string') return undefined
   if (form === 'text') return Buffer.byteLength(value)
-  const isBase64 = value.length % 4 === 0 && BASE64.test(value)
-  return isBase64 ? Buffer.byteLength(value, 'base64') : undefined
+  return isBase64(value) ? Buffer.byteLength(value, 'base64') : undefined
+}
+
+/** Whether a text without line breaks is base64 as clients in Go read it: padded, in the standard alphabet. */
+export function isBase64(text: string): boolean {
+  return text.length % 4 === 0 && BASE64.test(text)
 }
 
 /** Removes the line breaks that base64 may contain. */
