@@ -38,6 +38,8 @@ const lists: ReadonlyMap<string, ListType> = new Map([
   ['core.v1.PodStatus.conditions', by('type')],
   ['core.v1.PodStatus.podIPs', by('ip')],
   ['core.v1.PodStatus.hostIPs', by('ip')],
+  ['core.v1.PodStatus.resourceClaimStatuses', by('name')],
+  ['core.v1.ResourceRequirements.claims', by('name')],
   ...containerLists('core.v1.Container'),
   ...containerLists('core.v1.EphemeralContainer'),
   ['core.v1.ServiceAccount.secrets', by('name')],
@@ -74,7 +76,7 @@ const atomic: ReadonlySet<string> = new Set([
   'node.v1.Scheduling.nodeSelector',
 ])
 
-/** Lists whose elements have keys, but are each owned as one value. */
+/** What identifies the elements of a list field; undefined: the list is owned as one value. */
 export function listTypeOf(message: string, field: string): ListType | undefined {
   return lists.get(`${message}.${field}`)
 }

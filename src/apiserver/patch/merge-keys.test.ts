@@ -8,6 +8,9 @@ test.each([
   ['Deployment', 'spec.template.spec.containers.ports', 'containerPort'],
   ['Deployment', 'spec.template.metadata.ownerReferences', 'uid'],
   ['EndpointSlice', 'metadata.ownerReferences', 'uid'],
+  ['Pod', 'spec.schedulingGates', 'name'],
+  ['Pod', 'spec.resourceClaims', 'name'],
+  ['Pod', 'status.resourceClaimStatuses', 'name'],
 ])('of a %s, elements of %s are identified by %s', (kind, path, key) => {
   expect(listRule(kind, path)).toEqual({ key })
 })
