@@ -26,7 +26,7 @@ export async function patch(context: ServerContext, request: ApiRequest): Promis
   const dryRun = parseDryRun(request)
   if (dryRun instanceof StatusError) return dryRun
   if (isApply(request)) return apply(context, request, dryRun)
-  const read = readPatch(context, request)
+  const read = readPatch(context, request, [APPLY_PATCH])
   if (read instanceof StatusError) return read
   const { body } = request
   const { change, isConditional } = read
@@ -49,11 +49,15 @@ export interface ReadPatch {
   readonly isConditional: boolean
 }
 
-/** Reads a patch of any type but server-side apply. */
-export function readPatch(context: ServerContext, request: ApiRequest): ReadPatch | StatusError {
+/** Reads a patch of any type but server-side apply. `others`: the types that the caller accepts itself. */
+export function readPatch(
+  context: ServerContext,
+  request: ApiRequest,
+  others: readonly string[] = [],
+): ReadPatch | StatusError {
   const types = patchTypes(context, request)
   const change = types.get(request.contentType)
-  if (change === undefined) return unsupportedMediaType([...types.keys(), APPLY_PATCH])
+  if (change === undefined) return unsupportedMediaType([...types.keys(), ...others])
   const document = parseJson(request.body, context.limits.jsonDepth)
   if (document instanceof StatusError) return document
   const isConditional = namesVersion(document)

@@ -114,3 +114,12 @@ test('discovery says that it is a Scale of autoscaling', async () => {
     }),
   )
 })
+
+test('server-side apply is not among the patches that a refusal names', async () => {
+  const api = await withDeployment()
+  const headers = { 'content-type': 'application/apply-patch+yaml' }
+  const { status, body } = await api.call('PATCH', SCALE, { body: {}, headers })
+  expect(status).toBe(415)
+  expect(body['message']).toContain('application/merge-patch+json')
+  expect(body['message']).not.toContain('apply')
+})
