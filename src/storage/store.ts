@@ -19,8 +19,8 @@ export interface Store {
   /**
    * Every change after `query.after`, in order, without gaps, never splitting a
    * revision, until the consumer stops or the last batch has the reason for the end.
-   * It reaches every `revision()`, whatever its prefix. A watch whose next revision is
-   * compacted ends with `compacted`; reading slowly costs no memory.
+   * The revision of its batches reaches every `revision()`, even if nothing under the prefix changed. A watch whose
+   * next revision is compacted ends with `compacted`. A slow consumer costs no memory.
    */
   watch(query: WatchQuery): AsyncIterableIterator<WatchBatch>
   /** Removes every version that was superseded at or before `revision`. */

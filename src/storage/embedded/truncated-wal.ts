@@ -10,12 +10,14 @@ const HEADER_BYTES = 48
 const VERSION = 3_007_000
 
 /**
- * Refuses a database whose write-ahead log has lost acknowledged transactions. SQLite itself reads a
- * log up to the first damaged frame, as after a crash, and would silently lose those transactions if the log was truncated or damaged while no server ran. Two things prove the loss:
+ * Refuses a database whose write-ahead log was truncated or damaged while no server ran. SQLite reads a log up to
+ * the first damaged frame, as after a crash, so it would silently lose the acknowledged transactions behind it. Two
+ * things prove a loss:
  *
- * - the index of the log counts only what was flushed, and outlives a killed process, though not always a power failure: the log has fewer intact frames than the index counts;
- * - without an index, an intact transaction follows the damaged one, which was flushed before that
- *   later one began.
+ * - The index of the log counts more frames than the log has intact ones. The index counts only what was flushed. It
+ *   is still there after a killed process, but not always after a power failure.
+ * - Without an index, an intact transaction follows the damaged one. A transaction is flushed before the next begins,
+ *   so the damaged one was whole at that time.
  *
  * Must be called before SQLite opens the files: closing one here would drop SQLite's locks on it.
  * @param database path of the database file

@@ -113,7 +113,7 @@ function hintFor(words: string): string {
 
 /**
  * The message of an error in one line. Text that grpc-js and OpenSSL add around the cause of a failed
- * connection is removed.
+ * connection is removed. Without an error, the endpoint failed for another call and has not failed for this one.
  */
 export function wordsOf(error: unknown): string {
   if (!(error instanceof Error)) return 'it answers again'

@@ -88,8 +88,9 @@ async function verifiedCopy(from: string, file: string, examine: Examine): Promi
     }
   } catch (error) {
     const known = storageError(error, from)
-    const isRaw = known instanceof NodeProxyError && known.code === 'NP_STORAGE_CORRUPT'
-    if (!isRaw || known.hint === hint) throw known
+    const isDamage = known instanceof NodeProxyError && known.code === 'NP_STORAGE_CORRUPT'
+    // With this hint, the error names the backup and its damage already.
+    if (!isDamage || known.hint === hint) throw known
     const cause = known.cause instanceof Error ? known.cause.message : known.message
     throw damagedError('the backup', from, { findings: [{ key: '', cause }], hint })
   }

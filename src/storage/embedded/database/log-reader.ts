@@ -104,8 +104,8 @@ export class LogReader {
   }
 
   /**
-   * The newest revision after `oldest` from which on all values together exceed `bytes`; undefined when
-   * they do not.
+   * The newest revision after `oldest` whose values, together with those of all later revisions, exceed `bytes`;
+   * undefined if all values after `oldest` do not.
    */
   overflow(oldest: number, bytes: number): number | undefined {
     const row = this.#overflow.get(oldest, bytes)
