@@ -42,7 +42,7 @@ import { storageKey } from './resource/resource.ts'
 /** The namespaces that every cluster has: those that cannot be deleted, and the one for the Leases of nodes. */
 const SYSTEM_NAMESPACES = [...LASTING_NAMESPACES, NODE_LEASES]
 
-/** What the context of requests takes and the server does not decide itself. */
+/** The options that are passed on to the context of requests. */
 type GivenOptions = Pick<
   HttpContextOptions,
   | 'audit'

@@ -12,7 +12,7 @@ export interface DocumentLimits {
   readonly limits: { readonly jsonDepth: number }
 }
 
-/** Reads the object that a request carries; `type`: the one that a subresource takes, if it is another than requested. */
+/** Reads the object in the body of a request. `type`: the type of that object, if it is not the type of the resource. */
 export function readObject(
   context: DocumentLimits,
   request: ApiRequest,

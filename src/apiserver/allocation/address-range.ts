@@ -6,7 +6,7 @@ import { specialNetworkIn } from '../../lib/special-address.ts'
 /** The maximum number of addresses of a range that are allocated automatically. */
 const MAX_DYNAMIC = 2 ** 20
 
-/** A range of virtual addresses: its network address (and IPv4 broadcast address) is never allocated. */
+/** A range of virtual addresses. Its network address is never allocated, nor is the broadcast address of an IPv4 range. */
 export interface AddressRange {
   readonly cidr: Cidr
   readonly family: Family

@@ -244,7 +244,7 @@ export function createdObject(action: Action, answer: Reply): CreatedObject | un
 }
 
 const CUT = '…[cut]'
-/** How much more than what is shown is searched for tokens, which a cut would hide. */
+/** How many times the shown length is searched for tokens. A token that is cut first would not be recognized. */
 const SEARCHED = 4
 
 /** Characters of tokens in a row; each row is examined once, so that no text takes long. */
@@ -260,7 +260,7 @@ function safeText(text: string, max: number): string {
   return isWhole ? scrubbed : `${scrubbed.slice(0, max - CUT.length)}${CUT}`
 }
 
-/** Most texts hold nothing that could be replaced, and to know that costs little. */
+/** The text without tokens, and without passwords in URLs. Quick checks come first, because most texts have neither. */
 function scrub(text: string): string {
   const withoutPasswords = text.includes('://') ? text.replace(USER_INFO, `$1${REDACTED}@`) : text
   const withoutJwt = text.includes('eyJ')

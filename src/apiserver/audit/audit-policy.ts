@@ -6,7 +6,7 @@ export const LEVELS = ['None', 'Metadata', 'Request', 'RequestResponse'] as cons
 
 export type Level = (typeof LEVELS)[number]
 
-/** The stages at which events are made. Only watches have `ResponseStarted`. */
+/** The stages at which events are made. Only answers that are streams, such as watches and logs, have `ResponseStarted`. */
 export const STAGES = ['RequestReceived', 'ResponseStarted', 'ResponseComplete', 'Panic'] as const
 
 export type Stage = (typeof STAGES)[number]

@@ -29,7 +29,7 @@ import {
 } from './audit-event.ts'
 import { type AuditRule, includesRequest, type Level, type Stage } from './audit-policy.ts'
 
-/** The size limit of stored objects, so that no stored object evades the log by its size. */
+/** The limit of bytes of a shown body. No stored object is larger, so none is left out of the log because of its size. */
 const MAX_BODY_BYTES = 1_572_864
 const MAX_DEPTH = 500
 

@@ -7,7 +7,7 @@ import { clusterRoles, roles } from '../kinds/role.ts'
 import { clusterRoleBindings, roleBindings } from '../kinds/role-binding.ts'
 import type { Resource } from '../resource/resource.ts'
 
-/** Sets one object in a policy, and removes the one with a key. */
+/** How objects of one kind are set in a policy and removed from it. */
 interface PolicyPart {
   readonly set: (object: JsonObject) => void
   readonly remove: (namespace: string, name: string) => void

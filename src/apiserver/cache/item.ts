@@ -40,7 +40,7 @@ export function readItem(resource: Resource, entry: StoredEntry): Item | Unreada
   }
 }
 
-/** Whether a stored value is an object that the server can serve. */
+/** Whether `readItem` returned an object that the server can serve. */
 export function isReadable(one: Item | UnreadableObject): one is Item {
   return !('error' in one)
 }

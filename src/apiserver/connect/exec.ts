@@ -61,7 +61,7 @@ interface Wanted {
   readonly startOn: (node: NodeStreams) => Start | StatusError
 }
 
-/** Serves the streams of a command to a client. A refusal in `wanted` is answered after one of the protocol. */
+/** Serves the streams of a command to a client. If the protocol is refused, that is answered, even if `wanted` is a refusal. */
 async function serveStreams(
   context: ServerContext,
   request: StreamRequest,

@@ -23,7 +23,10 @@ import {
 export interface NodeTarget extends DialledServer {
   /** Undefined: the server has none, and nothing is dialled. */
   readonly credentials: NodeCredentials | undefined
-  /** Why a server is not talked to. Present: it decides in place of the authority; see `ConnectionTarget`. */
+  /**
+   * Returns why nothing may be sent to the server; undefined: it may. If present, it decides instead of the check that
+   * the authority signed the certificate; see `ConnectionTarget`.
+   */
   readonly refuse?: (socket: TLSSocket) => Error | undefined
   /** Awaited before anything is sent; may still refuse. */
   readonly confirm?: (socket: TLSSocket) => Promise<StatusError | undefined>

@@ -147,9 +147,9 @@ function numberOf(query: URLSearchParams, name: string): number | undefined | St
 }
 
 /**
- * 400 for a Pod to which no connection may be opened: one in the network of its node, or one whose addresses
- * are malformed, loopback, link-local or those of this server. Clients write the status of Pods, so this is
- * checked for each connection.
+ * 400 for a Pod to which no connection may be opened: one that does not run, one in the network of its node, or one
+ * whose addresses are malformed, loopback, link-local or those of this server. Clients write the status of Pods, so
+ * this is checked for each connection.
  */
 export function undialable(
   pod: JsonObject,

@@ -1,4 +1,7 @@
-/** The running watches. Their number is limited, and `endAll` ends them when the server stops. */
+/**
+ * The running watches, or other answers that last, such as followed logs. Their number is limited, and `endAll` ends them
+ * when the server stops.
+ */
 export class WatchRegistry {
   readonly #limit: number
   /** Ends each running watch. */

@@ -126,7 +126,7 @@ function withRequestor({ user }: CompletionInput, next: JsonObject): JsonObject 
   return { ...next, spec: { ...sent, ...requestor } }
 }
 
-/** A status as its signer may write it: decisions stay as they are. */
+/** The status of `next` with the decisions of `old`: a signer may write everything else. */
 function statusOf(next: JsonObject, old: JsonObject): JsonObject {
   const isDecision = (one: Json): boolean => DECISIONS.includes(stringAt(one, 'type'))
   const others = conditionsOf(next).filter((one) => !isDecision(one))

@@ -15,7 +15,7 @@ const PROTOCOLS = ['tcp', 'udp', 'sctp'] as const
 const PODS = ['namespaces', 'pods'] as const
 /** Peers whose addresses have no named ports. */
 const UNNAMED = ['nodes', 'networks', 'domainNames'] as const
-/** Of rules in a direction, of peers and protocols of a rule, and of networks and names of a peer. */
+/** The limit of each list: the rules of a direction, the peers and protocols of a rule, the networks and names of a peer. */
 const MAX_ITEMS = 25
 const MAX_NAME = 100
 const MAX_PRIORITY = 1_000
@@ -68,7 +68,7 @@ function checkClusterNetworkPolicy(object: Reader): void {
   }
 }
 
-/** The only one of the fields that there is; undefined if it is none or several. */
+/** The one of these fields that is present; undefined if none or several are. */
 function checkOnly<K extends string>(object: Reader, keys: readonly K[]): K | undefined {
   const present = keys.filter((key) => object.value(key) !== undefined)
   return present.length === 1 ? present[0] : undefined

@@ -14,7 +14,7 @@ const TIMES = ['firstTimestamp', 'lastTimestamp', 'eventTime']
 /** The server removes an Event one hour after the last time that its recorder observed it. */
 const eventExpiry: ExpiryRules = { lifetimeMs: 3_600_000, lastSeen: lastObserved }
 
-/** Read the fields by their names in the core group. */
+/** Columns that read the fields by their names in the core group. */
 const coreColumns: readonly Column[] = [
   column('Last Seen', 'Time since it happened last.', lastSeen),
   column('Type', 'Normal or Warning.', (object) => stringAt(object, 'type')),

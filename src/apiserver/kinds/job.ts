@@ -203,7 +203,10 @@ function checkOwnLabels(object: Reader): void {
   }
 }
 
-/** What its Pods are is immutable, as in batch/v1; with an index for each, their number may change together with `parallelism`. */
+/**
+ * The fields that determine the Pods are immutable, as in batch/v1. `completions` of a Job with indexes may change if
+ * `parallelism` is changed to the same number.
+ */
 function checkJobUpdate(next: Reader, old: Reader): void {
   checkSelectorUnchanged(next, old)
   const [spec, before] = [next.object('spec'), old.object('spec')]

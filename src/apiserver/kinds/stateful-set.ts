@@ -98,7 +98,7 @@ function checkClaims(spec: Reader): readonly unknown[] {
   })
 }
 
-/** Beside the selector, what the Pods are known by and what they keep is immutable, as in apps/v1. */
+/** The selector and the fields that determine the names, the order and the volumes of the Pods are immutable, as in apps/v1. */
 function checkStatefulSetUpdate(next: Reader, old: Reader): void {
   checkSelectorUnchanged(next, old)
   for (const key of IMMUTABLE) checkUnchanged(next.object('spec'), old.object('spec'), key)

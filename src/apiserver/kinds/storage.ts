@@ -80,7 +80,7 @@ function checkTopologyKeys(driver: Reader): void {
   }
 }
 
-/** A driver that stays on the node keeps everything but the number of its volumes. */
+/** The fields of a driver that stays on the node are immutable, except the number of its volumes. */
 function checkCsiNodeUpdate(next: Reader, old: Reader): void {
   const before = old.object('spec').objects('drivers')
   for (const driver of next.object('spec').objects('drivers')) {

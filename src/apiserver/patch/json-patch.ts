@@ -19,8 +19,8 @@ export interface JsonPatchLimits {
 }
 
 /**
- * Items of lists that a patch may shift: it takes no longer than a few dozen
- * milliseconds, however long a list is that it inserts at the beginning of.
+ * The limit of list items that a patch may shift. It takes a few dozen milliseconds to shift so many, for example by
+ * inserting again and again at the beginning of a long list.
  */
 const MAX_SHIFTED = 20_000_000
 

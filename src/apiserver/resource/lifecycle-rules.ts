@@ -6,8 +6,8 @@ export type SelectableFields = Readonly<Record<string, string>>
 /** The rules for deleting objects of a kind. */
 export interface DeletionRules {
   /**
-   * Seconds between the deletion request and the removal, when the request names `requested`.
-   * Absent: none.
+   * Seconds between the deletion request and the removal. `requested`: those that the request names; undefined: it
+   * names none. Absent: objects have no grace period.
    */
   readonly graceSeconds?: (object: JsonObject, requested: number | undefined) => number
   /** Present: the answer to a deletion shows the object as marked, not as it was before. */

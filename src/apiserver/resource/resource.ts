@@ -158,6 +158,7 @@ export type WriterCheck = (
   next: JsonObject,
   old: JsonObject | undefined,
 ) => StatusError | undefined
+
 /** The inputs for completing an object. */
 export interface CompletionInput {
   /** The user who creates it. */
@@ -203,7 +204,7 @@ export interface DerivedSubresource {
   readonly derive: (objects: ObjectReader, object: JsonObject) => Promise<JsonObject>
 }
 
-/** The dependencies for answering such a request. */
+/** The dependencies for answering an `AnsweredSubresource`. */
 export interface AnswerContext {
   /** The user of the request. */
   readonly user: User
@@ -221,7 +222,7 @@ export interface PostedSubresource {
   readonly validate: (document: Reader) => void
 }
 
-/** One whose document changes the object; the answer is a Status. */
+/** A subresource whose document changes the object; the answer is a Status. */
 export interface ActionSubresource extends PostedSubresource {
   /** The next state of the object, or why there is none. `now`: milliseconds since the epoch. */
   readonly apply: (
@@ -253,7 +254,7 @@ export type EvictionDecision =
     }
   | StatusError
 
-/** One whose document is answered and not stored. */
+/** A subresource whose document is answered and not stored. */
 export interface AnsweredSubresource extends PostedSubresource {
   /** `spec` and `status` of the answer, or why there is none. */
   readonly answer: (

@@ -38,7 +38,7 @@ export interface Field {
   readonly presence: 'implicit' | 'optional' | 'always'
 }
 
-/** Every message of the schema, in alphabetical order. */
+/** The messages of the schema by name, in alphabetical order. */
 const messages = readTable(table as never)
 
 /**
@@ -107,7 +107,6 @@ const packages: ReadonlyMap<string, string> = new Map([
   ['authorization', 'authorization'],
   ['certificates', 'certificates'],
   ['node', 'node'],
-  ['policy', 'policy'],
   ['storage', 'storage'],
   ['meta', 'meta'],
 ])

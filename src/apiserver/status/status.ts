@@ -55,7 +55,7 @@ export function statusDocument(status: Status): JsonObject {
   return document
 }
 
-/** The JSON document of a deletion that returns no object. */
+/** The Status of a success, for an answer without an object: of a deletion, a binding or an eviction. */
 export function successDocument(details: StatusDetails): JsonObject {
   return {
     kind: 'Status',

@@ -43,7 +43,7 @@ export async function decideOnNewest<T extends Persisted>(
   }
 }
 
-/** Decides on `guess`, the state that is probably the newest, and on newer ones while the outcome is no proof. */
+/** Decides on `guess`, which is probably the newest state, then on the state in the store unless the first outcome is a proof. */
 async function settle<T extends Persisted>(
   context: ServerContext,
   request: ApiRequest,

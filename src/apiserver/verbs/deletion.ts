@@ -61,7 +61,7 @@ function graceLeft(metadata: JsonObject): number {
   return Number(metadata['deletionGracePeriodSeconds'] ?? 0)
 }
 
-/** Seconds of the grace period: those by the rules of the kind; for a marked object never more than it already has. */
+/** Seconds of the grace period, by the rules of the kind. That of an object that is marked already is never lengthened. */
 function graceOf(
   { deletion }: Resource,
   object: JsonObject,

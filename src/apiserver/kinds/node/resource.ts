@@ -42,7 +42,7 @@ const columns: readonly Column[] = [
 const ADDRESS_TYPES = ['Hostname', 'InternalIP', 'ExternalIP', 'InternalDNS', 'ExternalDNS']
 const EFFECTS = ['NoSchedule', 'PreferNoSchedule', 'NoExecute']
 
-/** By the status of the condition Ready; empty: there is none. */
+/** The column Status, by the status of the condition Ready; empty: the Node has no such condition. */
 const READINESS: ReadonlyMap<string, string> = new Map([
   ['True', 'Ready'],
   ['', 'Unknown'],

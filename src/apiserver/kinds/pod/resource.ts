@@ -77,7 +77,7 @@ const podEnvironmentSubresource: DerivedSubresource = {
 
 const PHASES = ['Pending', 'Running', 'Succeeded', 'Failed', 'Unknown']
 
-/** Taints that the cluster puts on nodes in trouble, which may be over soon. */
+/** The taints of nodes that are not ready or not reachable, which may be so for a short time only. */
 const PASSING = ['node.kubernetes.io/not-ready', 'node.kubernetes.io/unreachable']
 const EVICTING = 'NoExecute'
 const PASSING_SECONDS = 300

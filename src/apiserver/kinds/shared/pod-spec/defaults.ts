@@ -78,7 +78,7 @@ const MODE = { defaultMode: 420 }
 const FILES = ['configMap', 'secret', 'downwardAPI', 'projected']
 const TOKEN = { expirationSeconds: 3600 }
 
-/** A volume whose files have a mode, and whose host path may be anything; its size is canonical. */
+/** The defaults of a volume: the mode of its files, and any type for a host path. A size is written in canonical form. */
 export function defaultVolume(given: Raw): Raw {
   const moded = FILES.reduce(
     (volume, key) => changePresent(volume, key, (files) => fill(files, MODE)),

@@ -62,7 +62,7 @@ export function defaultStrategy(given: Raw, rollingUpdate: Raw): Raw {
   return change(strategy, 'rollingUpdate', (rolling) => fill(rolling, rollingUpdate))
 }
 
-/** In what the template of a kind differs from others. */
+/** The rules for the template of one kind that differ from those of other kinds. */
 interface TemplateRules {
   /** Names of volumes that each Pod has beside those of the template. */
   readonly claims?: readonly unknown[]
