@@ -18,8 +18,8 @@ type OwnEndpoints = Pick<ServerContext, 'ownAddresses' | 'ownPorts'>
 
 /**
  * The addresses of a Node to which requests may be sent, at least one. They are in the order of `types`, and those of
- * one type in the order of the Node. Because a node writes its addresses itself, loopback, link-local and multicast addresses and those of this server
- * are left out. If none is left, the status names the reason of the first.
+ * one type in the order of the Node. Because a node writes its addresses itself, loopback, link-local and multicast
+ * addresses and those of this server are left out. If none is left, the status names the reason of the first.
  */
 export function nodeAddresses(
   own: OwnEndpoints,

@@ -53,3 +53,17 @@ test('a patch of one group is in its own names', async () => {
   })
   expect(table.text).toContain('newer')
 })
+
+test('each group selects by its own names of fields', async () => {
+  const api = await startApi()
+  await api.make(V1, EVENT)
+  const found = async (path: string, selector: string) => {
+    const { body } = await api.call('GET', `${path}?fieldSelector=${selector}`)
+    return body['items'] ?? body['code']
+  }
+  const selector = 'regarding.name=n,reportingController=kube-proxy,type=Normal'
+  expect(await found(V1, selector)).toHaveLength(1)
+  expect(await found(V1, 'regarding.name=m')).toEqual([])
+  expect(await found(CORE, 'involvedObject.name=n')).toHaveLength(1)
+  expect(await found(CORE, 'regarding.name=n')).toBe(400)
+})

@@ -58,6 +58,7 @@ export const events: Resource = {
       ...version,
       fromStored: eventToEventsV1,
       toStored: eventFromEventsV1,
+      storedField: fieldFromEventsV1,
     })),
   ],
   ownsNothing: true,
@@ -139,6 +140,12 @@ function eventToEventsV1(event: JsonObject): JsonObject {
 /** The inverse: an Event of `events.k8s.io/v1` in stored form. */
 function eventFromEventsV1(event: JsonObject): JsonObject {
   return renamed(event, FROM_V1)
+}
+
+/** The same for the path of a field, such as `regarding.name`. */
+function fieldFromEventsV1(path: string): string {
+  const [first = '', ...below] = path.split('.')
+  return [FROM_V1.get(first) ?? first, ...below].join('.')
 }
 
 function renamed(event: JsonObject, names: ReadonlyMap<string, string>): JsonObject {

@@ -3,7 +3,8 @@ import { StatusError } from '../status/status.ts'
 import { type FieldSelector, type Fields, parseFieldSelector } from './field-selector.ts'
 
 function parse(text: string): FieldSelector | undefined {
-  const selector = parseFieldSelector(text, (field) => ['metadata.name', 'a', 'b'].includes(field))
+  const known = ['metadata.name', 'a', 'b']
+  const selector = parseFieldSelector(text, (field) => known.find((one) => one === field))
   if (selector instanceof StatusError) throw new Error(selector.status.message)
   return selector
 }

@@ -13,12 +13,12 @@ interface Requirement {
 const MAX_LENGTH = 16 * 1024
 
 /**
- * `a=b,c==d,e!=f` over the fields that `supported` names; undefined matches everything. In values, `\,`, `\=`
- * and `\\` are escapes.
+ * `a=b,c==d,e!=f`; undefined matches everything. In values, `\,`, `\=` and `\\` are escapes. `nameOf` returns the name
+ * that a field has in `Fields`; undefined: it cannot be selected by.
  */
 export function parseFieldSelector(
   text: string,
-  supported: (field: string) => boolean,
+  nameOf: (field: string) => string | undefined,
 ): FieldSelector | undefined | StatusError {
   if (text.length > MAX_LENGTH) return badRequest('fieldSelector is too long')
   const requirements: Requirement[] = []
@@ -29,9 +29,9 @@ export function parseFieldSelector(
         `invalid field selector: ${JSON.stringify(part)}; expected field=value or field!=value`,
       )
     }
-    if (!supported(requirement.field))
-      return badRequest(`field label not supported: ${requirement.field}`)
-    requirements.push(requirement)
+    const field = nameOf(requirement.field)
+    if (field === undefined) return badRequest(`field label not supported: ${requirement.field}`)
+    requirements.push({ ...requirement, field })
   }
   if (requirements.length === 0) return undefined
   return (fields) =>

@@ -88,7 +88,11 @@ export function parseSelection(
   const labels = parseLabelSelector(query.get('labelSelector') ?? '')
   if (labels instanceof StatusError) return labels
   const supported = supportedFields(served)
-  const fields = parseFieldSelector(query.get('fieldSelector') ?? '', (one) => supported.has(one))
+  const nameOf = (field: string): string | undefined => {
+    const stored = served.storedField?.(field) ?? field
+    return supported.has(stored) ? stored : undefined
+  }
+  const fields = parseFieldSelector(query.get('fieldSelector') ?? '', nameOf)
   if (fields instanceof StatusError) return fields
   return selectionOf(labels, fields)
 }

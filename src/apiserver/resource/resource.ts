@@ -292,6 +292,8 @@ interface ResourceVersion {
   readonly fromStored?: (object: JsonObject) => JsonObject
   /** Rewrites a received object into stored form; absent when nothing differs. */
   readonly toStored?: (object: JsonObject) => JsonObject
+  /** The path in stored form of a field of this version, such as `a.b`; absent when nothing differs. */
+  readonly storedField?: (path: string) => string
 }
 
 /** One resource in one group and version, as a URL names it. */
