@@ -88,6 +88,17 @@ test('a watch of one name or one namespace sees nothing else', async () => {
   other.close()
 })
 
+test('a client that asks for no bookmarks gets none after the initial events', async () => {
+  const api = await startApi()
+  await api.make(SERVICES, service('a'))
+  const query = 'watch=1&sendInitialEvents=true&resourceVersionMatch=NotOlderThan'
+  const watch = await api.watch(`${SERVICES}?${query}`)
+  expect(show((await watch.next())!)).toEqual(['ADDED', 'a'])
+  await api.make(SERVICES, service('b'))
+  expect(show((await watch.next())!)).toEqual(['ADDED', 'b'])
+  watch.close()
+})
+
 test('sendInitialEvents ends with a bookmark that says so', async () => {
   const api = await startApi()
   await api.make(SERVICES, service('a'))

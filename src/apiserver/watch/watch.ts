@@ -115,9 +115,10 @@ function run(
     representation,
     matches: (item) => isRequested(request, item) && selection.matches(item),
     initial: start.initial,
-    initialEnd: options.initialEvents
-      ? initialEventsEnd(representation, start.revision)
-      : undefined,
+    initialEnd:
+      options.initialEvents && options.bookmarks
+        ? initialEventsEnd(representation, start.revision)
+        : undefined,
     from: start.from,
     revision: start.revision,
     clock,
@@ -184,8 +185,8 @@ interface WatchOptions {
   /** Undefined: the newest. 0: any. */
   readonly revision: number | undefined
   /**
-   * True: send the present objects as ADDED and a bookmark that ends them; false: do not.
-   * Undefined: send them without the bookmark when no revision is given.
+   * True: send the present objects as ADDED and, if bookmarks are requested, one that ends them. False: do not.
+   * Undefined: send them without that bookmark when no revision is given.
    */
   readonly initialEvents: boolean | undefined
   readonly bookmarks: boolean
