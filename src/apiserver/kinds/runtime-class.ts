@@ -5,7 +5,7 @@ import { milliQuantity } from '../../resources/quantity.ts'
 import type { Raw, Reader } from '../../resources/reader.ts'
 import { ageColumn, type Column, column, nameColumn } from '../resource/column.ts'
 import { aliasVersions, type Resource } from '../resource/resource.ts'
-import { checkOneOf, checkUnchanged, LABEL_FAULT, writeQuantities } from './shared/checks.ts'
+import { checkTolerations, checkUnchanged, LABEL_FAULT, writeQuantities } from './shared/checks.ts'
 import { changePresent } from './shared/edit.ts'
 import { checkMatchLabels } from './shared/label-selector.ts'
 
@@ -17,9 +17,6 @@ const columns: readonly Column[] = [
   ),
   ageColumn,
 ]
-
-const OPERATORS = ['Equal', 'Exists']
-const EFFECTS = ['NoSchedule', 'PreferNoSchedule', 'NoExecute']
 
 /** node.k8s.io/v1 RuntimeClass: kubelets read it to find the runtime of a Pod. */
 export const runtimeClasses: Resource = {
@@ -53,10 +50,7 @@ function checkRuntimeClass(object: Reader): void {
   }
   const scheduling = object.object('scheduling')
   checkMatchLabels(scheduling, 'nodeSelector')
-  for (const toleration of scheduling.objects('tolerations')) {
-    checkOneOf(toleration, 'operator', OPERATORS)
-    checkOneOf(toleration, 'effect', EFFECTS)
-  }
+  checkTolerations(scheduling)
 }
 
 /** A node may already run Pods of the class, so its runtime cannot change. */

@@ -285,6 +285,8 @@ describe('EndpointSlice', () => {
   }
 })
 
+const TAINT = { key: 'a', effect: 'NoSchedule' }
+
 test.each<[string, Raw, readonly string[]]>([
   ['Node', rawNode(), []],
   ['Node', rawNode({ spec: { podCIDRs: ['x'] } }), ['spec.podCIDRs[0] "x"']],
@@ -297,6 +299,19 @@ test.each<[string, Raw, readonly string[]]>([
     'Node',
     rawNode({ spec: { taints: [{ effect: 'x' }] } }),
     ['spec.taints[0].key (absent)', 'spec.taints[0].effect "x"'],
+  ],
+  ['Node', rawNode({ spec: { taints: [{ key: 'a' }] } }), ['spec.taints[0].effect (absent)']],
+  [
+    'Node',
+    rawNode({
+      spec: { taints: [TAINT, { ...TAINT, effect: 'NoExecute' }, { ...TAINT, value: 'x' }] },
+    }),
+    ['spec.taints[2].effect "NoSchedule"'],
+  ],
+  [
+    'Node',
+    rawNode({ spec: { taints: [{ ...TAINT, key: 'a b', value: 'c d' }] } }),
+    ['spec.taints[0].key "a b"', 'spec.taints[0].value "c d"'],
   ],
   ['Node', rawNode({ status: { addresses: [{ type: 'x' }] } }), ['status.addresses[0].type "x"']],
   ['Namespace', { metadata: { name: 'shop' } }, []],

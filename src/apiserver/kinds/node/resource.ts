@@ -13,7 +13,15 @@ import type { Raw, Reader } from '../../../resources/reader.ts'
 import { readCondition } from '../../../resources/status-condition.ts'
 import { ageColumn, type Column, column, nameColumn, wideColumn } from '../../resource/column.ts'
 import type { Resource } from '../../resource/resource.ts'
-import { checkItemCount, checkOneOf, nodeRule, writeQuantities } from '../shared/checks.ts'
+import {
+  checkItemCount,
+  checkOneOf,
+  checkTaintKey,
+  checkTaintValue,
+  nodeRule,
+  TAINT_EFFECTS,
+  writeQuantities,
+} from '../shared/checks.ts'
 import { changePresent } from '../shared/edit.ts'
 
 const ROLE_LABEL = 'node-role.kubernetes.io/'
@@ -40,7 +48,6 @@ const columns: readonly Column[] = [
 ]
 
 const ADDRESS_TYPES = ['Hostname', 'InternalIP', 'ExternalIP', 'InternalDNS', 'ExternalDNS']
-const EFFECTS = ['NoSchedule', 'PreferNoSchedule', 'NoExecute']
 
 /** The column Status, by the status of the condition Ready; empty: the Node has no such condition. */
 const READINESS: ReadonlyMap<string, string> = new Map([
@@ -78,12 +85,27 @@ function checkNode(object: Reader): void {
   readNode(object)
   const spec = object.object('spec')
   checkItemCount(spec, 'podCIDRs', 2)
-  for (const taint of spec.objects('taints')) {
-    if (typeof taint.value('key') !== 'string') taint.refuse('key', 'must be the name of the taint')
-    checkOneOf(taint, 'effect', EFFECTS)
-  }
+  checkTaints(spec)
   for (const address of object.object('status').objects('addresses')) {
     checkOneOf(address, 'type', ADDRESS_TYPES)
+  }
+}
+
+/** Each taint has a key and an effect, and no other one of the same key has that effect. */
+function checkTaints(spec: Reader): void {
+  const seen = new Set<string>()
+  for (const taint of spec.objects('taints')) {
+    const [key, effect] = [taint.value('key'), taint.value('effect')]
+    if (typeof key !== 'string') taint.refuse('key', 'must be the name of the taint')
+    checkTaintKey(taint)
+    checkTaintValue(taint)
+    if (effect === undefined) taint.refuse('effect', 'must be the effect of the taint')
+    checkOneOf(taint, 'effect', TAINT_EFFECTS)
+    const id = JSON.stringify([key, effect])
+    if (seen.has(id)) {
+      taint.refuse('effect', { isDuplicate: true, other: 'those of the same key before it' })
+    }
+    seen.add(id)
   }
 }
 

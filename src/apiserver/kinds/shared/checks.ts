@@ -1,6 +1,12 @@
 import type { NodeWriteRule } from '../../../auth/node/node-writes.ts'
 import { stringAt } from '../../../lib/json.ts'
-import { isLabel, isPathSegment, isQualifiedName, isSubdomain } from '../../../resources/names.ts'
+import {
+  isLabel,
+  isLabelValue,
+  isPathSegment,
+  isQualifiedName,
+  isSubdomain,
+} from '../../../resources/names.ts'
 import { isIntegerIn } from '../../../resources/port.ts'
 import type { Fault } from '../../../resources/problem.ts'
 import { canonicalQuantity } from '../../../resources/quantity.ts'
@@ -98,6 +104,43 @@ export function checkField(
 ): void {
   const value = object.value(key)
   if (value !== undefined && value !== '' && !test(value)) object.refuse(key, fault)
+}
+
+export const TAINT_EFFECTS = ['NoSchedule', 'PreferNoSchedule', 'NoExecute']
+const TAINT_KEY_FAULT = 'must be the key of a taint, such as example.com/dedicated'
+const TAINT_VALUE_FAULT = 'must be the value of a taint: at most 63 of A-Z, a-z, 0-9, -, _ and .'
+
+/** The key of a taint or toleration, which may be absent. */
+export function checkTaintKey(object: Reader): void {
+  const isKey = (value: unknown): boolean => typeof value === 'string' && isQualifiedName(value)
+  checkField(object, 'key', isKey, TAINT_KEY_FAULT)
+}
+
+/** The value of a taint or toleration, which may be absent. */
+export function checkTaintValue(object: Reader): void {
+  const isValue = (value: unknown): boolean => typeof value === 'string' && isLabelValue(value)
+  checkField(object, 'value', isValue, TAINT_VALUE_FAULT)
+}
+
+/** The rules of Kubernetes for `tolerations`. */
+export function checkTolerations(object: Reader): void {
+  for (const toleration of object.objects('tolerations')) {
+    checkTaintKey(toleration)
+    checkOneOf(toleration, 'operator', ['Equal', 'Exists'])
+    checkOneOf(toleration, 'effect', TAINT_EFFECTS)
+    const isForAny = toleration.value('operator') === 'Exists'
+    if (!isForAny) checkTaintValue(toleration)
+    else if ((toleration.value('value') ?? '') !== '') {
+      toleration.refuse('value', 'must be absent when operator is Exists')
+    }
+    if (!isForAny && (toleration.value('key') ?? '') === '') {
+      toleration.refuse('operator', 'must be Exists when there is no key')
+    }
+    const isTimed = toleration.value('tolerationSeconds') !== undefined
+    if (isTimed && toleration.value('effect') !== 'NoExecute') {
+      toleration.refuse('effect', 'must be NoExecute when there are tolerationSeconds')
+    }
+  }
 }
 
 /** The messages of invalid names. */

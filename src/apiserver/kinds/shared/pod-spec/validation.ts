@@ -8,6 +8,7 @@ import {
   checkName,
   checkOneOf,
   checkSubdomain,
+  checkTolerations,
   LABEL_FAULT,
 } from '../checks.ts'
 import { checkDataKey, checkVolumes, isInnerPath, PATH_FAULT } from './volume-validation.ts'
@@ -41,6 +42,7 @@ export function checkPodSpec(spec: Reader, claims: readonly unknown[] = []): voi
     }
   }
   for (const secret of spec.objects('imagePullSecrets')) checkName(secret, 'subdomain')
+  checkTolerations(spec)
   checkOneOf(spec, 'restartPolicy', RESTARTS)
   checkSubdomain(spec, 'nodeName')
   checkSubdomain(spec, 'serviceAccountName')
