@@ -37,6 +37,20 @@ describe('version 2', () => {
     expect(brokenReferences(V2)).toEqual([])
   })
 
+  test('a resource that only the server writes has no operations that write', () => {
+    const paths = Object.entries(objectAt(V2, 'paths')).filter(([path]) =>
+      path.startsWith('/apis/networking.k8s.io/v1/servicecidrs'),
+    )
+    const methods = paths.map(([path, item]) => [
+      path.split('/').at(-1),
+      Object.keys(objectAt(item)),
+    ])
+    expect(methods).toEqual([
+      ['servicecidrs', ['get']],
+      ['{name}', ['get', 'parameters']],
+    ])
+  })
+
   test('a definition says what clients need to merge and to explain', () => {
     const definitions = objectAt(V2, 'definitions')
     expect(definitions[SERVICE]).toMatchObject({

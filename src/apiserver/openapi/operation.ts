@@ -83,7 +83,7 @@ export interface ApiPath {
 /** Every path of a served version, with its operations. */
 export function apiPaths(served: ServedVersion): readonly ApiPath[] {
   const { namespaced, status, reserved, derived = [], review } = served.resource
-  const { actions = [], answered = [], evicted } = served.resource
+  const { actions = [], answered = [], evicted, isReadOnly } = served.resource
   const acting = [...actions, ...(evicted === undefined ? [] : [evicted])]
   const paths = resourcePaths(served, groupVersionPath(served), (name) => `{${name}}`)
   const inside = namespaced ? ['namespace'] : []
@@ -95,6 +95,10 @@ export function apiPaths(served: ServedVersion): readonly ApiPath[] {
   const below = (subresource: string, operations: readonly Operation[]): ApiPath =>
     at(`${paths.one}${subresource}`, [...inside, 'name'], operations)
   if (review !== undefined) return [at(paths.collection, inside, [createOperation(served)])]
+  if (isReadOnly) {
+    const [read] = objectOperations(served, '')
+    return [at(paths.everywhere, [], [listOperation(served, '')]), below('', [read!])]
+  }
   return [
     at(paths.collection, inside, collectionOperations(served)),
     below('', objectOperations(served, '')),
