@@ -320,6 +320,11 @@ test.each<[string, Raw, readonly string[]]>([
   expect(placesIn(kind, raw)).toEqual(places)
 })
 
+const SIZED = {
+  limits: { cpu: 1, memory: '2Gi' },
+  requests: { cpu: '1000m', memory: '2048Mi', x: 9 },
+}
+
 describe('Pod', () => {
   const metadata = { name: 'cart-1', namespace: 'shop' }
   const containers = [{ name: 'web', ports: [{ name: 'http', containerPort: 8080 }] }]
@@ -335,6 +340,25 @@ describe('Pod', () => {
       {},
       ['spec.containers[0].ports[0].containerPort 0', 'spec.containers[0].ports[0].name "A"'],
     ],
+    [{ containers: [{ name: 'a', resources: SIZED }] }, {}, []],
+    [
+      {
+        containers: [
+          { name: 'a', resources: { ...SIZED, requests: { cpu: '1001m', memory: '3Gi' } } },
+        ],
+      },
+      {},
+      [
+        'spec.containers[0].resources.requests[cpu] "1001m"',
+        'spec.containers[0].resources.requests[memory] "3Gi"',
+      ],
+    ],
+    [
+      { containers: [{ name: 'a', resources: { limits: { cpu: '-1' } } }] },
+      {},
+      ['spec.containers[0].resources.limits[cpu] "-1"'],
+    ],
+    [{ containers, activeDeadlineSeconds: 0 }, {}, ['spec.activeDeadlineSeconds 0']],
     [{ containers, hostname: 'a.b' }, {}, ['spec.hostname "a.b"']],
     [{ containers, restartPolicy: 'x' }, {}, ['spec.restartPolicy "x"']],
     [{ containers, hostNetwork: 'x' }, {}, ['spec.hostNetwork "x"']],

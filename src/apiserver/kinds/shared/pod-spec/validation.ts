@@ -1,9 +1,11 @@
 import { posix } from 'node:path'
 import { isLabel, isPortName } from '../../../../resources/names.ts'
 import { readAllocatedPort, readPort, readProtocol } from '../../../../resources/port.ts'
+import { milliQuantity, wholeQuantity } from '../../../../resources/quantity.ts'
 import type { Reader } from '../../../../resources/reader.ts'
 import {
   checkField,
+  checkInteger,
   checkLabel,
   checkName,
   checkOneOf,
@@ -43,6 +45,7 @@ export function checkPodSpec(spec: Reader, claims: readonly unknown[] = []): voi
   }
   for (const secret of spec.objects('imagePullSecrets')) checkName(secret, 'subdomain')
   checkTolerations(spec)
+  checkInteger(spec, 'activeDeadlineSeconds', 1)
   checkOneOf(spec, 'restartPolicy', RESTARTS)
   checkSubdomain(spec, 'nodeName')
   checkSubdomain(spec, 'serviceAccountName')
@@ -64,7 +67,25 @@ function checkContainer(container: Reader, names: Set<unknown>): void {
     const isName = (value: unknown) => typeof value === 'string' && isPortName(value)
     checkField(port, 'name', isName, PORT_NAME_FAULT)
   }
+  checkResources(container.object('resources'))
   checkEnvironment(container)
+}
+
+/** No amount is negative, and no request is larger than its limit. */
+function checkResources(resources: Reader): void {
+  const [limits, requests] = [resources.map('limits'), resources.map('requests')]
+  for (const amounts of [limits, requests]) {
+    for (const name of amounts.keys()) {
+      if (/^-.*[1-9]/.test(String(amounts.value(name)))) amounts.refuse(name, 'must be at least 0')
+    }
+  }
+  for (const name of requests.keys()) {
+    const read = name === 'cpu' ? milliQuantity : wholeQuantity
+    const [limit, request] = [limits, requests].map((amounts) => read(amounts.value(name)))
+    if (limit !== undefined && request !== undefined && request > limit) {
+      requests.refuse(name, `must be at most ${String(limits.value(name))}, the limit`)
+    }
+  }
 }
 
 /** The mounts of a container: each must have its own path. */
