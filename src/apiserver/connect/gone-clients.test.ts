@@ -40,10 +40,10 @@ test.each([
   async (_, path, labels) => {
     const caches = lateCaches()
     const { logs, running } = endlessLogs()
-    const nobody = () => Promise.reject(new Error('not for this test'))
+    const unused = () => Promise.reject(new Error('not for this test'))
     const api = await startApi({
       wrap: caches.wrap,
-      nodeStreams: () => ({ logs, run: nobody, dialer: nobody }),
+      nodeStreams: () => ({ logs, run: unused, dialer: unused }),
       limits: { watches: 1, streams: 1, futureRevisionTimeout: 60_000 },
     })
     const spec = { nodeName: 'n1', containers: [{ name: 'main', image: 'none' }] }

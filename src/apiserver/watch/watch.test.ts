@@ -88,7 +88,7 @@ test('a watch of one name or one namespace sees nothing else', async () => {
   other.close()
 })
 
-test('a client that asks for no bookmarks gets none after the initial events', async () => {
+test('a client that requests no bookmarks gets none after the initial events', async () => {
   const api = await startApi()
   await api.make(SERVICES, service('a'))
   const query = 'watch=1&sendInitialEvents=true&resourceVersionMatch=NotOlderThan'
