@@ -1,7 +1,7 @@
 import { posix } from 'node:path'
 import { isLabel, isPortName } from '../../../../resources/names.ts'
 import { readAllocatedPort, readPort, readProtocol } from '../../../../resources/port.ts'
-import { milliQuantity, wholeQuantity } from '../../../../resources/quantity.ts'
+import { milliQuantity } from '../../../../resources/quantity.ts'
 import type { Reader } from '../../../../resources/reader.ts'
 import {
   checkField,
@@ -80,8 +80,7 @@ function checkResources(resources: Reader): void {
     }
   }
   for (const name of requests.keys()) {
-    const read = name === 'cpu' ? milliQuantity : wholeQuantity
-    const [limit, request] = [limits, requests].map((amounts) => read(amounts.value(name)))
+    const [limit, request] = [limits, requests].map((amounts) => milliQuantity(amounts.value(name)))
     if (limit !== undefined && request !== undefined && request > limit) {
       requests.refuse(name, `must be at most ${String(limits.value(name))}, the limit`)
     }
