@@ -89,7 +89,10 @@ test.each<[string, Raw, readonly string[]]>([
   ],
   [
     'RuntimeClass',
-    { handler: 'a', scheduling: { nodeSelector: { 'a b': '' }, tolerations: [{ effect: 'x' }] } },
+    {
+      handler: 'a',
+      scheduling: { nodeSelector: { 'a b': '' }, tolerations: [{ key: 'a', effect: 'x' }] },
+    },
     ['scheduling.nodeSelector {"a b":""}', 'scheduling.tolerations[0].effect "x"'],
   ],
 ])('a %s may not be %j', (kind, raw, places) => {
