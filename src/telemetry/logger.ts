@@ -1,4 +1,5 @@
 import { fstatSync, writeSync } from 'node:fs'
+import { Writable } from 'node:stream'
 import { type DestinationStream, type Logger as PinoLogger, pino, stdTimeFunctions } from 'pino'
 import { NodeProxyError } from '../lib/error.ts'
 import { redactFields, scrubText } from './redact.ts'
@@ -100,9 +101,29 @@ function escapeControls(line: string): string {
   )
 }
 
-async function prettyStream(stream: DestinationStream): Promise<DestinationStream> {
-  const { build } = await import('./pretty.ts')
-  return build(stream)
+/** Turns JSON lines into coloured text. Control characters of messages are shown, not obeyed. */
+async function prettyStream(target: DestinationStream): Promise<DestinationStream> {
+  const { default: pretty } = await import('pino-pretty')
+  const destination = new Writable({
+    write(chunk, _encoding, done) {
+      target.write(String(chunk))
+      done()
+    },
+  })
+  return pretty({
+    colorize: process.env['NO_COLOR'] === undefined,
+    translateTime: 'SYS:HH:MM:ss.l',
+    singleLine: true,
+    sync: true,
+    destination,
+    messageFormat: (record, key) => visible(record[key]),
+  })
+}
+
+/** A message with its control characters escaped; empty if it is no text. */
+function visible(message: unknown): string {
+  if (typeof message !== 'string') return ''
+  return JSON.stringify(message).slice(1, -1).replaceAll('\\"', '"').replaceAll('\\\\', '\\')
 }
 
 /** An error as log fields: message and chain of causes; the stack only of bugs. */
