@@ -36,7 +36,10 @@ function nodeLabels({ nodeName, labels }: NodeIdentity): Record<string, string> 
   }
 }
 
-/** `status` of the Node; `now` is its heartbeat. */
+/**
+ * The strategic merge patch of the status of the Node. `now` is the time of the heartbeat. The addresses replace the
+ * stored list: the server would otherwise merge them by type, and keep one of two addresses of the same type.
+ */
 export function nodeStatus(node: NodeIdentity, ready: JsonObject, now: number): JsonObject {
   const architecture = ARCHITECTURES.get(arch()) ?? arch()
   const resources = {
@@ -48,6 +51,7 @@ export function nodeStatus(node: NodeIdentity, ready: JsonObject, now: number): 
     addresses: [
       ...node.addresses.map((address) => ({ type: 'InternalIP', address })),
       { type: 'Hostname', address: node.nodeName },
+      { $patch: 'replace' },
     ],
     capacity: resources,
     allocatable: resources,

@@ -61,6 +61,26 @@ test('a node registers, and reports its end', async () => {
   await client.close()
 })
 
+test('a node has all its addresses, and loses those that it had before', async () => {
+  const { api, client, clock, errors, get } = await stage()
+  const old = [
+    { type: 'InternalIP', address: '192.0.2.99' },
+    { type: 'ExternalIP', address: '198.51.100.1' },
+  ]
+  await api.make('/api/v1/nodes', { metadata: { name: 'node-a' }, status: { addresses: old } })
+  const addresses = ['192.0.2.10', '2001:db8::10'] as IpAddress[]
+  const reporter = { failed: (...failure: unknown[]) => void errors.push(failure), succeeded() {} }
+  const node = { ...NODE, addresses }
+  await new Registration({ client, clock, node, reporter }).open(new AbortController().signal)
+  expect(arrayAt(await get(PATH), 'status', 'addresses')).toEqual([
+    { type: 'InternalIP', address: '192.0.2.10' },
+    { type: 'InternalIP', address: '2001:db8::10' },
+    { type: 'Hostname', address: 'node-a' },
+  ])
+  expect(errors).toEqual([])
+  await client.close()
+})
+
 test('takes over a Node that is there, and makes one again that was deleted', async () => {
   const { api, client, clock, errors, registration, get } = await stage()
   await api.make('/api/v1/nodes', { metadata: { name: 'node-a', labels: { mine: 'yes' } } })
