@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest'
 import type { IpAddress } from '../../lib/ip.ts'
-import { arrayAt, type Json, type JsonObject, stringAt } from '../../lib/json.ts'
+import { arrayAt, type Json, type JsonObject, stringAt, valueAt } from '../../lib/json.ts'
+import { restorePodState } from '../state/restore.ts'
 import { containers, PodStory, podPlan } from '../testing/pod-story.ts'
 import { podStatus } from './pod-status.ts'
 
@@ -112,6 +113,29 @@ test('a container that keeps failing', () => {
     'ContainersReady False ContainersNotReady',
     'Ready False ContainersNotReady',
   ])
+})
+
+test('a container that starts again at once is not in back-off', () => {
+  const story = new PodStory(podPlan())
+  story.runs()
+  expect(story.ends(1)).toEqual(['start main'])
+  expect(stateOf(statusOf(story))).toMatchObject({ terminated: { exitCode: 1 } })
+})
+
+test.each([
+  [{ running: {} }, 'ContainerStatusUnknown', 4],
+  [{ waiting: { reason: 'CrashLoopBackOff' } }, 'Error', undefined],
+])('a container that was %o starts again with a new node agent', (state, reason, past) => {
+  const lastState = { terminated: { exitCode: 4, reason: 'Error' } }
+  const own = { name: 'main', restartCount: 2, state, lastState }
+  const object = { status: { phase: 'Running', containerStatuses: [own] } }
+  const plan = podPlan()
+  const story = new PodStory(plan, restorePodState(plan, object, 60_000))
+  story.at(60)
+  expect(story.happens({ is: 'connected', ips: [] })).toEqual(['start main'])
+  const [container] = arrayAt(statusOf(story), 'containerStatuses')
+  expect(container).toMatchObject({ restartCount: 2, state: { terminated: { reason } } })
+  expect(valueAt(container, 'lastState', 'terminated', 'exitCode')).toBe(past)
 })
 
 test.each([

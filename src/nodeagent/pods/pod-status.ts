@@ -155,7 +155,7 @@ function presentState(
 ): JsonObject {
   const { phase, startedAt, end, refusal, isUnconfigured } = container
   if (phase === 'running') return { running: { startedAt: timestamp(startedAt) } }
-  if (end !== undefined && !isComing(pod, container)) return terminated(end)
+  if (end !== undefined && !isDelayed(pod, container)) return terminated(end)
   if (plan.fault !== undefined) return waiting('CreateContainerConfigError', plan.fault)
   if (refusal !== '') {
     return waiting(isUnconfigured ? 'CreateContainerConfigError' : 'RunContainerError', refusal)
@@ -164,11 +164,11 @@ function presentState(
   return waiting('ContainerCreating', pod.state.network.problem || pod.state.volumes.problem)
 }
 
-/** Whether the container waits for its next run after a known delay. */
-function isComing({ plan, state }: PodOfContainer, container: ContainerState): boolean {
-  const { phase, end, retryAt } = container
+/** Whether the next run of the container comes after a delay. One that starts again at once still shows how it ended. */
+function isDelayed({ plan, state }: PodOfContainer, container: ContainerState): boolean {
+  const { end, retryAt } = container
   if (state.stop !== undefined || !isToRun(plan.restartPolicy, container)) return false
-  return phase === 'starting' || (end !== undefined && retryAt > end.finishedAt)
+  return end !== undefined && retryAt > end.finishedAt
 }
 
 function backOff({ name, end, retryAt }: ContainerState): string {

@@ -38,11 +38,12 @@ export function restorePodState(plan: PodPlan, object: JsonObject, now: number):
 function restored(plan: ContainerPlan, status: Json, now: number): ContainerState {
   const running = valueAt(status, 'state', 'running')
   const ended = valueAt(status, 'state', 'terminated')
-  const before = readEnd(valueAt(status, 'lastState', 'terminated'))
+  const last = readEnd(valueAt(status, 'lastState', 'terminated'))
   const restarts = numberAt(status, 'restartCount')
-  const end = running === undefined ? (readEnd(ended) ?? before) : lost(running, now)
+  const present = running === undefined ? readEnd(ended) : lost(running, now)
+  const end = present ?? last
   const run = end === undefined ? 0 : restarts + 1
-  return { ...newContainerState(plan), run, end, endBefore: before }
+  return { ...newContainerState(plan), run, end, endBefore: present && last }
 }
 
 function lost(running: Json, now: number): ContainerEnd {
