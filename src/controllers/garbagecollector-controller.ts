@@ -6,6 +6,7 @@ import {
   COLLECTION_NAMES,
   COLLECTION_ROUTES,
   type CollectionName,
+  groupOf,
   perCollection,
   typeOf,
 } from './cache/collection-route.ts'
@@ -214,12 +215,6 @@ function identityOf(
 ): ObjectIdentity | undefined {
   if (!COLLECTION_ROUTES[collection].namespaced) return { collection, namespace: '', name, uid }
   return meta.namespace === '' ? undefined : { collection, namespace: meta.namespace, name, uid }
-}
-
-/** The group of an API version: `apps` for `apps/v1`, empty for `v1`. */
-function groupOf(apiVersion: string): string {
-  const [group = '', version] = apiVersion.split('/')
-  return version === undefined ? '' : group
 }
 
 /** An object of any collection: its collection, key and metadata. */

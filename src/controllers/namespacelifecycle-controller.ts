@@ -9,7 +9,9 @@ import {
   COLLECTION_NAMES,
   COLLECTION_ROUTES,
   type CollectionName,
+  groupOf,
   perCollection,
+  typeOf,
 } from './cache/collection-route.ts'
 import { namespaceGroup } from './cache/collections.ts'
 import type { ObjectChange, View } from './cache/object-cache.ts'
@@ -115,9 +117,10 @@ function reported(
 
 /** The conditions of Kubernetes that report what is left in a namespace whose contents are all being deleted. */
 function conditionsOf(left: readonly Contents[]): readonly WantedCondition[] {
-  const remaining = left.map(
-    ({ collection, objects }) => `${collection}. has ${objects.length} resource instances`,
-  )
+  const remaining = left.map(({ collection, objects }) => {
+    const group = groupOf(typeOf(collection).apiVersion)
+    return `${collection}.${group} has ${objects.length} resource instances`
+  })
   const finalizers = left.flatMap(({ objects }) => objects.flatMap((meta) => meta.finalizers))
   const held = [...Map.groupBy(finalizers, (name) => name)].map(
     ([name, { length }]) => `${name} in ${length} resource instances`,

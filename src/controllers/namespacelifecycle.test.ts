@@ -81,6 +81,7 @@ test('the conditions report what the namespace waits for, and are written once',
     ['services', named('a', { finalizers: ['x', 'y'] })],
     ['services', named('b', { finalizers: ['x'] })],
     ['configmaps', named('c')],
+    ['deployments', named('d', { finalizers: ['x'] })],
   )
   await look(cluster)
   expect(cluster.all('configmaps')).toEqual([])
@@ -95,12 +96,13 @@ test('the conditions report what the namespace waits for, and are written once',
   expect(messages()).toEqual([
     `NamespaceDeletionDiscoveryFailure|False|All resources successfully discovered|${since}`,
     `NamespaceDeletionContentFailure|False|All content successfully deleted, may be waiting on finalization|${since}`,
-    `NamespaceContentRemaining|True|Some resources are remaining: services. has 2 resource instances|${since}`,
-    `NamespaceFinalizersRemaining|True|Some content in the namespace has finalizers remaining: x in 2 resource instances, y in 1 resource instances|${since}`,
+    `NamespaceContentRemaining|True|Some resources are remaining: services. has 2 resource instances, deployments.apps has 1 resource instances|${since}`,
+    `NamespaceFinalizersRemaining|True|Some content in the namespace has finalizers remaining: x in 3 resource instances, y in 1 resource instances|${since}`,
   ])
   expect(await look(cluster)).toEqual([])
   cluster.put('services', named('a', { ...DELETED, finalizers: ['x'] }))
   cluster.remove('services', 'shop/b')
+  cluster.remove('deployments', 'shop/d')
   await look(cluster, Date.parse('2026-01-03T00:00:00Z'))
   expect(messages().slice(2)).toEqual([
     `NamespaceContentRemaining|True|Some resources are remaining: services. has 1 resource instances|${since}`,

@@ -65,6 +65,12 @@ export function typeOf(collection: CollectionName): { apiVersion: string; kind: 
   return { apiVersion: root.replace(/^\/apis?\//, ''), kind }
 }
 
+/** The group of an API version: `apps` for `apps/v1`, empty for `v1`. */
+export function groupOf(apiVersion: string): string {
+  const [group = '', version] = apiVersion.split('/')
+  return version === undefined ? '' : group
+}
+
 /** Calls `make` for each collection, and returns the results by the name of the collection. */
 export function perCollection<T>(
   make: (name: CollectionName) => T,
