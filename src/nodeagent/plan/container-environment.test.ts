@@ -59,6 +59,15 @@ test('variables of Services come before those of `env`, of which each may use th
 })
 
 test.each([
+  [{}, 'web'],
+  [{ hostname: 'job-0' }, 'job-0'],
+])('HOSTNAME is the host name of the Pod: %j', (spec, hostname) => {
+  const plan = podPlan({ ...containers({}), ...spec })
+  const made = containerEnvironment(plan, plan.containers[0]!, RUNTIME)
+  expect(variablesOf(made).get('HOSTNAME')).toBe(hostname)
+})
+
+test.each([
   ['metadata.name', 'web'],
   ['metadata.namespace', 'default'],
   ['metadata.uid', 'u1'],

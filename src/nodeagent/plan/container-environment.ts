@@ -27,7 +27,7 @@ const PATH = '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin'
 const MAX_LENGTH = 2 << 20
 
 /**
- * The environment of a container: a default PATH, the Pod's name as HOSTNAME, the variables of Services, those
+ * The environment of a container: a default PATH, the Pod's host name as HOSTNAME, the variables of Services, those
  * of `envFrom`, then its own `env`, whose later entries may use earlier ones. It contains nothing of the node
  * agent's own environment. No message contains a value.
  * @throws RangeError when it is too long for the kernel
@@ -39,7 +39,7 @@ export function containerEnvironment(
 ): ContainerEnvironment {
   const variables = new Map([
     ['PATH', PATH],
-    ['HOSTNAME', pod.name],
+    ['HOSTNAME', pod.hostname],
     ...runtime.services.map(({ name, value }) => [name, value] as const),
   ])
   const skipped: string[] = []

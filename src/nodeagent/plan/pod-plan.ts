@@ -14,6 +14,8 @@ export interface PodPlan {
   readonly uid: string
   readonly labels: JsonObject
   readonly annotations: JsonObject
+  /** `spec.hostname`, or else the name of the Pod. */
+  readonly hostname: string
   readonly nodeName: string
   readonly serviceAccountName: string
   readonly restartPolicy: RestartPolicy
@@ -55,6 +57,7 @@ export function readPod(object: JsonObject): PodPlan {
     uid: stringAt(metadata, 'uid'),
     labels: objectAt(metadata, 'labels'),
     annotations: objectAt(metadata, 'annotations'),
+    hostname: stringAt(spec, 'hostname') || name,
     nodeName: stringAt(spec, 'nodeName'),
     serviceAccountName: stringAt(spec, 'serviceAccountName'),
     restartPolicy: restartPolicyOf(spec),
