@@ -108,3 +108,12 @@ test.each([
   const text = textOfEvent(event, { restartPolicy }, { stop })
   expect(text && `${text.reason}: ${text.message}`).toBe(expected)
 })
+
+test.each([
+  ['cannot be made', undefined, 'FailedMount: secret "db" not found'],
+  ['are not made any more, because the Pod is being stopped', { deadline: 0 }, undefined],
+])('volumes that %s', (_, stop, expected) => {
+  const event = { is: 'unmounted', message: 'secret "db" not found' } as const
+  const text = textOfEvent(event, { restartPolicy: 'Always' }, { stop })
+  expect(text && `${text.reason}: ${text.message}`).toBe(expected)
+})

@@ -132,7 +132,8 @@ export function textOfEvent(
       return warning(reason, `container ${event.container} ended with ${howOf(event)}`)
     }
     case 'unmounted':
-      return warning(FAILED_MOUNT, event.message)
+      // The end of a Pod aborts the requests for its volumes.
+      return stop === undefined ? warning(FAILED_MOUNT, event.message) : undefined
     case 'noticed':
       return warning(event.reason, event.message)
     case 'connected':
