@@ -240,6 +240,16 @@ test('the end of a Pod ends its requests, also one that is never answered', asyn
   expect(await readdir(folders.memory)).toEqual([])
 })
 
+test('volumes that are made again during an update are updated once in a minute', async () => {
+  const { clock, volumes, objects } = await stage()
+  await volumes.make()
+  objects.set(SETTINGS, { data: { level: 'high' } })
+  await clock.advance(66_000)
+  expect(clock.pending()).toEqual([])
+  await volumes.make()
+  expect(clock.pending()).toHaveLength(1)
+})
+
 test('a Pod whose uid is no name gets no volumes', async () => {
   const { folders } = await stage()
   const tools = nodeTools({ clock: new FakeClock(), folders, onError: () => undefined })

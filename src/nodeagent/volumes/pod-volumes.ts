@@ -134,6 +134,7 @@ export class PodVolumes {
     const usual = refreshMs + random.below(Math.ceil(refreshMs / 10))
     const retry = FIRST_RETRY_MS * 2 ** Math.min(this.#failures - 1, RETRIES)
     const wait = this.#failures > 0 ? Math.min(retry, refreshMs) : renewAt - clock.now()
+    this.#cancel()
     this.#cancel = clock.after(Math.max(0, Math.min(usual, wait)), () => {
       this.#work = this.#work.then(() => this.#again())
     })
