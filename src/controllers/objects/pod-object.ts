@@ -49,9 +49,9 @@ export interface PodObject {
   readonly subdomain: string
   /** `status.phase`: Pending, Running, Succeeded, Failed or Unknown; empty where it is absent. */
   readonly phase: string
-  /** How often its containers were started again: the most of any container. */
+  /** The restarts of the container that was started again most often; init containers do not count. */
   readonly restarts: number
-  /** The same of all its containers together. */
+  /** How often its containers and init containers were started again, together. */
   readonly allRestarts: number
   /** Its phase is Succeeded or Failed: its containers have ended and never start again. */
   readonly finished: boolean
@@ -108,7 +108,8 @@ export function readPod(object: JsonObject): PodObject {
   const nodeName = stringAt(spec, 'nodeName')
   const finished = phase === 'Succeeded' || phase === 'Failed'
   const isOurs = (stringAt(spec, 'schedulerName') || SCHEDULER) === SCHEDULER
-  const restarts = readRestarts(status)
+  const restarts = readRestarts(status, 'containerStatuses')
+  const initRestarts = readRestarts(status, 'initContainerStatuses')
   const isToBind = nodeName === '' && !finished && isOurs
   return {
     meta,
@@ -119,7 +120,7 @@ export function readPod(object: JsonObject): PodObject {
     subdomain: stringAt(spec, 'subdomain'),
     phase,
     restarts: Math.max(0, ...restarts),
-    allRestarts: restarts.reduce((sum, one) => sum + one, 0),
+    allRestarts: [...restarts, ...initRestarts].reduce((sum, one) => sum + one, 0),
     finished,
     endedAt: finished ? readEndedAt(status) || readiness.lastTransitionTime : '',
     graceEndsAt: stringAt(object, 'metadata', 'deletionTimestamp'),
@@ -153,10 +154,11 @@ function readBoundAt(podStatus: JsonObject): string {
   return status === 'True' ? lastTransitionTime : ''
 }
 
-function readRestarts(status: JsonObject): readonly number[] {
-  return arrayAt(status, 'containerStatuses').map((one) =>
-    Number(valueAt(one, 'restartCount') ?? 0),
-  )
+function readRestarts(
+  status: JsonObject,
+  field: 'containerStatuses' | 'initContainerStatuses',
+): readonly number[] {
+  return arrayAt(status, field).map((one) => Number(valueAt(one, 'restartCount') ?? 0))
 }
 
 function readEndedAt(status: JsonObject): string {

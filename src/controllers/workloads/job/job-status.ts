@@ -65,7 +65,7 @@ function failure(reason: string, message: string): WantedCondition {
   return { type: 'Failed', status: 'True', reason, message }
 }
 
-/** Whether too many Pods have failed; with OnFailure, whether containers were started again too often. */
+/** Whether too many Pods have failed; with OnFailure, whether containers or init containers were started again too often. */
 function isPastLimit({ job, tally }: JobState): boolean {
   const limit = countAt(job.spec, 6, 'backoffLimit')
   if (tally.total.failed > limit) return true

@@ -174,9 +174,11 @@ test.each<[number, number, boolean]>([
       mergePatch(job({ backoffLimit }), { spec: { template } }) as JsonObject,
     )
     await settled()
-    const restarts = [Math.floor(count / 2), Math.ceil(count / 2)]
-    const containerStatuses = restarts.map((restartCount) => ({ restartCount }))
-    cluster.put('pods', mergePatch(pods()[0], { status: { containerStatuses } }) as JsonObject)
+    const status = {
+      containerStatuses: [{ restartCount: Math.floor(count / 3) }, { restartCount: 0 }],
+      initContainerStatuses: [{ restartCount: count - Math.floor(count / 3) }],
+    }
+    cluster.put('pods', mergePatch(pods()[0], { status }) as JsonObject)
     await settled()
     expect(conditionOf(get(), 'Failed')['reason']).toBe(fails ? 'BackoffLimitExceeded' : undefined)
   },
