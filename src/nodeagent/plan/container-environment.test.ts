@@ -141,7 +141,7 @@ test('`envFrom` gives a variable for each key, which `env` takes the place of an
   expect([variables.get('DB_user'), variables.get('URL')]).toEqual(['bob', 'bob:geheim'])
   expect(made).toMatchObject({
     skipped: [
-      'keys ["DB_binary", "DB_no=name"] of secret "db" were skipped: they give no variables',
+      'keys ["DB_binary", "DB_no=name"] of secret "db" were skipped: a name must be printable ASCII without "=", and a value must not hold a zero byte',
     ],
   })
   expect(variables.has('DB_binary')).toBe(false)

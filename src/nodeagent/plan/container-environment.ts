@@ -23,7 +23,7 @@ type ContainerEnvironment =
 
 const PATH = '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin'
 
-/** The limit of the kernel for arguments and environment of a program, in bytes; characters are counted. */
+/** The kernel's limit for the arguments and environment of a program, in bytes. The code counts UTF-16 units, of which a text never has more than bytes. */
 const MAX_LENGTH = 2 << 20
 
 /**
@@ -95,7 +95,7 @@ function missing(reference: ObjectReference): string {
 }
 
 function skippedKeys(source: ObjectReference, names: readonly string[]): string {
-  return `keys [${names.join(', ')}] of ${nameOf(source)} were skipped: they give no variables`
+  return `keys [${names.join(', ')}] of ${nameOf(source)} were skipped: a name must be printable ASCII without "=", and a value must not hold a zero byte`
 }
 
 /** `secret "db"`. */
@@ -103,7 +103,7 @@ function nameOf({ resource, name }: ObjectReference): string {
   return `${resource === 'secrets' ? 'secret' : 'configmap'} ${quote(name)}`
 }
 
-/** The limit of the kernel for one argument or variable, in bytes; characters are counted. */
+/** The kernel's limit for one argument or variable, in bytes. The code counts UTF-16 units, of which a text never has more than bytes. */
 const MAX_EXPANDED_LENGTH = 128 << 10
 
 const REFERENCE = /\$(?:\$|\(([^()]*)\))/g

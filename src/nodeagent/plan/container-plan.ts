@@ -250,7 +250,7 @@ export const PROBE_KINDS = ['startup', 'liveness', 'readiness'] as const
 /** What a probe or a hook does: runs a command in the container, or connects to the Pod, never to other hosts. */
 export type Handler =
   | { readonly kind: 'exec'; readonly command: readonly string[] }
-  /** `host` as below. */
+  /** `host`: empty for the Pod's address. */
   | { readonly kind: 'tcp'; readonly port: number; readonly host: string }
   | {
       readonly kind: 'http'

@@ -118,7 +118,7 @@ function failureOf(child: Child): Promise<string> {
 
 /** A pseudo-terminal, one end of which belongs to a process. */
 interface PseudoTerminal {
-  /** What the process reads and writes; close it when the process has it. */
+  /** The file descriptor that the process reads and writes. The caller closes it when the process has ended. */
   readonly processEnd: number
   /** The other end: what the user types and sees. It ends when no process has the process end open. */
   readonly stream: ReadStream

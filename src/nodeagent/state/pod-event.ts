@@ -3,8 +3,9 @@ import type { ProbeKind } from '../plan/container-plan.ts'
 
 /** An action for a Pod; its result is reported as a `PodEvent`. */
 export type PodAction =
+  /** Makes the network. */
   | { readonly do: 'connect' }
-  /** Ends the network, and the volumes. */
+  /** Removes the network and the volumes. */
   | { readonly do: 'disconnect' }
   /** Makes the volumes. */
   | { readonly do: 'mount' }
@@ -30,15 +31,19 @@ interface OfContainer {
 
 /** What happened to a Pod. */
 export type PodEvent =
+  /** The network is made. */
   | { readonly is: 'connected'; readonly ips: readonly IpAddress[] }
+  /** The network could not be made. */
   | { readonly is: 'unconnected'; readonly message: string }
+  /** The network and the volumes are removed. */
   | { readonly is: 'disconnected' }
   | { readonly is: 'mounted' }
+  /** The volumes could not be made. */
   | { readonly is: 'unmounted'; readonly message: string }
   /** Something to report that changes no state. `reason`: that of the Event. */
   | { readonly is: 'noticed'; readonly reason: string; readonly message: string }
   | ({ readonly is: 'started'; readonly pid: number } & OfContainer)
-  /** `isUnconfigured`: an object or key that its environment refers to is missing. */
+  /** The process could not be started. `isUnconfigured`: an object or key that its environment refers to is missing. */
   | ({
       readonly is: 'refused'
       readonly message: string
@@ -54,6 +59,6 @@ export type PodEvent =
 /** `unknown`: the probe could not run, so its result concerns the node and not the container. */
 export interface ProbeResult {
   readonly outcome: 'pass' | 'fail' | 'unknown'
-  /** The result of the probe, for people. */
+  /** Why the probe did not pass; empty: it passed. */
   readonly message: string
 }

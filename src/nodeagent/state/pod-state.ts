@@ -46,7 +46,7 @@ export interface ContainerState {
   readonly run: number
   readonly startedAt: number
   readonly pid: number
-  /** How its last run ended, and the one before. */
+  /** How its last run ended; `endBefore`: how the run before that ended. */
   readonly end: ContainerEnd | undefined
   readonly endBefore: ContainerEnd | undefined
   /** Why the last attempt to start it failed; empty: it did not. */

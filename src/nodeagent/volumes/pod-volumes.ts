@@ -62,7 +62,7 @@ export class PodVolumes {
     return made
   }
 
-  /** Takes the current labels and annotations of the Pod, and updates the files that show them. */
+  /** Takes the current labels and annotations of the Pod. The next update writes the files that show them. */
   changed({ labels, annotations }: Pick<PodPlan, 'labels' | 'annotations'>): void {
     this.#pod = { ...this.#pod, labels, annotations }
   }
