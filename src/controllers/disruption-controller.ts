@@ -15,7 +15,7 @@ import { scaledValue } from './workloads/shared/scaled-value.ts'
 
 const ALLOWED = 'DisruptionAllowed'
 
-/** Begins the keys of Pods that are announced to be deleted. */
+/** The prefix of the keys of Pods whose deletion was announced. */
 const ANNOUNCED = 'pod '
 
 /** Reason of `DisruptionTarget` when the kubelet ends the Pod, for which it may take its time. */
@@ -29,7 +29,7 @@ const WITHDRAWN: WantedCondition = {
   message: null,
 }
 
-/** A Pod that was to be evicted, and is not being deleted after this time, was not. */
+/** If a Pod is not being deleted this long after its eviction or deletion was announced, the announcement is withdrawn. */
 const EVICTION_MS = 120_000
 
 /**
@@ -108,7 +108,7 @@ function scaleFacts({ meta, replicas }: WorkloadObject): unknown {
   return [meta.uid, controllerOf(meta)?.uid, replicas]
 }
 
-/** Whether the limit of a budget is of the Pods that there should be. */
+/** Whether the limit of a budget refers to the number of Pods that should exist. */
 function takesScale({ minAvailable, maxUnavailable }: BudgetObject): boolean {
   return maxUnavailable !== undefined || typeof minAvailable === 'string'
 }

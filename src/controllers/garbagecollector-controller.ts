@@ -93,8 +93,8 @@ function reconcile(key: string, view: View, now: number): Reconciliation {
 }
 
 /**
- * Whether an object on which its owner waits has dependents, and can wait for these in its turn: not where one of them waits
- * itself, perhaps for this object.
+ * Whether the deletion of an object has to wait for its own dependents. If one of them waits for its dependents, too, the
+ * object does not wait: two objects that own each other would wait for ever.
  */
 function mayAwaitDependents({ meta }: FoundObject, view: View): boolean {
   const dependents = dependentsOf(meta.uid, view)

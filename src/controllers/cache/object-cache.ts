@@ -20,7 +20,7 @@ export interface CacheExtras<T> {
   readonly tally?: Tally<T> | undefined
 }
 
-/** More objects than a watch removes while an answer is on its way. */
+/** The number of removed objects that are remembered: more than a watch removes while a write waits for its answer. */
 const MAX_GONE = 1_000
 
 /**

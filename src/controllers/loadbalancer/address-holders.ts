@@ -74,7 +74,7 @@ export function obstacleTo(
   return undefined
 }
 
-/** What decides whether Services may share an address; it is the same object content as long as nothing of it changes. */
+/** The fields that decide whether Services may share an address, as a value to be compared. */
 export function sharingFacts({ loadBalancer, selector, ports }: ServiceObject): unknown {
   const { sharingKey, isLocal } = loadBalancer
   if (sharingKey === '') return undefined

@@ -104,8 +104,8 @@ function conclude(
 }
 
 /**
- * Of the problems of both families the condition has the one that depends least on other Services: so it stays right
- * while their addresses change.
+ * Orders the problems of both families: the condition shows the one with the lowest rank. It depends least on other
+ * Services, so it stays true while their addresses change.
  */
 function rankOf({ reason }: Problem): number {
   return ['FamilyNotInPools', 'SharingRefused', 'PoolExhausted'].indexOf(reason)

@@ -17,7 +17,7 @@ import {
   readSelector,
 } from './requirements.ts'
 
-/** Where a Pod may run, and where it had better run. Read only of Pods that the scheduler has to bind. */
+/** Where a Pod may run, and where it should preferably run. Read only of Pods that the scheduler has to bind. */
 export interface Placement {
   /** The condition `PodScheduled`. */
   readonly condition: StatusCondition
@@ -29,7 +29,7 @@ export interface Placement {
   readonly preferredNodes: readonly Weighted<Json>[]
   /** Pods that have to run in the same place. */
   readonly affinity: readonly PodTerm[]
-  /** Pods in whose place it had better run; with a negative weight, in whose place it had better not. */
+  /** The Pod should preferably run in the same place as these Pods; with a negative weight, in another place. */
   readonly preferredPods: readonly Weighted<PodTerm>[]
   readonly spread: readonly SpreadConstraint[]
 }
@@ -45,7 +45,7 @@ export interface SpreadConstraint {
   /** The label of Nodes whose value is the place. */
   readonly topologyKey: string
   readonly maxSkew: number
-  /** While there are fewer places, the least of them counts as empty. */
+  /** If there are fewer places than this, the least number of Pods in a place counts as 0. */
   readonly minDomains: number
   /** `DoNotSchedule`; else the spread is only a preference. */
   readonly isRequired: boolean
@@ -61,7 +61,7 @@ const PREFERRED = 'preferredDuringSchedulingIgnoredDuringExecution'
 
 const NO_TERMS: readonly PodTerm[] = []
 
-/** Places where a Pod, once it runs, keeps other Pods from running. */
+/** The required anti-affinity of a Pod. Once it runs, it also keeps the other Pods out of its place. */
 export function readAntiAffinity(spec: JsonObject, { namespace }: ObjectMeta): readonly PodTerm[] {
   const terms = arrayAt(spec, 'affinity', 'podAntiAffinity', REQUIRED)
   return terms.length === 0 ? NO_TERMS : terms.map((term) => readPodTerm(term, namespace))

@@ -16,9 +16,9 @@ export interface LoopTiming {
   readonly turnMs: number
 }
 
-/** The answers to this many bindings of one controller are awaited while it goes on. */
+/** While more bindings of one controller wait for their answers, it takes no further key. */
 const MAX_BINDINGS = 16
-/** Events of one controller that are under way. */
+/** The number of Events of one controller that are sent at the same time. */
 const MAX_RECORDINGS = 32
 
 /** The dependencies of a controller loop. */
@@ -47,7 +47,7 @@ export class ControllerLoop {
   readonly #eventLimit: EventLimit
   readonly #running = new Set<Promise<void>>()
   readonly #recording = new Set<Promise<void>>()
-  /** How many keys are reconciled, without those that wait for the answer to a binding. */
+  /** The number of keys that are being reconciled, without those that wait for the answer to a binding. */
   #busy = 0
   /** How many keys wait for the answer to a binding. */
   #binding = 0

@@ -17,8 +17,8 @@ interface Timer {
 }
 
 /**
- * Keys to reconcile, by priority and then in the order in which they were added, each once however often it was added. A key that was taken
- * is not returned again before `done` is called for it. After n failures in succession, a key is added again after
+ * Keys to reconcile: by priority, then in the order in which they were added. A key that is added several times is returned
+ * once. A key that was taken is not returned again before `done` is called for it. After n failures in succession, a key is added again after
  * `backoffBaseMs × 2ⁿ⁻¹`, at most `backoffMaxMs`.
  */
 export class WorkQueue {

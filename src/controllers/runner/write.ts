@@ -120,7 +120,7 @@ export function isOutdated(write: Write, view: View): boolean {
   return now.spec !== owner.spec && !isDeepEqual(now.spec, owner.spec)
 }
 
-/** What the answer to a write requires to be written in addition; nothing where the server could not be reached. */
+/** The additional writes that follow from the answer to a write; none if the server could not be reached. */
 export function reportsOn(write: Write, result: ApiResult<unknown>): readonly Write[] {
   if (write.verb !== 'create' && write.verb !== 'delete') return []
   const { done, refused } = write
@@ -192,7 +192,7 @@ export function eventWrite(subject: EventSubject, content: EventContent, now: nu
 const BURST = 25
 /** The time after which one more Event about the object may be recorded, in milliseconds. */
 const REFILL_MS = 300_000
-/** More objects than a controller reports on within the time that their Events are counted. */
+/** The number of objects whose Events are counted. When there are more, the least recent one is forgotten. */
 const MAX_OBJECTS = 4_096
 
 interface Bucket {
@@ -207,7 +207,7 @@ interface Bucket {
  */
 export class EventLimit {
   readonly #clock: Pick<Clock, 'now'>
-  /** By object; the one that was reported on last is the last. */
+  /** By object. The object with the latest Event is the last entry. */
   readonly #buckets = new Map<string, Bucket>()
 
   constructor(clock: Pick<Clock, 'now'>) {

@@ -12,7 +12,7 @@ export type Places = ReadonlyMap<string, number>
 /** Returns the reason for which the affinity of Pods excludes a node; undefined: it does not. */
 export type AffinityFilter = (node: NodeObject) => Reason | undefined
 
-/** The affinity of a Pod to the Pods that run, and theirs to it. */
+/** The affinity and anti-affinity of a Pod to Pods that have a node, and their anti-affinity to it. */
 export function affinityFilter(
   pod: PodObject,
   { affinity }: Pick<Placement, 'affinity'>,

@@ -9,11 +9,11 @@ import { type Controller, type Reconciliation, SETTLED } from '../runner/control
 import { type EventContent, eventWrite, statusPatch, type Write } from '../runner/write.ts'
 import { chooseNode, type UnboundPod } from './choose-node.ts'
 
-/** The key for trying again every Pod without a node, and that for those whose place depends on other Pods. */
+/** Two keys that stand for Pods without a node: all of them, and those whose placement depends on other Pods. */
 const ALL_WAITING = 'waiting'
 const DEPENDENT_WAITING = 'waiting for pods'
 
-/** How long the changes are gathered after which Pods without a node are tried again. */
+/** How long changes are gathered before Pods without a node are tried again. */
 const GATHER_MS = 250
 
 const SCHEDULED = 'PodScheduled'
@@ -25,7 +25,7 @@ const GATED = {
 
 /**
  * Binds the Pods of `default-scheduler` to nodes. A key is `namespace/name` of a Pod. A Pod that fits nowhere is tried again
- * when a change may let it fit: all that wait are, after the Pods that were not tried yet.
+ * when a change may let it fit. New Pods are tried before those that wait.
  */
 export const scheduler: Controller = {
   name: 'scheduler',
@@ -47,10 +47,10 @@ function isWaitingKey(key: string): boolean {
   return key === ALL_WAITING || key === DEPENDENT_WAITING
 }
 
-/** The Pod itself if it is to be tried; those that wait if it may let them fit. */
+/** The key of the Pod if it has to be tried, and the key of waiting Pods if the change may let them fit. */
 function keysOfPod({ key, before, after }: ObjectChange<PodObject>, view: View): readonly string[] {
   if (after?.placement !== undefined) {
-    // Its binding was refused, so there may be a place for others.
+    // Its binding was refused, so other Pods may fit on that node.
     if (roleOf(before).node !== '') return [key, ALL_WAITING]
     return isDeepEqual(before && needsOf(before), needsOf(after)) ? [] : [key]
   }

@@ -22,7 +22,7 @@ const HASH_LABELS = {
 /** The kinds whose templates are kept as ControllerRevisions. */
 export type RevisionOwner = keyof typeof HASH_LABELS
 
-/** The part of the name of an owner that the names of its revisions begin with, at most. */
+/** The name of a revision begins with at most this many characters of the name of its owner. */
 const MAX_PREFIX = 223
 const DEFAULT_LIMIT = 10
 
@@ -34,8 +34,8 @@ export interface History {
 }
 
 /**
- * The history of a workload, or what has to be written first: its present template has a revision with the greatest
- * number, and the revisions that it selects and that have no controller are its own.
+ * The history of a workload; or the writes that it needs first. In a history the present template has the revision with
+ * the greatest number. Revisions that the workload selects and that have no controller are adopted.
  */
 export function historyOf(
   collection: RevisionOwner,
@@ -61,7 +61,7 @@ export function historyOf(
   return creation(collection, owner, { revisions, revision }, view)
 }
 
-/** A new revision, unless the server has one of that name. */
+/** The write of a new revision. An existing one with the same name and template is used instead. */
 function creation(
   collection: RevisionOwner,
   owner: WorkloadObject,
@@ -78,7 +78,7 @@ function creation(
   const { namespace } = meta
   const name = `${meta.name.slice(0, MAX_PREFIX)}-${hash}`
   const found = view.controllerrevisions.get(keyOf({ namespace, name }))
-  // Of an earlier owner of the same name, with which it will be deleted.
+  // It belongs to an earlier owner of the same name. The garbage collector will delete it.
   if (found !== undefined && isOf(found, template)) return { revisions, update: found }
   if (found !== undefined) {
     return [statusPatch(collection, meta, { collisionCount: collisionCount + 1 })]
@@ -95,7 +95,7 @@ function creation(
   return [{ verb: 'create', collection: 'controllerrevisions', namespace, name, body }]
 }
 
-/** The deletion of the oldest revisions beyond `revisionHistoryLimit`, of those for which `isLive` is false. */
+/** Deletes the oldest revisions beyond `revisionHistoryLimit`. Those for which `isLive` is true stay, and do not count. */
 export function surplusRevisions(
   { spec }: WorkloadObject,
   { revisions, update }: History,

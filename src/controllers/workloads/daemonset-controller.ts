@@ -92,9 +92,9 @@ function reconcile(key: string, view: View, now: number): Reconciliation {
 interface DaemonNode {
   readonly name: string
   readonly placement: Placement
-  /** All of them. */
+  /** All of them, also those that have ended or are being deleted, in the order of `byPrecedence`. */
   readonly pods: readonly PodObject[]
-  /** Those that are neither being deleted nor at their end: on nodes first, then the oldest. */
+  /** Those that have not ended and are not being deleted, in the same order. */
   readonly active: readonly PodObject[]
 }
 
@@ -155,14 +155,14 @@ function byPrecedence(a: PodObject, b: PodObject): number {
   return age || (a.meta.name < b.meta.name ? -1 : 1)
 }
 
-/** Pods that wait for a node that does not exist: the collector of Pods deletes only those that were on one. */
+/** Deletes Pods that wait for a node that does not exist. The Pod collector deletes only Pods that are bound to one. */
 function strays({ elsewhere, reports }: State): readonly Write[] {
   return elsewhere
     .filter(({ nodeName, meta }) => nodeName === '' && !meta.terminating)
     .map((pod) => podDeletion(reports, pod))
 }
 
-/** What makes one node right: it has one Pod, or two in a surge, or none. */
+/** The writes after which a node has the Pods that it should have: one, two during a surge, or none. */
 function nodeWrites(state: State, node: DaemonNode): readonly Write[] {
   const { placement, pods, active } = node
   if (placement === 'none') {
@@ -181,7 +181,7 @@ function nodeWrites(state: State, node: DaemonNode): readonly Write[] {
   return placement === 'run' && isFree ? [creation(state, node.name)] : []
 }
 
-/** Pods that have ended are deleted, and replaced in the same reconcile: the new one knows how many have ended before. */
+/** Deletes Pods that have ended, and makes the next one, whose annotation says how many have ended before it. */
 function replacement(
   state: State,
   node: DaemonNode,
@@ -220,8 +220,8 @@ function creation(
 }
 
 /**
- * Pods of a node that are too many. In a surge a node has two: an old one that is ready, and a new one that is not
- * available yet.
+ * Deletes surplus Pods of a node. During a surge a node may have two Pods: an old one that is ready, and a new one that
+ * is not available yet.
  */
 function surplus(state: State, active: readonly PodObject[]): readonly Write[] {
   const { reports, set } = state
@@ -263,7 +263,7 @@ function isAvailable({ set, now }: State, pod: PodObject): boolean {
   return untilAvailable(pod, set.minReadyMs, now) === 0
 }
 
-/** Of a node with two Pods the one that is older counts. */
+/** Of each node only the first Pod by `byPrecedence` counts. */
 function countsOf(state: State): Readonly<Record<string, number>> {
   const { set, nodes, hash } = state
   const running = nodes.filter(({ placement }) => placement === 'run')
@@ -283,14 +283,14 @@ function countsOf(state: State): Readonly<Record<string, number>> {
   }
 }
 
-/** Old revisions that are too many, once no Pod has them. */
+/** Deletes surplus revisions that no Pod has. */
 function tidy({ set, history, nodes, elsewhere }: State): readonly Write[] {
   const pods = [...elsewhere, ...nodes.flatMap((node) => node.pods)]
   const live = new Set(pods.map(({ meta }) => meta.labels[POD_REVISION]))
   return surplusRevisions(set, history, (one) => live.has(hashOf('daemonsets', one)))
 }
 
-/** After how many milliseconds a Pod becomes available, or one that has ended may be replaced. */
+/** Milliseconds until the next Pod becomes available, or one that has ended may be replaced; undefined: none will. */
 function nextChange({ set, nodes, hash, now }: State): number | undefined {
   const waits = nodes
     .flatMap(({ pods }) => pods)

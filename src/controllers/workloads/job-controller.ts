@@ -45,7 +45,7 @@ const BURST = 500
 const OWN_NAME = 'kubernetes.io/job-controller'
 /** Characters of a generated name before its suffix; the server cuts longer ones. */
 const MAX_BASE_LENGTH = 58
-/** Begins the keys of Pods that wait to be counted by a Job that there is no more. */
+/** The prefix of the keys of Pods that have the finalizer although their Job is gone. */
 const LOST = 'pod '
 const INDEX_VARIABLE = 'JOB_COMPLETION_INDEX'
 
@@ -81,7 +81,7 @@ function lostPod({ after }: ObjectChange<PodObject>, view: View): readonly strin
   return after !== undefined && isLost(after, view) ? [LOST + after.meta.key] : []
 }
 
-/** Whether no Job is there that could count a Pod. */
+/** Whether a Pod has the finalizer, and no Job exists that could count it. */
 function isLost(pod: PodObject, view: View): boolean {
   const job = jobOf(pod.meta)
   return isTracked(pod) && (job === undefined || view.jobs.get(keyOf(job))?.meta.uid !== job.uid)
@@ -154,7 +154,7 @@ function reportsOf(state: JobState): PodReports {
   }
 }
 
-/** An Event for each condition that changes and that people wait for. */
+/** An Event for each change of the conditions Complete, Failed and Suspended. */
 function changesOf(reports: PodReports, conditions: Conditions): readonly Write[] {
   const known = conditionsOf(reports.owner.status)
   return [...conditions].flatMap(([type, condition]) => {
@@ -183,7 +183,7 @@ function podChanges(state: JobState, reports: PodReports, view: View): readonly 
   return Number.isFinite(missing) ? creations(state, reports, Math.min(missing, BURST + 1)) : []
 }
 
-/** How many Pods should run; infinite: those that run may go on, and no more are made. */
+/** How many Pods should run. Infinite: running Pods continue, and no more are made. */
 function wantedPods(state: JobState): number {
   const { job, tally } = state
   if (isSuspended(job) || verdictOf(state) !== undefined) return 0
@@ -193,7 +193,7 @@ function wantedPods(state: JobState): number {
   return tally.total.succeeded > 0 ? Number.POSITIVE_INFINITY : parallelism
 }
 
-/** The Pods that are too many: those whose index another one has or had, and then those whose end costs least. */
+/** The surplus Pods: first those whose index another Pod has or had, then those that `byDeletionOrder` puts first. */
 function surplusOf(state: JobState, pods: readonly PodObject[], view: View): readonly PodObject[] {
   const { job, tally } = state
   const seen = new Set<number>()

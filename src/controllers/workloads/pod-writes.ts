@@ -49,7 +49,7 @@ export function podCreation(reports: PodReports, difference: PodDifference): Cre
   }
 }
 
-/** Deletes a Pod, with an Event, and before it those that say why. */
+/** Deletes a Pod, and then records the Events `why`, and one about the deletion. */
 export function podDeletion(
   reports: PodReports,
   { meta }: PodObject,
@@ -83,7 +83,7 @@ export function podEvent(
   return eventWrite(subject, { controller: subject.kind.toLowerCase(), type, reason, message }, now)
 }
 
-/** The status of a workload whose writes the server accepts; nothing where it has that already. */
+/** Writes the present counts, and removes the condition of refused writes; no write if the status is up to date. */
 export function acceptedStatus(
   { collection, owner, status }: PodReports,
   conditions: Conditions = conditionsOf(owner.status),
@@ -93,8 +93,8 @@ export function acceptedStatus(
 }
 
 /**
- * The status of a workload one of whose Pods cannot be made or deleted: with the condition and its `message`. An Event with
- * `sentence` only when the condition is new, because the write is tried again and again.
+ * Writes the status of a workload one of whose Pods cannot be made or deleted, with a condition that has `message`. The
+ * Event with `sentence` is recorded only if the condition is new, because the refused write is repeated.
  */
 export function refusedStatus(
   reports: PodReports,

@@ -49,8 +49,8 @@ const CLAIMS_MESSAGE =
 const setsOfPod = workloadsOfPod('statefulsets')
 
 /**
- * Keeps the Pods of each StatefulSet, which have names and follow each other. A key is `namespace/name` of a
- * StatefulSet.
+ * Makes, replaces and deletes the Pods of each StatefulSet. Each Pod has a name with an ordinal. A key is `namespace/name`
+ * of a StatefulSet.
  */
 export const statefulSetController: Controller = {
   name: 'statefulset',
@@ -85,7 +85,7 @@ function reconcile(key: string, view: View, now: number): Reconciliation {
 
 interface State extends Members {
   readonly set: WorkloadObject
-  /** All of them. */
+  /** All of its Pods. */
   readonly pods: readonly PodObject[]
   readonly policy: SetPolicy
   readonly reports: PodReports
@@ -124,7 +124,7 @@ function stateOf(
   return state
 }
 
-/** What is to be done first: Pods are made, then surplus ones deleted, then those of old templates replaced. */
+/** The next writes: Pods are made first, then surplus Pods are deleted, then Pods of old templates are replaced. */
 function changesOf(state: State): readonly Write[] {
   const { isDone, writes } = filled(state)
   if (!isDone || writes.length > 0) return writes
@@ -140,8 +140,8 @@ interface Progress {
 }
 
 /**
- * Every place has a Pod, except where another Pod has its name. In order, each waits until the one before it is
- * available.
+ * Makes the missing Pods and repairs the others. No Pod is made where a foreign Pod has the name. With `isOrdered` each
+ * Pod waits until the one before it is available.
  */
 function filled(state: State): Progress {
   const { slots, policy } = state
@@ -157,7 +157,7 @@ function filled(state: State): Progress {
   return { isDone: true, writes }
 }
 
-/** What a Pod that is there needs: one that has ended is replaced, one that lost the label of its name gets it again. */
+/** Replaces a Pod that has ended, and restores the label with the name of a Pod that lost it. */
 function repairs(state: State, slot: Slot, pod: PodObject): readonly Write[] {
   const { reports, set, now } = state
   const { meta } = pod
@@ -206,8 +206,8 @@ function revisionFor({ policy, current, history }: State, { index }: Slot): Revi
 }
 
 /**
- * Pods beyond the number of replicas are deleted. In order, one after another from the greatest ordinal, while all others
- * are available; one that is not is deleted only when it is the first such one.
+ * Deletes Pods whose ordinals the set does not have. With `isOrdered` they are deleted one after another, from the greatest
+ * ordinal on. A Pod that is not available is deleted only if no Pod with a lower ordinal among these is unavailable, too.
  */
 function removals(state: State): Progress {
   const { condemned, policy, reports } = state
@@ -271,8 +271,8 @@ function statusWrites(state: State): readonly Write[] {
 }
 
 /**
- * The first name that a Pod of another owner has and keeps; undefined: there is none. In order, the places after one
- * that waits are not due yet.
+ * The first name that a foreign Pod has and that is needed now; undefined: there is none. With `isOrdered`, names after one
+ * whose Pod is not available are not needed yet.
  */
 function takenName(state: State): string | undefined {
   for (const { name, pod, foreign } of state.slots) {
@@ -328,13 +328,13 @@ function withClaims({ status }: WorkloadObject, now: number): Conditions {
   return new Map([...conditionsOf(status), [CLAIMS, condition]])
 }
 
-/** Old revisions that are too many, and that no Pod has. */
+/** Deletes surplus revisions that no Pod has. */
 function tidy({ set, history, current, pods }: State): readonly Write[] {
   const live = new Set([current.meta.name, ...pods.map(({ meta }) => meta.labels[POD_REVISION])])
   return surplusRevisions(set, history, ({ meta }) => live.has(meta.name))
 }
 
-/** After how many milliseconds a Pod becomes available, or one that has ended may be replaced. */
+/** Milliseconds until the next Pod becomes available, or one that has ended may be replaced; undefined: none will. */
 function nextChange(state: State): number | undefined {
   const { slots, set, now } = state
   const until = (slot: Slot, pod: PodObject): number =>

@@ -3,7 +3,7 @@ import { NODE_TAINTS, type NodeObject } from '../../objects/node-object.ts'
 import type { WorkloadObject } from '../../objects/workload-object.ts'
 import { affinityToNode, nodeSelection, untoleratedTaint } from '../shared/node-match.ts'
 
-/** Taints of nodes that are in trouble, which Pods of DaemonSets tolerate: by their effect. */
+/** Taints that every Pod of a DaemonSet tolerates: key and effect. */
 const TOLERATED: readonly (readonly [key: string, effect: string])[] = [
   [NODE_TAINTS.notReady, 'NoExecute'],
   [NODE_TAINTS.unreachable, 'NoExecute'],
@@ -15,8 +15,8 @@ const TOLERATED: readonly (readonly [key: string, effect: string])[] = [
 const NETWORK_UNAVAILABLE = [NODE_TAINTS.networkUnavailable, 'NoSchedule'] as const
 
 /**
- * Whether a node runs a Pod of a DaemonSet: `run`; `stay`: it gets none, and keeps the one that it has; `none`: it loses
- * that, too.
+ * What a DaemonSet does with a node. `run`: the node must have a Pod. `stay`: a Pod that runs there stays, and no new one
+ * is made. `none`: a Pod that runs there is deleted.
  */
 export type Placement = 'run' | 'stay' | 'none'
 

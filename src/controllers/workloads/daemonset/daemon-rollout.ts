@@ -53,8 +53,8 @@ export function rolloutStep(
 }
 
 /**
- * Old Pods to delete; their nodes get new ones when they are gone. One that is not available is replaced at once, which
- * makes no further node unavailable.
+ * The old Pods to delete. A node gets a new Pod when the old one is gone. An old Pod that is not available is deleted at
+ * once: this makes no other node unavailable.
  */
 function replaced(
   nodes: readonly RolloutNode[],
@@ -72,8 +72,8 @@ function replaced(
 }
 
 /**
- * A new Pod beside an old one, which is deleted when the new one is available. Where the old one is not available, a new
- * one makes no difference to `maxSurge`.
+ * Makes new Pods beside old ones, and deletes an old Pod when the new one is available. Where the old Pod is not
+ * available, the new one is made at once, whatever `maxSurge` permits.
  */
 function surged(
   nodes: readonly RolloutNode[],

@@ -82,7 +82,7 @@ function deploymentsOf(set: WorkloadObject, view: View): readonly string[] {
     .map(({ meta }) => meta.key)
 }
 
-/** The keys of the Deployments that a change of a Pod concerns: it begins or ceases to exist, to count or to be ready. */
+/** The keys of the Deployments of a Pod that appears, vanishes, ends, or changes its controller, deletion or readiness. */
 export function deploymentsOfPod(
   { before, after }: ObjectChange<PodObject>,
   view: View,
@@ -107,13 +107,13 @@ function facts({ meta, finished, readiness }: PodObject): unknown {
 /** A ReplicaSet with what the decisions of a rollout depend on. */
 export interface SizedSet {
   readonly set: WorkloadObject
-  /** The Pods that it has or will have: it may not have made them yet, or not deleted all that are too many. */
+  /** The greater of `spec.replicas` and the number of its Pods, because it may still have to make or delete some. */
   readonly held: number
-  /** Pods that are available, and remain so when those that are too many are deleted. */
+  /** How many of its Pods are available, without those that it is about to delete. */
   readonly available: number
 }
 
-/** The sizes by the Pods themselves, because the status of a ReplicaSet may be from before their last change. */
+/** Counts the Pods themselves, because the status of a ReplicaSet may be older than they are. */
 export function sizeOf(set: WorkloadObject, view: View, now: number): SizedSet {
   const pods = controlledBy(set.meta, view.pods).filter(isActive)
   const surplus = Math.max(0, pods.length - set.replicas)
@@ -125,7 +125,7 @@ export function sizeOf(set: WorkloadObject, view: View, now: number): SizedSet {
   }
 }
 
-/** Whether Pods of a ReplicaSet are there that have not ended, also while they are being deleted. */
+/** Whether a ReplicaSet has Pods that have not ended, by its status or by the Pods. Those that are being deleted count. */
 export function hasRunningPods(set: WorkloadObject, view: View): boolean {
   return (
     countAt(set.status, 0, 'replicas') > 0 ||
@@ -133,7 +133,7 @@ export function hasRunningPods(set: WorkloadObject, view: View): boolean {
   )
 }
 
-/** Whether Pods of these two templates are the same: the hash of the template does not count. */
+/** Whether two templates make the same Pods. The label with the hash of the template is not compared. */
 export function isSameTemplate(a: JsonObject, b: JsonObject): boolean {
   return isDeepEqual(comparable(a), comparable(b))
 }
@@ -144,7 +144,7 @@ function comparable(template: JsonObject): Json {
   return canonical({ ...template, metadata: { ...metadata, labels } })
 }
 
-/** Without fields that mean nothing, and with keys in one order. */
+/** Leaves out null values and empty lists, and sorts the keys. */
 function canonical(value: Json): Json {
   if (Array.isArray(value)) return value.map(canonical)
   if (!isJsonObject(value)) return value
@@ -159,7 +159,7 @@ function canonical(value: Json): Json {
 const ALPHABET = 'bcdfghjklmnpqrstvwxz2456789'
 const HASH_LENGTH = 10
 
-/** The hash of a template, another one for each `collisionCount`. */
+/** The hash of a template. Each `collisionCount` gives another hash. */
 export function templateHash(template: JsonObject, collisionCount: number): string {
   let rest = contentHash(JSON.stringify([comparable(template), collisionCount]))
   let text = ''

@@ -17,8 +17,8 @@ export function revisionOf({ meta }: WorkloadObject): number {
 }
 
 /**
- * The annotations that the ReplicaSet of the present template gets: those of its Deployment, and a revision above those
- * of the `old` ones. Where it had a lower one, because its template was rolled back to, the history keeps that.
+ * The annotations for the ReplicaSet of the present template: those of its Deployment, and a revision greater than those
+ * of the `old` ReplicaSets. If it has a lower revision, because of a rollback to its template, that goes into the history.
  */
 export function annotationsFor(
   deployment: WorkloadObject,
@@ -45,7 +45,7 @@ function historyAfter(known: StringMap, before: string): StringMap {
   return { [REVISION_HISTORY]: revisions.join(',') }
 }
 
-/** The annotations by which the next scaling in the middle of a rollout knows the size of the Deployment at this one. */
+/** The annotations that record the size of the Deployment. If it is scaled during a rollout, they give the size before. */
 export function sizeAnnotations(deployment: WorkloadObject): StringMap {
   return {
     [DESIRED_REPLICAS]: String(deployment.replicas),

@@ -79,7 +79,7 @@ export function pausedConditions(deployment: WorkloadObject, now: number): Condi
   return set(conditions, { type: PROGRESSING, status: 'Unknown', ...wanted }, now)
 }
 
-/** Says whether enough Pods are available. */
+/** Sets the condition `Available`: whether enough Pods are available. */
 export function withAvailability(
   conditions: Conditions,
   deployment: WorkloadObject,
@@ -103,7 +103,7 @@ export function withAvailability(
   return set(conditions, wanted, now)
 }
 
-/** Reports on the ReplicaSet of the present template: `NewReplicaSetCreated` and the like. */
+/** Sets the condition `Progressing`, if there is a progress deadline. */
 export function withProgress(
   conditions: Conditions,
   deployment: WorkloadObject,
@@ -114,7 +114,7 @@ export function withProgress(
   return set(conditions, { type: PROGRESSING, ...wanted }, now)
 }
 
-/** A ReplicaSet that was there before anything reported on the rollout. */
+/** Reports that a ReplicaSet with the present template exists, if there is no condition `Progressing` yet. */
 export function withFoundSet(
   conditions: Conditions,
   deployment: WorkloadObject,
@@ -171,8 +171,8 @@ function hasProgressed(before: Counts, after: Counts): boolean {
 }
 
 /**
- * In how many milliseconds the rollout will have made no progress for too long, and a second for what `lastUpdateTime`
- * leaves out; undefined: it is over, or is too late.
+ * Milliseconds until the progress deadline, plus one second, because `lastUpdateTime` has no fractions of a second.
+ * Undefined: there is no deadline, it has passed, or the rollout is complete.
  */
 export function untilLate(
   conditions: Conditions,
@@ -188,7 +188,7 @@ export function untilLate(
   return Math.max(1, updatedAt(known) + deadline - now + 1_000)
 }
 
-/** The condition ReplicaFailure of a ReplicaSet, first that of the present template. */
+/** Copies the condition `ReplicaFailure` of the first ReplicaSet that has it; that of the present template comes first. */
 export function withFailures(conditions: Conditions, { current, old }: OwnedSets): Conditions {
   const all = current === undefined ? old : [current, ...old]
   const found = all.map(({ status }) => conditionsOf(status).get(FAILURE)).find(Boolean)

@@ -15,7 +15,7 @@ import { completionsOf, isIndexed, isTracked, type Tally, textOf } from './job-t
 const FIRST_PAUSE_MS = 10_000
 const MAX_PAUSE_MS = 360_000
 
-/** A Job, its Pods, and what they come to. */
+/** A Job, its Pods, and their counts. */
 export interface JobState {
   readonly job: WorkloadObject
   /** All that it controls. */
@@ -36,7 +36,10 @@ export function isSuspended({ spec }: WorkloadObject): boolean {
   return spec['suspend'] === true
 }
 
-/** How a Job is to end, although Pods may still have to; undefined: it goes on. What was decided stays. */
+/**
+ * How a Job ends; undefined: it continues. Some of its Pods may still run. A decision that the status already has does
+ * not change.
+ */
 export function verdictOf(state: JobState): WantedCondition | undefined {
   const { job, tally } = state
   const target = readCondition(job.status, 'FailureTarget')
@@ -74,7 +77,7 @@ function isPastLimit({ job, tally }: JobState): boolean {
   return restarts > 0 && restarts >= limit
 }
 
-/** After how many milliseconds the Job has run for too long; infinite: it may run for ever, or does not run. */
+/** Milliseconds until `activeDeadlineSeconds` have passed; infinite: the Job has no deadline, or does not run. */
 export function untilDeadline({ job, now }: JobState): number {
   const seconds = countAt(job.spec, -1, 'activeDeadlineSeconds')
   const startedAt = Date.parse(stringAt(job.status, 'startTime'))
@@ -98,7 +101,10 @@ export function untilRetry({ pods, now }: JobState): number {
   return Math.max(0, Math.min(pause, Math.max(...failures) + pause - now))
 }
 
-/** The conditions of a Job. Its verdict is known first; it has ended when every Pod has ended, and each is counted. */
+/**
+ * The conditions of a Job. The verdict first becomes FailureTarget or SuccessCriteriaMet. It becomes Failed or Complete
+ * when every Pod has ended and has been counted.
+ */
 export function jobConditions(state: JobState): Conditions {
   const { job, pods, now } = state
   const verdict = verdictOf(state)

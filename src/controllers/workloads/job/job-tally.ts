@@ -3,9 +3,9 @@ import type { PodObject } from '../../objects/pod-object.ts'
 import { countAt, type WorkloadObject } from '../../objects/workload-object.ts'
 
 /**
- * Finalizer of a Pod whose end its Job has not counted. With it the Pod stays when it is deleted, and its end is counted
- * exactly once: the uid is stored among `uncountedTerminatedPods`; then the Pod loses the finalizer; then the uid gives way
- * to a greater count.
+ * Finalizer of a Pod whose end its Job has not counted. It keeps a deleted Pod until its end is counted. Each end is counted
+ * exactly once. First the uid is stored in `uncountedTerminatedPods`. Then the Pod loses the finalizer. Then one write
+ * removes the uid and increases the count.
  */
 export const TRACKING = 'batch.kubernetes.io/job-tracking'
 /** Annotation and label of a Pod: its index, for which one Pod has to succeed. */
@@ -23,12 +23,13 @@ export interface Tally {
   readonly unfinished: readonly PodObject[]
   /** All that have ended; of a Job with indexes, `succeeded` is the number of indexes of which one Pod succeeded. */
   readonly total: PerOutcome<number>
-  /** Those that the status shows as numbers, and the uids of the others. */
+  /** The numbers for the status. */
   readonly counted: PerOutcome<number>
+  /** The uids for `uncountedTerminatedPods`: Pods that have ended, and are not in `counted` yet. */
   readonly uncounted: PerOutcome<readonly string[]>
   /** Indexes of which one Pod succeeded; none for a Job without indexes. */
   readonly completed: Ranges
-  /** Pods that need no finalizer once the status says so. */
+  /** Pods that may lose the finalizer once the status with these values is stored. */
   readonly released: readonly PodObject[]
 }
 
@@ -108,7 +109,7 @@ export function indexOf(job: WorkloadObject, { meta }: PodObject): number | unde
   return index < (completionsOf(job) ?? 0) ? index : undefined
 }
 
-/** Ranges of indexes, in ascending order and apart from each other. */
+/** Ranges of indexes, in ascending order. Between two ranges at least one index is missing. */
 export type Ranges = readonly (readonly [first: number, last: number])[]
 
 /** The indexes that the status shows, and those of more Pods that succeeded. */

@@ -75,15 +75,15 @@ export function claimPods(
   }
 }
 
-/** As many Pods need no gathering of changes. */
+/** A workload with at most this many Pods is reconciled at once after each change. */
 const FEW_PODS = 50
 const MAX_GATHER_MS = 250
-/** How many Pods a workload has, in the status of ReplicaSets and Deployments, DaemonSets, and Jobs. */
+/** The fields of the status that hold the number of Pods: of ReplicaSets and Deployments, of DaemonSets, and of Jobs. */
 const POD_COUNTS = ['replicas', 'desiredNumberScheduled', 'active']
 
 /**
- * Milliseconds for which changes that concern a workload are gathered. Each reconcile and each status takes as long as the
- * workload has Pods, and its Pods become ready one by one.
+ * Milliseconds for which changes of a workload are gathered before it is reconciled. The cost of a reconcile grows with the
+ * number of Pods, and the Pods become ready one by one.
  */
 export function gatherMs(workload: WorkloadObject | undefined): number {
   if (workload === undefined) return 0
@@ -117,8 +117,8 @@ function workloadsOf(collection: PodOwner, pod: PodObject, view: View): readonly
 }
 
 /**
- * A Pod of a workload's template. `name` ends with `-` where the server is to complete it. `labels`, `annotations` and
- * `spec` are laid over those of the template, `finalizers` are added to them.
+ * The write of a Pod from the template of a workload. If `name` ends with `-`, the server completes it. Keys of `labels`,
+ * `annotations` and `spec` replace those of the template; `finalizers` are added.
  */
 export function podOf(
   collection: PodOwner,
@@ -159,7 +159,7 @@ export interface PodDifference {
   readonly spec?: JsonObject
 }
 
-/** After how many milliseconds a Pod has been ready for `minReadyMs`; 0: it is available; infinite: it is not ready. */
+/** Milliseconds until a Pod has been ready for `minReadyMs`; 0: it is available; infinite: it is not ready. */
 export function untilAvailable({ readySince }: PodObject, minReadyMs: number, now: number): number {
   return readySince === undefined
     ? Number.POSITIVE_INFINITY

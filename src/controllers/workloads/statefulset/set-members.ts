@@ -13,11 +13,11 @@ export interface Slot {
   readonly ordinal: number
   /** `NAME-ORDINAL`. */
   readonly name: string
-  /** Counts from 0, whatever the ordinals begin with. */
+  /** The position among the slots: 0 for the first ordinal, whatever that is. */
   readonly index: number
   /** Undefined: there is none. */
   readonly pod: PodObject | undefined
-  /** A Pod that is not of the set and has the name, so that none can be made. */
+  /** A Pod that has the name but does not belong to the set, so that none can be made. */
   readonly foreign: PodObject | undefined
 }
 
@@ -29,12 +29,12 @@ export interface Members {
   readonly condemned: readonly PodObject[]
 }
 
-/** Whether a Pod has a name that the StatefulSet gives. */
+/** Whether the name of a Pod is that of a StatefulSet with an ordinal. */
 export function isMember(set: WorkloadObject, pod: PodObject): boolean {
   return ordinalOf(set, pod) !== undefined
 }
 
-/** The keys of the StatefulSets that give a Pod of this key its name: one at most. */
+/** The key of the StatefulSet whose Pods have names like that of the Pod with this key; empty: there is none. */
 export function setsNaming(key: string, view: View): readonly string[] {
   const set = POD_NAME.exec(key)?.[1]
   return set !== undefined && view.statefulsets.get(set) !== undefined ? [set] : []
@@ -67,7 +67,7 @@ function ordinalOf({ meta }: WorkloadObject, pod: PodObject): number | undefined
 export interface SetPolicy {
   /** One Pod after another, each when those before it are available. */
   readonly isOrdered: boolean
-  /** Pods of an old template are replaced; otherwise one gets the new template only after it was deleted by hand. */
+  /** Whether Pods of an old template are replaced. Otherwise a Pod keeps its template until another client deletes it. */
   readonly isRolling: boolean
   /** Pods with a smaller index keep their template. */
   readonly partition: number
