@@ -248,7 +248,7 @@ function count(budget: BudgetObject, counted: Counted): Reconciliation {
     without(budget.status, 'disruptedPods'),
   )
   if (isSame && isDeepEqual(known, { ...evicted })) return { writes: [], ...againMs }
-  const removed = Object.keys(known).filter((name) => evicted[name] === undefined)
+  const removed = Object.keys(known).filter((name) => !Object.hasOwn(evicted, name))
   const disruptedPods = { ...evicted, ...Object.fromEntries(removed.map((name) => [name, null])) }
   const body = { ...status, ...(Object.keys(disruptedPods).length > 0 && { disruptedPods }) }
   const none = ['Normal', 'NoPods', 'No matching pods found'] as const
@@ -288,7 +288,7 @@ function statusOf(budget: BudgetObject, { pods, wanted, evicted, now }: Counted)
   const { expectedPods, desiredHealthy } = wanted
   const currentHealthy = pods.filter(
     ({ meta, ready, finished }) =>
-      ready && !finished && !meta.terminating && evicted[meta.name] === undefined,
+      ready && !finished && !meta.terminating && !Object.hasOwn(evicted, meta.name),
   ).length
   const disruptionsAllowed = expectedPods === 0 ? 0 : Math.max(0, currentHealthy - desiredHealthy)
   const isAllowed = disruptionsAllowed > 0

@@ -78,6 +78,14 @@ test.each<[string, number, readonly JsonObject[], JsonObject]>([
   expect(await run()).toEqual([])
 })
 
+test('a Pod called constructor counts like any other, and its eviction is forgotten in time', async () => {
+  const status = { disruptedPods: { constructor: '2029-12-31T23:00:00Z' } }
+  const scenery = scene(budget({ minAvailable: 1 }, status), pod('constructor'), pod('b'))
+  await scenery.run()
+  expect(scenery.status()).toMatchObject({ currentHealthy: 2, disruptionsAllowed: 1 })
+  expect(Object.keys(objectAt(scenery.status(), 'disruptedPods'))).toEqual([])
+})
+
 test('the condition says whether an eviction is permitted', async () => {
   const { run, status, cluster } = scene(budget({ minAvailable: 1 }), pod('a'), pod('b'))
   await run()
