@@ -11,7 +11,7 @@ import {
   writeFile,
 } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
-import { NodeProxyError } from '../../lib/error.ts'
+import { messageOf, NodeProxyError } from '../../lib/error.ts'
 import type { MountPlan } from '../plan/container-plan.ts'
 import { runCommand } from '../system/run-command.ts'
 import { hostPath, layOut, type PlacedMount, placeIn, unmountable } from './mount-layout.ts'
@@ -255,8 +255,10 @@ const PROGRAMS = process.env['PATH'] ?? '/usr/sbin:/usr/bin:/sbin:/bin'
 async function openNamespace(): Promise<FileHandle> {
   const words = ['--mount', '--propagation', 'slave', '--', 'cat']
   const holder = spawn('unshare', words, { stdio: 'pipe', detached: true, env: { PATH: PROGRAMS } })
-  const ended = once(holder, 'close').catch(() => undefined)
   const errors: Buffer[] = []
+  const ended = once(holder, 'close').catch((error: unknown) => {
+    errors.push(Buffer.from(messageOf(error)))
+  })
   holder.stderr.on('data', (chunk: Buffer) => errors.push(chunk))
   holder.stdin.on('error', () => undefined)
   try {
