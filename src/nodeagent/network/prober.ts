@@ -30,6 +30,8 @@ export class Prober {
     const id = ++this.#serial
     return new Promise((resolve) => {
       this.#waiting.set(id, resolve)
+      // Without a process there may be no streams either, and its error ends the probe.
+      if (child.pid === undefined) return
       child.stdin.write(`${JSON.stringify({ id, target, timeoutMs })}\n`)
     })
   }
@@ -54,9 +56,10 @@ export class Prober {
       this.#waiting.clear()
       for (const settle of lost) settle({ outcome: 'unknown', message: 'the prober has ended' })
     }
-    child.stdin.on('error', () => undefined)
     child.once('error', end)
     child.once('close', end)
+    if (child.pid === undefined) return child
+    child.stdin.on('error', () => undefined)
     createInterface({ input: child.stdout }).on('line', (line) => {
       const { id, outcome, message } = JSON.parse(line) as ProbeReply
       this.#waiting.get(id)?.({ outcome, message })

@@ -26,13 +26,12 @@ export async function startAttached(plan: AttachedPlan): Promise<RunningCommand 
     stdio: ['pipe', 'pipe', 'pipe'],
     detached: true,
   })
-  for (const stream of [child.stdin, child.stdout, child.stderr]) {
-    stream.on('error', () => undefined)
-  }
+  const ended = endOf(child)
   const { pid } = child
+  // Without a process there may be no streams either.
   if (pid === undefined) return new StreamRefusal('failed', await failureOf(child))
   const { stdin, stdout, stderr } = child
-  const ended = endOf(child)
+  for (const stream of [stdin, stdout, stderr]) stream.on('error', () => undefined)
   return {
     stdin,
     stdout,

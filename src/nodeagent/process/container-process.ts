@@ -86,15 +86,16 @@ export async function startProcess(plan: ProcessPlan): Promise<ContainerProcess 
     stdio: ['ignore', 'pipe', 'pipe'],
     detached: true,
   })
-  for (const name of ['stdout', 'stderr'] as const) {
-    if (log === undefined) child[name].resume()
-    else child[name].pipe(log[name], { end: false })
-  }
   const failure = new Promise<string>((resolve) => {
     child.once('error', ({ message }) => resolve(message))
   })
   const { pid } = child
+  // Without a process there may be no streams either.
   if (pid === undefined) return failure
+  for (const name of ['stdout', 'stderr'] as const) {
+    if (log === undefined) child[name].resume()
+    else child[name].pipe(log[name], { end: false })
+  }
   const ended = new Promise<ProcessEnd>((resolve) => {
     child.once('exit', (code, name) => {
       killGroup(pid)

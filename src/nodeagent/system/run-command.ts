@@ -14,10 +14,12 @@ export function runCommand(command: readonly string[], input = ''): Promise<stri
     const child = spawn(program, args, { stdio: 'pipe', detached: true, timeout: TIMEOUT_MS })
     const out: Buffer[] = []
     const err: Buffer[] = []
+    child.on('error', (cause) => reject(failed(command, cause.message)))
+    // Without a process there may be no streams either.
+    if (child.pid === undefined) return
     child.stdout.on('data', (chunk: Buffer) => out.push(chunk))
     child.stderr.on('data', (chunk: Buffer) => err.push(chunk))
     child.stdin.on('error', () => undefined)
-    child.on('error', (cause) => reject(failed(command, cause.message)))
     child.on('close', (status, signal) => {
       if (status === 0) return resolve(Buffer.concat(out).toString())
       const output = Buffer.concat([...err, ...out]).toString()

@@ -259,12 +259,17 @@ async function openNamespace(): Promise<FileHandle> {
   const ended = once(holder, 'close').catch((error: unknown) => {
     errors.push(Buffer.from(messageOf(error)))
   })
+  const failure = (): NodeProxyError => namespaceError(Buffer.concat(errors).toString().trim())
+  if (holder.pid === undefined) {
+    await ended
+    throw failure()
+  }
   holder.stderr.on('data', (chunk: Buffer) => errors.push(chunk))
   holder.stdin.on('error', () => undefined)
   try {
     holder.stdin.write('\n')
     const isReady = await Promise.race([once(holder.stdout, 'data'), ended.then(() => undefined)])
-    if (isReady === undefined) throw namespaceError(Buffer.concat(errors).toString().trim())
+    if (isReady === undefined) throw failure()
     return await openNew(`/proc/${holder.pid}/ns/mnt`)
   } finally {
     holder.stdin.end()
