@@ -14,7 +14,7 @@ const PROGRAM = new URL('./pod-dialer-main.ts', import.meta.url).pathname
 export function openPodDialer(
   namespace: string,
   [name, value]: readonly [name: string, value: string],
-): PodDialer {
+): PodDialer | StreamRefusal {
   const [program = '', ...args] = namespaceNamed(namespace).inside([process.execPath, PROGRAM])
   const { PATH = '/usr/sbin:/usr/bin:/sbin:/bin', NODE_COMPILE_CACHE } = process.env
   const child = spawn(program, args, {
@@ -26,6 +26,9 @@ export function openPodDialer(
     child.once('error', () => resolve())
     child.once('close', () => resolve())
   })
+  if (child.pid === undefined) {
+    return new StreamRefusal('failed', 'no process could be started for connections to the pod')
+  }
   // Node's pipes are sockets, which carry both directions.
   const client = createForwardingClient(child.stdio[3] as Duplex)
   return {

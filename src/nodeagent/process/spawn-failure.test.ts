@@ -9,6 +9,7 @@ const IMPORTS = {
   runCommand: '../system/run-command.ts',
   namespaceNamed: '../system/namespace.ts',
   mountForContainer: '../volumes/container-mounts.ts',
+  openPodDialer: '../network/pod-dialer.ts',
   Prober: '../network/prober.ts',
 }
 
@@ -25,6 +26,7 @@ const BODY = `
   await runCommand(['ip', 'link']).catch(({ message }) => console.log(message))
   const tools = { folderOf: () => '/', scratch: '/' }
   await mountForContainer([], tools).catch(({ message }) => console.log(message))
+  console.log(openPodDialer('none', ['ORCH_POD', 'x/y']).why)
   const prober = new Prober(namespaceNamed())
   const target = { kind: 'tcp', host: '127.0.0.1', port: 80 }
   for (const each of [1, 2]) console.log(each, (await prober.probe(target, 1000)).outcome)`
@@ -45,6 +47,7 @@ test('a process without free file descriptors starts nothing, says why, and goes
     'spawn setpriv EMFILE',
     'ip link: spawn ip EMFILE',
     'no mount namespace could be made: spawn unshare EMFILE',
+    'no process could be started for connections to the pod',
     '1 unknown',
     '2 unknown',
   ])
