@@ -23,8 +23,8 @@ export function validate(
 }
 
 /**
- * The same for an object that replaces `old`: an address with leading zeros that `old` has in the same field is
- * accepted, so that objects from before this rule can still be changed.
+ * The same for an object that replaces `old`: what is wrong with `old` and stays as it is, at whatever position of a list,
+ * is accepted. So objects from before a rule can still be changed, and get a status.
  */
 export function validateSuccessor(
   raw: unknown,
@@ -33,10 +33,10 @@ export function validateSuccessor(
 ): readonly Problem[] {
   const object = Reader.of(raw, 'validate')
   check(object)
-  if (object.findings.legacyAddresses.size === 0) return object.findings.all
+  if (object.findings.all.length === 0) return object.findings.all
   const before = Reader.of(old, 'validate')
   check(before)
-  const again = Reader.of(raw, 'validate', before.findings.legacyAddresses)
+  const again = Reader.of(raw, 'validate', before.findings.faults)
   check(again)
   return again.findings.all
 }

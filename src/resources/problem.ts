@@ -44,17 +44,17 @@ export class Findings {
   readonly #reading: Reading
   readonly #accepted: ReadonlySet<string>
   #kept: Problem[] | undefined
-  #legacy: Set<string> | undefined
+  #faults: Set<string> | undefined
 
-  /** `accepted`: the legacy addresses of a stored object, which are accepted without a finding. */
+  /** `accepted`: the `faults` of a stored object, which are accepted without a finding. */
   constructor(reading: Reading, accepted: ReadonlySet<string> = NOTHING_ACCEPTED) {
     this.#reading = reading
     this.#accepted = accepted
   }
 
-  /** All addresses with leading zeros, each with its field but without its position in a list. */
-  get legacyAddresses(): ReadonlySet<string> {
-    return this.#legacy ?? NOTHING_ACCEPTED
+  /** Everything that is wrong, also beyond what is kept: field without position in a list, value and message. */
+  get faults(): ReadonlySet<string> {
+    return this.#faults ?? NOTHING_ACCEPTED
   }
 
   get all(): readonly Problem[] {
@@ -63,12 +63,10 @@ export class Findings {
 
   /** `instead`: what a node does about it; it is left out when a server refuses the object. */
   add(field: string, value: unknown, wrong: string | Fault, instead?: string): void {
-    if (typeof wrong !== 'string' && 'legacyAddress' in wrong) {
-      const address = `${field.replace(/\[\d+\]/g, '[]')} ${quote(value)}`
-      this.#legacy ??= new Set()
-      this.#legacy.add(address)
-      if (this.#accepted.has(address)) return
-    }
+    const fault = `${field.replace(/\[\d+\]/g, '[]')} ${quote(value)} ${messageOf(wrong)}`
+    this.#faults ??= new Set()
+    this.#faults.add(fault)
+    if (this.#accepted.has(fault)) return
     this.#kept ??= []
     const kept = this.#kept
     if (kept.length > MOST) return

@@ -18,8 +18,8 @@ export interface ObjectRules {
 
 /**
  * Why an object may not be written; empty when it may. Stricter than decoding: values that a node would skip
- * with a warning are refused, as are contradictory ones. `old`: the stored object that it replaces; addresses
- * with leading zeros may stay.
+ * with a warning are refused, as are contradictory ones. `old`: the stored object that it replaces; what is wrong with
+ * it may stay.
  */
 export function validateObject(rules: ObjectRules, raw: Raw, old?: Raw): readonly Problem[] {
   return old === undefined
