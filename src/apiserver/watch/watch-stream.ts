@@ -32,8 +32,8 @@ const BATCHES = 16
 
 /**
  * One client's watch. It holds positions, not events: it writes until the socket is full, and continues there
- * when the socket drains. A client that falls behind the window of changes, or reads nothing for too long, is
- * disconnected. A slow client costs no memory except its socket's buffer.
+ * when the socket drains. A client that falls behind the window of changes gets an ERROR event with 410; one that reads
+ * nothing for too long is disconnected. A slow client costs no memory except its socket's buffer.
  */
 export class WatchStream {
   readonly #options: StreamOptions

@@ -338,7 +338,7 @@ test.each<[string, Parts, RegExp]>([
         },
       },
     },
-    /has no terminal/,
+    /plugins get no terminal/,
   ],
 ])('refuses %s', async (_, parts, message) => {
   const error: unknown = await load(parts).catch((refusal: unknown) => refusal)

@@ -247,7 +247,7 @@ function execUser(exec: FieldReader, input: KubeconfigUserInput): CredentialSour
     throw exec.refuse('apiVersion', `must be one of ${EXEC_VERSIONS.join(', ')}`)
   }
   if (exec.text('interactiveMode') === 'Always') {
-    throw exec.refuse('interactiveMode', 'is Always, but the daemon has no terminal')
+    throw exec.refuse('interactiveMode', 'is Always, but plugins get no terminal here')
   }
   const command = exec.text('command')
   if (command === undefined) throw exec.refuse('command', 'is missing')

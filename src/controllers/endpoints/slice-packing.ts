@@ -49,8 +49,8 @@ interface Slot extends PackedSlice {
 
 /**
  * Spreads endpoints of one address type over slices with few writes (KEP-752): an endpoint stays in its slice.
- * New endpoints fill slices that are written anyway; the rest goes into the fullest other slice that has space
- * for it, or else into new slices. Empty slices are reused in place of new ones; only those that remain are
+ * New endpoints fill slices that are written anyway, then full new slices; the rest goes into the fullest other slice that
+ * has space for it, or else into one more new slice. Empty slices are reused in place of new ones; only those that remain are
  * deleted (`surplus`).
  */
 export function packSlices(

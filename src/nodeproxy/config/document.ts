@@ -20,7 +20,9 @@ detectLocal.bridgeInterface, InterfaceNamePrefix needs detectLocal.interfaceName
 userspace.entry bind needs userspace.bindMap; networkPolicy.unknownPods deny needs networkPolicy.enforce auto or true;
 announcement.renewDeadline ≤ 80 % of announcement.leaseDuration; announcement.renewInterval ≤ two thirds of
 announcement.renewDeadline; announcement.bgp.peers needs announcement.bgp.localASN, names each address and port once, and
-has each sourceAddress of the family of its address; healthzBindAddress and metricsBindAddress must not overlap.`
+has each sourceAddress of the family of its address; inspection.bindAddress needs inspection.tlsCertFile and
+inspection.tlsPrivateKeyFile; no two of healthzBindAddress, metricsBindAddress, inspection.pageBindAddress and
+inspection.bindAddress may overlap.`
 
 const FLAGS = `\`--healthz-port\` and \`--metrics-port\` are deprecated: they set the port of the address, 0 serves
 nothing. The logging flags of kube-proxy (\`--logtostderr\`, \`--vmodule\`, …) and the others that

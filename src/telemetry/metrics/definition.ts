@@ -1,4 +1,4 @@
-/** One metric as it is exported; `name` comes after the prefix `nodeproxy_`. */
+/** One metric as it is exported; `name` comes after the prefix of its program, such as `nodeproxy_`. */
 export interface MetricDefinition {
   readonly name: string
   readonly type: 'counter' | 'gauge' | 'histogram'

@@ -113,7 +113,7 @@ function setsOf(entry: ForwardingEntry, pool: Pool, memory: Memory): readonly Se
   return [...maps, backends([ip, 'inet_service'], backendData)]
 }
 
-/** The rule for postrouting, where the destination is a backend. */
+/** The rule for postrouting and, of backends on this node, input: the destination is a backend there. */
 function rememberRule(entry: ForwardingEntry, pool: Pool, memory: Memory): Rule {
   const timeout = (entry.affinity?.seconds ?? 0) * 1_000
   const backend = destinationAddress(entry.family)
