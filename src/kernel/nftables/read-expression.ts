@@ -51,8 +51,7 @@ class Fields {
   }
 
   u8(type: number): number | undefined {
-    const value = findAttribute(this.#bytes, type)
-    return value?.[0]
+    return findAttribute(this.#bytes, type)?.[0]
   }
 
   text(type: number): string | undefined {
