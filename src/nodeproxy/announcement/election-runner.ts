@@ -9,7 +9,7 @@ import type { LinkResponders } from './link-responders.ts'
 
 /** The longest that a drain takes, in milliseconds. */
 const DRAIN_MS = 3_000
-/** The longest that what is done before an address is answered delays this, in milliseconds. */
+/** The longest that `onAnswers` may delay the first answer for an address, in milliseconds. */
 const PREPARE_MS = 500
 
 /** How a write of a Lease ended, for counters. */
@@ -26,8 +26,8 @@ export interface ElectionRunnerParts {
   readonly nodeName: string
   readonly onWrite: (reason: LeaseWrite['reason'], outcome: LeaseWriteOutcome) => void
   /**
-   * Called when this node begins and ends to answer for addresses. It begins when the promise resolves, at the latest
-   * `PREPARE_MS` later.
+   * Called before this node answers for the addresses `begun`, and when it stops for those `ended`. Answers for `begun`
+   * start when the promise resolves, or after `PREPARE_MS`.
    */
   readonly onAnswers: (begun: readonly IpAddress[], ended: readonly IpAddress[]) => Promise<void>
 }
@@ -43,6 +43,8 @@ export class ElectionRunner {
   #leaving = new Set<IpAddress>()
   #plans: ReadonlyMap<IpAddress, readonly string[]> = new Map()
   #answers: ReadonlyMap<IpAddress, number> = new Map()
+  /** Addresses among `#answers` that are not answered yet, each with what this waits for. */
+  readonly #preparing = new Map<IpAddress, Promise<void>>()
   #cancelStep = (): void => undefined
   #onIdle = (): void => undefined
   #isClosed = false
@@ -120,10 +122,10 @@ export class ElectionRunner {
     this.#step()
   }
 
-  #step(hasJoined = false): void {
+  #step(hasNewAddresses = false): void {
     if (this.#isClosed) return
     const { clock, monotonic } = this.#parts
-    this.#follow(hasJoined)
+    this.#follow(hasNewAddresses)
     const now = monotonic()
     const { writes, answers, nextAt } = this.#election.step(now)
     if (answers !== this.#answers) this.#apply(answers)
@@ -136,8 +138,8 @@ export class ElectionRunner {
   }
 
   /** Follows the Leases of the addresses that this node contends for or holds, and forgets the others. */
-  #follow(hasJoined: boolean): void {
-    let isChanged = hasJoined
+  #follow(hasNewAddresses: boolean): void {
+    let isChanged = hasNewAddresses
     for (const ip of this.#leaving) {
       if (!this.#election.forget(ip)) continue
       this.#leaving.delete(ip)
@@ -153,24 +155,30 @@ export class ElectionRunner {
     this.#answers = answers
     const begun = [...answers.keys()].filter((ip) => !before.has(ip))
     const ended = [...before.keys()].filter((ip) => !answers.has(ip))
-    const isChanged = begun.length + ended.length > 0
-    const prepared = isChanged ? this.#parts.onAnswers(begun, ended) : undefined
-    void this.#announce(answers, begun.length > 0 ? prepared : undefined)
+    for (const ip of ended) this.#preparing.delete(ip)
+    if (begun.length + ended.length > 0) {
+      const prepared = this.#parts.onAnswers(begun, ended)
+      for (const ip of begun) this.#preparing.set(ip, prepared)
+      if (begun.length > 0) void this.#prepare(begun, prepared)
+    }
+    void this.#announce()
   }
 
-  async #announce(
-    answers: ReadonlyMap<IpAddress, number>,
-    prepared: Promise<void> | undefined,
-  ): Promise<void> {
-    if (prepared !== undefined) {
-      const { promise: late, resolve } = Promise.withResolvers<void>()
-      const cancel = this.#parts.clock.after(PREPARE_MS, resolve)
-      await Promise.race([prepared, late])
-      cancel()
-      // Other answers were announced meanwhile, or none any more.
-      if (answers !== this.#answers || this.#isClosed) return
-    }
-    await this.#parts.links.announce(answers)
+  async #prepare(begun: readonly IpAddress[], prepared: Promise<void>): Promise<void> {
+    const { promise: late, resolve } = Promise.withResolvers<void>()
+    const cancel = this.#parts.clock.after(PREPARE_MS, resolve)
+    await Promise.race([prepared, late])
+    cancel()
+    // Others ended meanwhile, and perhaps began again.
+    const ready = begun.filter((ip) => this.#preparing.get(ip) === prepared)
+    for (const ip of ready) this.#preparing.delete(ip)
+    if (ready.length > 0 && !this.#isClosed) await this.#announce()
+  }
+
+  async #announce(): Promise<void> {
+    const answers = this.#answers
+    const prepared = [...answers].filter(([ip]) => !this.#preparing.has(ip))
+    await this.#parts.links.announce(new Map(prepared))
     this.#election.applied(answers)
     this.#step()
   }
