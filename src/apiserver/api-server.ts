@@ -87,8 +87,8 @@ export interface ApiServer {
    */
   listen(options?: ListenOptions): Promise<Listener>
   /**
-   * Makes the Services of the API lead to this server, once it listens, and to its replicas on the same store,
-   * and keeps them so.
+   * Makes the Services by which Pods reach the API (`kubernetes` and `orch` in `default`) lead to this server, once it
+   * listens, and to its replicas on the same store, and keeps them so.
    */
   advertise(at: { readonly address: string; readonly port: number }): Advertisement
   /** Makes `/readyz` fail, so that load balancers choose other servers; requests are still served. */
@@ -98,7 +98,7 @@ export interface ApiServer {
 }
 
 /** Bytes of the bodies of all requests that are not answered yet. */
-const MAX_BODY_BYTES = 128 << 20
+const MAX_TOTAL_BODY_BYTES = 128 << 20
 
 function createAllocator(options: ApiServerOptions): ServiceAllocator {
   return new ServiceAllocator({
@@ -109,7 +109,7 @@ function createAllocator(options: ApiServerOptions): ServiceAllocator {
 }
 
 function createBodies({ requestBytes }: Limits): RequestBodies {
-  return new RequestBodies({ bytesPerBody: requestBytes, totalBytes: MAX_BODY_BYTES })
+  return new RequestBodies({ bytesPerBody: requestBytes, totalBytes: MAX_TOTAL_BODY_BYTES })
 }
 
 function withStoredObjects(identity: ApiServerOptions['identity']) {
@@ -215,7 +215,7 @@ function storedNodePods(caches: CacheReader): NodePods {
   }
 }
 
-/** A server that is among the endpoints of the Services of the API. */
+/** What `advertise` returns: whether this server is an endpoint of those Services, and how to end that. */
 interface Advertisement {
   /** Why Pods cannot reach this server, which then has no endpoint; undefined: they can. */
   readonly unreachable: string | undefined
@@ -223,7 +223,7 @@ interface Advertisement {
   stop(): Promise<void>
 }
 
-/** Maintains the Services of the API, with this server among their endpoints if Pods can reach it. */
+/** Maintains the Services by which Pods reach the API, with this server among their endpoints if Pods can reach it. */
 function advertise(
   context: BackgroundContext,
   { address, port }: { readonly address: string; readonly port: number },

@@ -80,6 +80,25 @@ test('wrr shares by weight', () => {
   expect(schedule(snapshot({ services })).map(([, share]) => share)).toEqual([0.25, 0.75])
 })
 
+test.each(['wlc', 'sed', 'nq', 'sh', 'mh', 'twos'])('%s shares by weight as well', (scheduler) => {
+  const servers = [server(1), server(2, { weight: 3 }), server(3, { weight: 0 })]
+  const services = [{ service: service(VIP, { scheduler }), servers }]
+  expect(schedule(snapshot({ services })).map(([, share]) => share)).toEqual([0.25, 0.75])
+})
+
+test.each(['dh', 'lblc', 'lblcr'])(
+  '%s goes by the destination, so the share of each server is uncertain',
+  (scheduler) => {
+    const servers = [server(1), server(2, { weight: 3 })]
+    const given = snapshot({ services: [{ service: service(VIP, { scheduler }), servers }] })
+    expect(schedule(given)).toEqual([['10.96.0.1', 1, 'uncertain']])
+    const [branch] = ipvsFunctions(given, LOCAL)[0]?.apply(PACKET) ?? []
+    expect(branch?.steps).toMatchObject([{ text: 'how its scheduler chooses is not modelled' }])
+    const only = [{ service: service(VIP, { scheduler }), servers: [server(1)] }]
+    expect(schedule(snapshot({ services: only }))).toEqual([['10.180.0.1', 1, 'taken']])
+  },
+)
+
 test('without a server the packet is rejected', () => {
   const services = [{ service: service(VIP), servers: [] }]
   expect(schedule(snapshot({ services }))).toEqual([['10.96.0.1', 1, 'reject']])
@@ -118,6 +137,63 @@ TCP 0A000002 C001 0A600001 0050 0AB40001 1F90 ESTABLISHED    899`)
   expect(schedule(snapshot({ services, templates }), { ...PACKET, src: ip('10.0.0.3') })).toEqual([
     ['10.180.0.1', 1, 'taken'],
   ])
+})
+
+const V6_PACKET = firstPacket({
+  family: 6,
+  protocol: 'TCP',
+  src: ip('fd00::2'),
+  srcPort: undefined,
+  dst: ip('fd00:96::1'),
+  dstPort: 80,
+  inInterface: 'cbr0',
+})
+const V6_SERVERS = [server(1, { ip: ip('fd00:180::1') }), server(2, { ip: ip('fd00:180::2') })]
+
+test.each([
+  '[fd00::2] 0000 [fd00:96::1] 0050 [fd00:180::2] 1F90',
+  'fd00:0000:0000:0000:0000:0000:0000:0002 0000 fd00:0096:0000:0000:0000:0000:0000:0001 0050 fd00:0180:0000:0000:0000:0000:0000:0002 1F90',
+])('a persistence template of IPv6 is read: %s', (addresses) => {
+  const templates = parseTemplates(`TCP ${addresses} NONE           359`)
+  const persistence = { seconds: 360, prefix: 128 }
+  const id: VirtualServerId = { family: 6, protocol: 'TCP', ip: ip('fd00:96::1'), port: 80 }
+  const services = [{ service: service(id, { persistence }), servers: V6_SERVERS }]
+  expect(schedule(snapshot({ services, templates }), V6_PACKET)).toEqual([
+    ['fd00:180::2', 1, 'taken'],
+  ])
+})
+
+test('a persistence template by mark has the mark in the first bytes of its virtual address, and no ports', () => {
+  const templates = parseTemplates(`IP  0A000002 0000 0A010203 0000 0AB40002 0000 NONE           359
+IP  fd00:0000:0000:0000:0000:0000:0000:0002 0000 0a01:0203:0000:0000:0000:0000:0000:0000 0000 fd00:0180:0000:0000:0000:0000:0000:0002 0000 NONE           359`)
+  const mark = 0x0a010203
+  const services = [
+    {
+      service: service({ family: 4, mark }, { persistence: { seconds: 360, prefix: 32 } }),
+      servers: [server(1), server(2)],
+    },
+    {
+      service: service({ family: 6, mark }, { persistence: { seconds: 360, prefix: 128 } }),
+      servers: V6_SERVERS,
+    },
+  ]
+  const given = snapshot({ services, templates })
+  expect(schedule(given, { ...PACKET, mark })).toEqual([['10.180.0.2', 1, 'taken']])
+  expect(schedule(given, { ...V6_PACKET, mark })).toEqual([['fd00:180::2', 1, 'taken']])
+})
+
+test('a persistent virtual server by mark or with port 0 sends to the port that the client used', () => {
+  const persistence = { seconds: 360, prefix: 32 }
+  const portOf = (id: VirtualServerId, more: Partial<VirtualServer['settings']>) => {
+    const services = [{ service: service(id, more), servers: [server(1)] }]
+    const [branch] =
+      ipvsFunctions(snapshot({ services }), LOCAL)[0]?.apply({ ...PACKET, mark: 9 }) ?? []
+    return branch?.packet.dstPort
+  }
+  expect(portOf({ family: 4, mark: 9 }, { persistence })).toBe(80)
+  expect(portOf({ ...VIP, port: 0 }, { persistence })).toBe(80)
+  expect(portOf({ family: 4, mark: 9 }, {})).toBe(8080)
+  expect(portOf(VIP, { persistence })).toBe(8080)
 })
 
 test('without conntrack what IPVS forwards is not tracked', () => {

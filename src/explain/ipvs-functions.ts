@@ -1,5 +1,5 @@
 import { type RealServerState, type VirtualServer, virtualServerKey } from '../kernel/ipvs/ipvs.ts'
-import { type Cidr, hostPort, type IpAddress, parseCidr, parseIp } from '../lib/ip.ts'
+import { type Cidr, type Family, formatIp, hostPort, type IpAddress, parseCidr } from '../lib/ip.ts'
 import type { Protocol } from '../resources/types.ts'
 import { type Branch, branchOf, type Step, type Verdict } from './packet/branch.ts'
 import type { HookFunction } from './packet/hook-function.ts'
@@ -7,9 +7,11 @@ import type { HostFacts } from './packet/host-facts.ts'
 import type { Hook, PacketState } from './packet/packet-state.ts'
 
 /** Schedulers that choose in proportion to the weight in the long run; those that hash do so over many clients. */
-const BY_WEIGHT = new Set(['wrr', 'wlc', 'sed', 'nq', 'sh', 'dh', 'mh', 'lblc', 'lblcr'])
+const BY_WEIGHT = new Set(['wrr', 'wlc', 'sed', 'nq', 'sh', 'mh', 'twos'])
 /** Schedulers that use the weight only to leave out servers of weight 0. */
-const EVENLY = new Set(['rr', 'lc', 'twos'])
+const EVENLY = new Set(['rr', 'lc'])
+/** Schedulers that choose by the destination: all clients of an address get the same server, and it is not known which. */
+const BY_DESTINATION = new Set(['dh', 'lblc', 'lblcr'])
 
 /** Before source NAT at input, after destination NAT at output (ip_vs_core.c). */
 const PRIORITIES: readonly (readonly [hook: Hook, priority: number])[] = [
@@ -54,7 +56,11 @@ function schedule({ snapshot, facts, hook }: At, packet: PacketState): readonly 
   const step = stepOf(listed)
   if (chances === undefined) {
     const reason = `scheduler ${listed.service.settings.scheduler} of IPVS`
-    return [branchOf(packet, { kind: 'uncertain', reason }, [step('its scheduler is not known')])]
+    return [
+      branchOf(packet, { kind: 'uncertain', reason }, [
+        step('how its scheduler chooses is not modelled'),
+      ]),
+    ]
   }
   if (chances.length === 0) {
     const steps = [step('no real server takes new connections')]
@@ -65,15 +71,22 @@ function schedule({ snapshot, facts, hook }: At, packet: PacketState): readonly 
     const text = `real server ${hostPort(server.ip, server.port)}, weight ${server.weight}`
     const bound = secondsLeft === undefined ? {} : { secondsLeft }
     return {
-      ...forward(snapshot, server, packet),
+      ...forward(snapshot, { listed, server }, packet),
       probability,
       steps: [{ ...step(text), ...bound }],
     }
   })
 }
 
-/** Masquerading replaces the destination; the other methods send the packet on unchanged, which is not modelled. */
-function forward(snapshot: IpvsSnapshot, server: RealServerState, packet: PacketState): Branch {
+/**
+ * The forwarding method `masquerade` of IPVS (`ipvsadm -m`) replaces the destination, `local` delivers here. The others
+ * (direct routing, tunnel) are not modelled.
+ */
+function forward(
+  snapshot: IpvsSnapshot,
+  { listed, server }: { readonly listed: ListedService; readonly server: RealServerState },
+  packet: PacketState,
+): Branch {
   const virtualServer = { ip: packet.dst, port: packet.dstPort }
   const { connection } = packet
   if (server.forwarding === 'local') return branchOf({ ...packet, virtualServer })
@@ -85,10 +98,15 @@ function forward(snapshot: IpvsSnapshot, server: RealServerState, packet: Packet
     ...packet,
     virtualServer,
     dst: server.ip,
-    dstPort: server.port === 0 ? packet.dstPort : server.port,
+    dstPort: server.port === 0 || keepsPort(listed) ? packet.dstPort : server.port,
     connection: snapshot.tracksConnections ? connection : { ...connection, status: 'untracked' },
   }
   return branchOf(moved, { kind: 'taken' })
+}
+
+/** Persistence by mark, or with port 0, keeps a client at a server for all ports (ip_vs_sched_persist). */
+function keepsPort({ service: { id, settings } }: ListedService): boolean {
+  return settings.persistence !== undefined && ('mark' in id || id.port === 0)
 }
 
 function stepOf({ service }: ListedService): (text: string) => Step {
@@ -130,7 +148,7 @@ export function findService(
   return byPort(packet.dstPort) ?? byPort(0)
 }
 
-/** The real servers that may get the packet; empty if it is refused; undefined if the scheduler is not known. */
+/** The real servers that may get the packet; empty if it is refused; undefined if the scheduler is not modelled. */
 function chooseServers(
   snapshot: IpvsSnapshot,
   { service, servers }: ListedService,
@@ -141,7 +159,7 @@ function chooseServers(
   const open = servers.filter((one) => one.weight > 0 && !isFull(one))
   const { scheduler } = service.settings
   if (scheduler === 'fo') return first(open)
-  if (!BY_WEIGHT.has(scheduler) && !EVENLY.has(scheduler)) return undefined
+  if (BY_DESTINATION.has(scheduler) ? servers.length > 1 : !isShared(scheduler)) return undefined
   const weightOf = (one: RealServerState) => (EVENLY.has(scheduler) ? 1 : one.weight)
   const total = open.reduce((sum, one) => sum + weightOf(one), 0)
   return open.map((server) => ({
@@ -149,6 +167,10 @@ function chooseServers(
     probability: weightOf(server) / total,
     secondsLeft: undefined,
   }))
+}
+
+function isShared(scheduler: string): boolean {
+  return BY_WEIGHT.has(scheduler) || EVENLY.has(scheduler)
 }
 
 /** Failover: the server of the highest weight. */
@@ -176,8 +198,9 @@ function keptServer(
   const template = templates.find(
     (one) => one.client === client && isOf(one, { service, servers }, packet),
   )
+  const isAnyPort = keepsPort({ service, servers })
   const server = servers.find(
-    (one) => one.ip === template?.server && one.port === template.serverPort,
+    (one) => one.ip === template?.server && (isAnyPort || one.port === template.serverPort),
   )
   if (server === undefined || (server.weight === 0 && expiresQuiescent)) return undefined
   return { server, probability: 1, secondsLeft: template?.secondsLeft }
@@ -188,13 +211,21 @@ function isOf(
   { service: { id } }: ListedService,
   packet: PacketState,
 ): boolean {
-  if ('mark' in id) return protocol === undefined && virtualIp === markAddress(id.mark)
+  if ('mark' in id) return protocol === undefined && virtualIp === markAddress(id)
   return protocol === packet.protocol && virtualIp === packet.dst && virtualPort === id.port
 }
 
-/** IPVS stores the mark of a virtual server in the field for its address. */
-function markAddress(mark: number): IpAddress | undefined {
-  return parseIp([24, 16, 8, 0].map((shift) => (mark >>> shift) & 255).join('.'))
+/** IPVS stores the mark of a virtual server in the first 32 bits of the field for its address. */
+function markAddress({
+  family,
+  mark,
+}: {
+  readonly family: Family
+  readonly mark: number
+}): IpAddress {
+  const bytes = new Uint8Array(family === 4 ? 4 : 16)
+  new DataView(bytes.buffer).setUint32(0, mark)
+  return formatIp(bytes)
 }
 
 function networkOf(ip: IpAddress, prefix: number): string | undefined {
@@ -214,7 +245,7 @@ export interface PersistenceTemplate {
   readonly protocol: Protocol | undefined
   /** The client's address, masked with the prefix length of the virtual server's persistence. */
   readonly client: IpAddress
-  /** The virtual server's address; if it is identified by a mark, that mark in the form of an IPv4 address. */
+  /** The virtual server's address; if it is identified by a mark, an address whose first 32 bits are the mark. */
   readonly virtualIp: IpAddress
   readonly virtualPort: number
   readonly server: IpAddress

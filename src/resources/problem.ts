@@ -33,13 +33,13 @@ export type Decoded<T> =
 /** Whether a node reads the object, and uses what it can, or a server, which may refuse it. */
 export type Reading = 'decode' | 'validate'
 
-/** The maximum number of problems, so that a hostile object cannot use up memory. */
+/** The maximum number of problems before `MORE`, so that a hostile object cannot use up memory. */
 const MOST = 50
 const MORE: Problem = { field: '', value: '…', message: 'there is more; correct these first' }
 const NONE: readonly Problem[] = Object.freeze([])
-const NOTHING_ACCEPTED: ReadonlySet<string> = new Set()
+const NO_FAULTS: ReadonlySet<string> = new Set()
 
-/** Collects problems while an object is read: each once, and at most 50. */
+/** Collects problems while an object is read: each once, at most 50, and then one that says that there are more. */
 export class Findings {
   readonly #reading: Reading
   readonly #accepted: ReadonlySet<string>
@@ -47,14 +47,14 @@ export class Findings {
   #faults: Set<string> | undefined
 
   /** `accepted`: the `faults` of a stored object, which are accepted without a finding. */
-  constructor(reading: Reading, accepted: ReadonlySet<string> = NOTHING_ACCEPTED) {
+  constructor(reading: Reading, accepted: ReadonlySet<string> = NO_FAULTS) {
     this.#reading = reading
     this.#accepted = accepted
   }
 
   /** Everything that is wrong, also beyond what is kept: field without position in a list, value and message. */
   get faults(): ReadonlySet<string> {
-    return this.#faults ?? NOTHING_ACCEPTED
+    return this.#faults ?? NO_FAULTS
   }
 
   get all(): readonly Problem[] {

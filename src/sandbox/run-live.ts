@@ -193,13 +193,13 @@ class Model {
 
   view(): View {
     const { run, options, cluster, daemon } = this.#sandbox
-    const { sent, answers, kinds } = this.tally
+    const { sent, answersByPod, outcomes } = this.tally
     return {
       sent,
-      answers,
-      kinds,
+      answersByPod,
+      outcomes,
       notice: this.notice,
-      run: run.name,
+      runName: run.name,
       mode: options.mode,
       api: cluster.controlPlane,
       terminal: otherTerminal(process.env),
@@ -224,11 +224,11 @@ function sorted<T>(rows: ReadonlyMap<string, T>): readonly T[] {
   return [...rows].toSorted(([a], [b]) => (a < b ? -1 : 1)).map(([, row]) => row)
 }
 
-/** The last requests, and the number of outcomes of each kind. */
+/** The last requests, and how many there were by outcome and, of those that were answered, by pod. */
 class Tally {
   readonly #sent: SentRequest[] = []
-  readonly answers = new Map<string, number>()
-  readonly kinds = new Map<Reply['kind'], number>()
+  readonly answersByPod = new Map<string, number>()
+  readonly outcomes = new Map<Reply['kind'], number>()
 
   get sent(): readonly SentRequest[] {
     return this.#sent
@@ -238,9 +238,9 @@ class Tally {
     const { reply } = sent
     this.#sent.push(sent)
     if (this.#sent.length > KEPT) this.#sent.shift()
-    this.kinds.set(reply.kind, (this.kinds.get(reply.kind) ?? 0) + 1)
+    this.outcomes.set(reply.kind, (this.outcomes.get(reply.kind) ?? 0) + 1)
     if (reply.kind !== 'answered') return
-    this.answers.set(reply.pod, (this.answers.get(reply.pod) ?? 0) + 1)
+    this.answersByPod.set(reply.pod, (this.answersByPod.get(reply.pod) ?? 0) + 1)
   }
 }
 

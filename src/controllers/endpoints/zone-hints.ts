@@ -55,7 +55,7 @@ const PROBLEMS = {
   FewerThanTwoZones: 'fewer than two zones have ready nodes',
   FewerEndpointsThanZones: 'the Service has fewer ready endpoints than there are zones',
   OverloadThresholdExceeded:
-    'the Service has too few ready endpoints for a share in which none is overloaded by more than 20 %',
+    'the Service has too few ready endpoints to divide them among the zones so that none gets more than 20 % too much',
   EndpointWithoutZone:
     'the node of a ready endpoint is unknown or has no label topology.kubernetes.io/zone',
 } as const
@@ -106,11 +106,11 @@ interface ZoneCount {
 }
 
 /**
- * How many endpoints each zone gets, in proportion to its processors (`capacity`, thousandths by zone). Each zone
- * first gets the minimum that keeps the overload of its endpoints at 20 % or less. The others go, one by one, to
- * the zone that is farthest below its share; a zone with more endpoints of its own (`own`, by zone) is preferred
- * up to half an endpoint. Undefined when there are too few endpoints for the minima. All numbers are whole, so
- * that the result does not depend on the order of the maps.
+ * How many endpoints each zone gets, in proportion to its processors (`capacity`, millicores by zone). Each zone first
+ * gets the minimum that keeps the overload of its endpoints at 20 % or less. The others go, one by one, to the zone that
+ * is farthest below its share; a zone that has more endpoints of its own (`own`, by zone) than it has got so far counts as
+ * slightly more than half an endpoint further below its share. Undefined when there are too few endpoints for the minima.
+ * All numbers are whole, so that the result does not depend on the order of the maps.
  */
 export function countsPerZone(
   capacity: ReadonlyMap<string, number>,

@@ -13,7 +13,7 @@ import { adopt, controlledBy, controllerReference } from './shared/pods-of.ts'
 /** Label of Pods: the revision of their template. */
 export const POD_REVISION = 'controller-revision-hash'
 
-/** The kinds whose templates are kept as ControllerRevisions, and the label of these with the hash of the template. */
+/** By kind of workload: the label of its ControllerRevisions that holds the hash of the template. */
 const HASH_LABELS = {
   daemonsets: POD_REVISION,
   statefulsets: 'controller.kubernetes.io/hash',
@@ -78,7 +78,7 @@ function creation(
   const { namespace } = meta
   const name = `${meta.name.slice(0, MAX_PREFIX)}-${hash}`
   const found = view.controllerrevisions.get(keyOf({ namespace, name }))
-  // It belongs to an earlier owner of the same name. The garbage collector will delete it.
+  // It is not among the revisions of this workload: it belongs to an earlier owner of the same name, or is being deleted.
   if (found !== undefined && isOf(found, template)) return { revisions, update: found }
   if (found !== undefined) {
     return [statusPatch(collection, meta, { collisionCount: collisionCount + 1 })]
@@ -95,7 +95,7 @@ function creation(
   return [{ verb: 'create', collection: 'controllerrevisions', namespace, name, body }]
 }
 
-/** Deletes the oldest revisions beyond `revisionHistoryLimit`. Those for which `isLive` is true stay, and do not count. */
+/** The deletions of the oldest revisions beyond `revisionHistoryLimit`. Those for which `isLive` is true stay, and do not count. */
 export function surplusRevisions(
   { spec }: WorkloadObject,
   { revisions, update }: History,
@@ -142,7 +142,7 @@ function owned({ meta }: WorkloadObject, view: View): readonly RevisionObject[] 
     .toSorted((a, b) => a.revision - b.revision || (a.meta.name < b.meta.name ? -1 : 1))
 }
 
-/** Revisions that the selector selects and that have no controller, as a deletion without dependents leaves them. */
+/** Revisions that the selector selects and that have no controller, as `kubectl delete --cascade=orphan` leaves them. */
 function adoptable({ meta, selector }: WorkloadObject, view: View): readonly RevisionObject[] {
   if (meta.terminating || selector === undefined) return []
   const isSelected = labelMatcher(selector)

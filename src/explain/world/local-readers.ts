@@ -9,7 +9,7 @@ import { NetlinkNftables } from '../../kernel/nftables/netlink-nftables.ts'
 import type { ProgramRunner } from '../../kernel/spawner/program-runner.ts'
 import { Spawner } from '../../kernel/spawner/spawner.ts'
 import { systemClock } from '../../lib/clock.ts'
-import { formatIp, type IpAddress, parseIp, splitHostPort } from '../../lib/ip.ts'
+import { formatIp, type IpAddress, parseIp } from '../../lib/ip.ts'
 import type { Protocol } from '../../resources/types.ts'
 import type { RunCommand } from '../host/run-command.ts'
 import type { IpvsSnapshot, PersistenceTemplate } from '../ipvs-functions.ts'
@@ -124,8 +124,8 @@ async function readIpvs(
 
 /**
  * The persistence templates of /proc/net/ip_vs_conn: entries whose client port is 0. Columns: protocol, client, its
- * port, virtual address and port, real address and port, state, seconds. All addresses and ports are hexadecimal,
- * except IPv6 addresses, which are in brackets.
+ * port, virtual address and port, real address and port, state, seconds. Ports and IPv4 addresses are hexadecimal
+ * without separators; IPv6 addresses have eight groups, and are accepted in brackets, too.
  */
 export function parseTemplates(text: string): readonly PersistenceTemplate[] {
   return text.split('\n').flatMap((line) => {
@@ -142,7 +142,7 @@ export function parseTemplates(text: string): readonly PersistenceTemplate[] {
 }
 
 function addressOf(text = ''): IpAddress | undefined {
-  if (text.startsWith('[')) return parseIp(splitHostPort(text)?.host ?? '')
+  if (text.includes(':')) return parseIp(text.replace(/^\[(.*)\]$/, '$1'))
   return /^[0-9A-F]{8}$/i.test(text) ? formatIp(Uint8Array.fromHex(text)) : undefined
 }
 

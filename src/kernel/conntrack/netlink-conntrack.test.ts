@@ -1,3 +1,4 @@
+import { constants } from 'node:os'
 import * as fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { systemClock } from '../../lib/clock.ts'
@@ -156,6 +157,14 @@ test('a flow that ended meanwhile is not counted, any other refusal is an error'
   const error = { code: 'NP_KERNEL_NETLINK', hint: 'run with CAP_NET_ADMIN' }
   await expect(refusing(1, 0x0102)).rejects.toMatchObject(error)
   await expect(refusing(1, 0x0101)).rejects.toMatchObject(error)
+  const { EINVAL, ENOMEM } = constants.errno
+  await expect(refusing(EINVAL, 0x0101)).rejects.toMatchObject({
+    hint: 'load the kernel module: modprobe nf_conntrack_netlink',
+  })
+  await expect(refusing(ENOMEM, 0x0101)).rejects.toMatchObject({
+    message: 'conntrack: list refused: ENOMEM',
+    hint: undefined,
+  })
 })
 
 test('damaged flows are skipped without an exception', () => {

@@ -26,7 +26,7 @@ import {
 /** Deletions in one datagram. */
 const BATCH = 500
 
-/** The table by ctnetlink. The socket is opened with the first cut. */
+/** The conntrack table, over ctnetlink. The socket is opened at the first use. */
 export class NetlinkConntrack implements Conntrack {
   readonly #open: OpenTransport
   readonly #clock: Clock
@@ -39,13 +39,13 @@ export class NetlinkConntrack implements Conntrack {
 
   async cut(filters: readonly FlowFilter[]): Promise<{ readonly deleted: number }> {
     let deleted = 0
-    for (const mine of groupsOf(filters)) deleted += await this.#delete(await this.#stale(mine))
+    for (const group of groupsOf(filters)) deleted += await this.#delete(await this.#stale(group))
     return { deleted }
   }
 
   async count(filters: readonly FlowFilter[]): Promise<number> {
     let count = 0
-    for (const mine of groupsOf(filters)) count += (await this.#stale(mine)).length
+    for (const group of groupsOf(filters)) count += (await this.#stale(group)).length
     return count
   }
 
@@ -166,14 +166,19 @@ function latin1(bytes: Uint8Array): string {
   return Buffer.from(bytes).toString('latin1')
 }
 
+const { EINVAL, EPERM, EPROTONOSUPPORT } = constants.errno
+const LOAD_MODULE = 'load the kernel module: modprobe nf_conntrack_netlink'
+const HINTS: ReadonlyMap<number, string> = new Map([
+  [EPERM, 'run with CAP_NET_ADMIN'],
+  [EINVAL, LOAD_MODULE],
+  [EPROTONOSUPPORT, LOAD_MODULE],
+])
+
 function refused(what: string, errno: number): NodeProxyError {
   const reason = getSystemErrorName(-errno)
-  return new NodeProxyError('NP_KERNEL_NETLINK', `conntrack: ${what} refused: ${reason}`, {
-    hint:
-      errno === constants.errno.EPERM
-        ? 'run with CAP_NET_ADMIN'
-        : 'load the kernel module: modprobe nf_conntrack_netlink',
-  })
+  const hint = HINTS.get(errno)
+  const details = hint === undefined ? {} : { hint }
+  return new NodeProxyError('NP_KERNEL_NETLINK', `conntrack: ${what} refused: ${reason}`, details)
 }
 
 /** Decides which flows of one family to delete. */
@@ -211,8 +216,8 @@ function isStale(flow: Flow, filter: FlowFilter): boolean {
 }
 
 /**
- * Whether rules of other programs masqueraded the flow on its way through this node: if deleted, it would lose its
- * port.
+ * Whether rules of other programs masqueraded the flow on its way through this node: if it were deleted, its next packet
+ * might be masqueraded with another source port.
  */
 function isForeignMasquerade(flow: Flow): boolean {
   return !isRewritten(flow) && isMasqueraded(flow)

@@ -25,7 +25,7 @@ import {
   ATTR_DATA,
   ATTR_FAMILY,
   ATTR_FLAGS,
-  ATTR_OLDEST,
+  ATTR_MIN,
   ATTR_PROTOCOL,
   ATTR_REVISION,
   ATTR_SETNAME,
@@ -305,7 +305,7 @@ interface ProtocolVersion {
 export function decodeProtocol(message: NetlinkMessage): ProtocolVersion | undefined {
   const newest = readNumber(answerTo('protocol', message, ATTR_PROTOCOL))
   if (newest === undefined) return undefined
-  return { newest, oldest: readNumber(answerTo('protocol', message, ATTR_OLDEST)) ?? newest }
+  return { newest, oldest: readNumber(answerTo('protocol', message, ATTR_MIN)) ?? newest }
 }
 
 /** Requests the revisions of a set type that the kernel has; this loads the type's module. */
@@ -320,6 +320,6 @@ export function encodeRevisionQuestion(type: SetTypeName, family: Family): Outgo
 export function decodeRevision(message: NetlinkMessage, type: SetTypeName): number | undefined {
   const newest = readNumber(answerTo('type', message, ATTR_REVISION))
   if (newest === undefined) return undefined
-  const oldest = readNumber(answerTo('type', message, ATTR_OLDEST)) ?? newest
+  const oldest = readNumber(answerTo('type', message, ATTR_MIN)) ?? newest
   return Math.max(Math.min(WANTED[type], newest), oldest)
 }

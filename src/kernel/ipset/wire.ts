@@ -28,7 +28,8 @@ export const ATTR_FAMILY = 5
 export const ATTR_FLAGS = 6
 export const ATTR_DATA = 7
 export const ATTR_ADT = 8
-export const ATTR_OLDEST = 10
+/** IPSET_ATTR_PROTOCOL_MIN, IPSET_ATTR_REVISION_MIN. */
+export const ATTR_MIN = 10
 
 /** NLA_F_NET_BYTEORDER: without this flag the kernel refuses numbers and addresses of ipset. */
 export const NETWORK_ORDER = 0x4000

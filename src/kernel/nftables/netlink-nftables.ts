@@ -131,12 +131,12 @@ export class NetlinkNftables implements Nftables {
     return found
   }
 
-  async counters({ family, name }: Table): Promise<ReadonlyMap<string, bigint>> {
+  async counters(of: Table): Promise<ReadonlyMap<string, bigint>> {
     // By handle, because a repeated dump visits the rules again.
     const counted = new Map<string, { readonly chain: string; readonly packets: bigint }>()
-    await this.#dump('getRule', writer(family).text(RULE.table, name), (attributes) => {
+    await this.#dump('getRule', of, (attributes) => {
       const [table, chain] = [RULE.table, RULE.chain].map((type) => findText(attributes, type))
-      const packets = table === name ? readPackets(attributes) : undefined
+      const packets = table === of.name ? readPackets(attributes) : undefined
       if (chain === undefined || packets === undefined) return
       counted.set(handleOf(attributes), { chain, packets })
     })
@@ -244,16 +244,16 @@ export class NetlinkNftables implements Nftables {
   }
 
   /** The chains with their rules. Rules are stored by handle, because a repeated dump visits them again. */
-  async #readChains({ family, name }: Table): Promise<ReadonlyMap<string, ChainContent>> {
+  async #readChains(of: Table): Promise<ReadonlyMap<string, ChainContent>> {
     const chains = new Map<string, { spec: ChainContent['spec']; rules: Map<string, Rule> }>()
-    await this.#dump('getChain', writer(family).text(CHAIN.table, name), (attributes) => {
+    await this.#dump('getChain', of, (attributes) => {
       const read = readChain(attributes)
-      if (read?.table === name) chains.set(read.name, { spec: read.spec, rules: new Map() })
+      if (read?.table === of.name) chains.set(read.name, { spec: read.spec, rules: new Map() })
     })
-    await this.#dump('getRule', writer(family).text(RULE.table, name), (attributes) => {
-      const read = readRule(attributes, family)
+    await this.#dump('getRule', of, (attributes) => {
+      const read = readRule(attributes, of.family)
       const table = findText(attributes, RULE.table)
-      if (read === undefined || table !== name) return
+      if (read === undefined || table !== of.name) return
       chains.get(read.chain)?.rules.set(handleOf(attributes), read.rule)
     })
     return new Map(
@@ -263,12 +263,14 @@ export class NetlinkNftables implements Nftables {
 
   async #dump(
     type: 'getChain' | 'getRule',
-    to: ReturnType<typeof writer>,
+    table: Table,
     visit: (attributes: Buffer) => void,
   ): Promise<void> {
-    const errno = await this.#session.dump(message(type, to), (reply) => visit(attributesOf(reply)))
+    const [attribute, what] = type === 'getChain' ? [CHAIN.table, 'chains'] : [RULE.table, 'rules']
+    const request = message(type, writer(table.family).text(attribute, table.name))
+    const errno = await this.#session.dump(request, (reply) => visit(attributesOf(reply)))
     if (errno !== 0 && errno !== ENOENT)
-      throw unread('chains of nf_tables', { errno, text: undefined })
+      throw unread(`${what} of ${nameOf(table)}`, { errno, text: undefined })
   }
 }
 

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import type { Cidr, IpAddress } from '../../lib/ip.ts'
-import { bridgeLines, peerLines, podLines } from './pod-network.ts'
+import { bridgeLines, nodeLines, podLines } from './pod-network.ts'
 
 const CIDRS = ['10.244.0.0/24' as Cidr, 'fd00::/64' as Cidr]
 const IPS = ['10.244.0.2' as IpAddress, 'fd00::2' as IpAddress]
@@ -13,8 +13,8 @@ test('the bridge, both ends of a link, in both families', () => {
     'addr add 10.244.0.1/32 dev cbr0',
     'addr add fd00::1/128 dev cbr0 nodad',
   ])
-  const link = { peer: 'veth0123456789', namespace: 'p', bridge: 'cbr0', ips: IPS }
-  expect(peerLines(link)).toEqual([
+  const link = { nodeEnd: 'veth0123456789', namespace: 'p', bridge: 'cbr0', ips: IPS }
+  expect(nodeLines(link)).toEqual([
     'link add veth0123456789 type veth peer name eth0 netns p',
     'link set veth0123456789 master cbr0 up',
     'link set veth0123456789 type bridge_slave hairpin on',

@@ -12,7 +12,8 @@ import {
 import { killProcess, runCommand } from '../system/run-command.ts'
 import { gatewayOf } from './pod-addresses.ts'
 
-const MAX_LENGTH = 200
+/** Longer names are cut to this length, and get a hash. */
+const MAX_PLAIN_LENGTH = 200
 
 const PAUSE_MS = 10
 const MAX_ATTEMPTS = 500
@@ -22,12 +23,12 @@ interface PodNetworkOptions {
   readonly node: Namespace
   readonly nodeName: string
   readonly bridge: string
-  /** The prefix of the names of Pods' namespaces; all namespaces with it belong to this agent. */
+  /** The prefix of the names of Pods' network namespaces; all of them with it belong to this agent. */
   readonly prefix: string
   readonly podCIDRs: readonly Cidr[]
 }
 
-/** A bridge in the node's namespace, and a namespace for each Pod that is connected to it. */
+/** A bridge in the network namespace of the node and, connected to it, one network namespace for each Pod. */
 export class PodNetwork {
   readonly #options: PodNetworkOptions
   readonly #names: NamespaceNames
@@ -47,34 +48,33 @@ export class PodNetwork {
       ...(hasV6 ? { 'net.ipv6.conf.all.forwarding': 1 } : {}),
     })
     await node.ip(bridgeLines(this.#options))
-    await node.set({ [`net.ipv4.conf.${this.#options.bridge}.send_redirects`]: 0 })
   }
 
-  /** The name of a Pod's namespace, while it has one. */
+  /** The name of a Pod's network namespace, while it has one. */
   nameOf(uid: string): string | undefined {
     return this.#names.of(uid)
   }
 
-  /** Makes a Pod's namespace with these addresses. */
+  /** Makes a Pod's network namespace with these addresses. */
   async connect(pod: PodName, ips: readonly IpAddress[]): Promise<void> {
     const { node, bridge, podCIDRs } = this.#options
     const name = this.#names.give(pod)
     await this.#remove(name)
     await runCommand(['ip', 'netns', 'add', name])
     const namespace = namespaceNamed(name)
-    await namespace.set(FIRM)
-    await node.ip(peerLines({ peer: peerOf(pod.uid), namespace: name, bridge, ips }))
+    await namespace.set(NO_REDIRECTS)
+    await node.ip(nodeLines({ nodeEnd: nodeEndOf(pod.uid), namespace: name, bridge, ips }))
     await namespace.ip(podLines(ips, podCIDRs))
   }
 
-  /** Kills the processes in a Pod's namespace, and removes it with its link. */
+  /** Kills the processes in a Pod's network namespace, and removes it with its link. */
   async disconnect(uid: string): Promise<void> {
     const name = this.#names.of(uid)
     if (name !== undefined) await this.#remove(name)
     this.#names.release(uid)
   }
 
-  /** Removes every Pod's namespace, and the bridge. */
+  /** Removes every Pod's network namespace, and the bridge. */
   async close(): Promise<void> {
     const { clock, node, bridge } = this.#options
     await Promise.all((await this.#list()).map((name) => removeNamespace(name, clock)))
@@ -94,16 +94,17 @@ export class PodNetwork {
 }
 
 /**
- * Kernel settings that disable ICMP redirects: a redirect would make a Pod bypass the node, but its replies
- * must pass the node's connection tracking.
+ * Settings by which a Pod ignores ICMP redirects of IPv4: a redirect would make it bypass the node, but its replies must
+ * pass the node's connection tracking. That the node sends them is not prevented: this would need the setting of all
+ * interfaces, which belongs to the machine.
  */
-const FIRM = {
+const NO_REDIRECTS = {
   'net.ipv4.conf.all.accept_redirects': 0,
   'net.ipv4.conf.default.accept_redirects': 0,
 }
 
 /** The node's end of a Pod's link; names of links have 15 characters at most. */
-function peerOf(uid: string): string {
+function nodeEndOf(uid: string): string {
   return `veth${shortHash(uid)}`
 }
 
@@ -138,7 +139,7 @@ interface PodName {
 }
 
 /**
- * The names of the namespaces of Pods: `<prefix>-<namespace>-<name>`, so that people find them. A part of the
+ * The names of the network namespaces of Pods: `<prefix>-<namespace of the Pod>-<name of the Pod>`, so that people find them. A part of the
  * uid is added if the name is too long, or is used by another Pod, for example by one of the same name that has
  * not ended yet.
  */
@@ -155,13 +156,13 @@ export class NamespaceNames {
     return this.#names.get(uid)
   }
 
-  /** The Pod's name, the same one at every call until it is released. */
+  /** The name of the Pod's network namespace, the same at every call until it is released. */
   give({ uid, namespace, name }: PodName): string {
     const known = this.#names.get(uid)
     if (known !== undefined) return known
     const plain = `${this.#prefix}-${namespace}-${name}`
-    const isFree = plain.length <= MAX_LENGTH && ![...this.#names.values()].includes(plain)
-    const given = isFree ? plain : `${plain.slice(0, MAX_LENGTH)}-${shortHash(uid)}`
+    const isFree = plain.length <= MAX_PLAIN_LENGTH && ![...this.#names.values()].includes(plain)
+    const given = isFree ? plain : `${plain.slice(0, MAX_PLAIN_LENGTH)}-${shortHash(uid)}`
     this.#names.set(uid, given)
     return given
   }
@@ -185,31 +186,31 @@ export function bridgeLines({
 }
 
 /**
- * The node's side of a Pod's link. If bridged packets pass the node's rules, hairpin mode is needed for a Pod
- * that connects to itself.
+ * The node's side of a Pod's link. If bridged packets pass the node's rules (br_netfilter, bridge-nf-call-iptables),
+ * hairpin mode is needed for a Pod that connects to itself.
  */
-export function peerLines({
-  peer,
+export function nodeLines({
+  nodeEnd,
   namespace,
   bridge,
   ips,
 }: {
-  readonly peer: string
+  readonly nodeEnd: string
   readonly namespace: string
   readonly bridge: string
   readonly ips: readonly IpAddress[]
 }): readonly string[] {
   return [
-    `link add ${peer} type veth peer name eth0 netns ${namespace}`,
-    `link set ${peer} master ${bridge} up`,
-    `link set ${peer} type bridge_slave hairpin on`,
+    `link add ${nodeEnd} type veth peer name eth0 netns ${namespace}`,
+    `link set ${nodeEnd} master ${bridge} up`,
+    `link set ${nodeEnd} type bridge_slave hairpin on`,
     ...ips.map((ip) => `route replace ${bare(ip)} dev ${bridge}`),
   ]
 }
 
 /**
  * The Pod's side. Pods reach even other Pods of the node through the node's routing, so that replies pass its
- * connection tracking whether or not bridged packets pass its rules.
+ * connection tracking whether or not bridged packets pass its rules (bridge-nf-call-iptables).
  */
 export function podLines(ips: readonly IpAddress[], cidrs: readonly Cidr[]): readonly string[] {
   const gateways = cidrs.map(gatewayOf)

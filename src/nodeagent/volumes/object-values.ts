@@ -58,7 +58,7 @@ interface PodToken {
 
 const DAY_MS = 86_400_000
 const RENEWED_PART = 0.8
-/** The renewals of tokens that were requested together are spread over this part of their lifetime. */
+/** The renewals of tokens that were requested together are spread over this part of the time until the latest renewal. */
 const SPREAD_PART = 0.05
 
 /**

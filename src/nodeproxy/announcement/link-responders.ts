@@ -40,7 +40,7 @@ interface OpenLink {
 export class LinkResponders {
   readonly #parts: LinkRespondersParts
   readonly #links = new Map<string, OpenLink>()
-  /** The ends of responders that are being closed: until then they answer. */
+  /** Resolve when a responder that is being closed has ended; until then it may still answer. */
   readonly #closing = new Set<Promise<void>>()
   #addresses: ReadonlyMap<IpAddress, number> = new Map()
   /** What closed responders counted. */

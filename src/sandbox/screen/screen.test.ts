@@ -13,7 +13,7 @@ const sent = (second: number, reply: SentRequest['reply']): SentRequest => ({
 
 const view: View = {
   mode: 'iptables',
-  run: 'np-sandbox-7',
+  runName: 'np-sandbox-7',
   api: {
     socket: '/tmp/np-sandbox-7-Xa1/orch-server/server.sock',
     authorization: '/tmp/np-sandbox-7-Xa1/administrator',
@@ -45,8 +45,8 @@ const view: View = {
     }),
     sent(2, { kind: 'refused', ms: 1 }),
   ],
-  answers: new Map([['pod-1', 40]]),
-  kinds: new Map([
+  answersByPod: new Map([['pod-1', 40]]),
+  outcomes: new Map([
     ['answered', 40],
     ['refused', 3],
   ]),

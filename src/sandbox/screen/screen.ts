@@ -40,8 +40,8 @@ export function renderScreen(view: View, { columns, rows }: Size): readonly stri
   return [...fit(sections, rows - 1), keys(view)].map((line) => paint(line, columns))
 }
 
-function title({ mode, upMs, kinds, daemonPid }: View): readonly Line[] {
-  const count = (kind: Reply['kind']): number => kinds.get(kind) ?? 0
+function title({ mode, upMs, outcomes, daemonPid }: View): readonly Line[] {
+  const count = (kind: Reply['kind']): number => outcomes.get(kind) ?? 0
   const seconds = Math.floor(upMs / 1000)
   const up = `${Math.floor(seconds / 60)}:${String(seconds % 60).padStart(2, '0')}`
   const daemon: Span =
@@ -83,11 +83,11 @@ function padded(line: Line, width: number): Line {
   return [...line, { text: ' '.repeat(Math.max(1, width + 1 - used)) }]
 }
 
-function pods({ pods: states, answers }: View): readonly Line[] {
+function pods({ pods: states, answersByPod }: View): readonly Line[] {
   const head = `${cell('POD', 6)}${cell('ADDRESS', 12)}${cell('PROCESS', 8)}${cell('STATE', 8)}ANSWERED`
-  const most = Math.max(1, ...answers.values())
+  const most = Math.max(1, ...answersByPod.values())
   const lines = states.map(({ name, ip, ready, pid }): Line => {
-    const count = answers.get(name) ?? 0
+    const count = answersByPod.get(name) ?? 0
     return [
       { text: cell(name, 6), look: 'bold' },
       { text: `${cell(ip, 12)}${cell(String(pid ?? '-'), 8)}` },

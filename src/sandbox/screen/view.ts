@@ -15,7 +15,8 @@ export interface SentRequest {
 /** Everything that the screen shows. */
 export interface View {
   readonly mode: string
-  readonly run: string
+  /** The name of the run, with which the names of its namespaces begin. */
+  readonly runName: string
   readonly api: ApiAccess
   /** Where the commands are to be typed, in words. */
   readonly terminal: string
@@ -31,9 +32,9 @@ export interface View {
   readonly pods: readonly PodState[]
   /** Newest last. */
   readonly sent: readonly SentRequest[]
-  /** The number of answered requests by pod, and of other outcomes by kind. */
-  readonly answers: ReadonlyMap<string, number>
-  readonly kinds: ReadonlyMap<Reply['kind'], number>
+  /** The number of answered requests by pod, and of all requests by outcome. */
+  readonly answersByPod: ReadonlyMap<string, number>
+  readonly outcomes: ReadonlyMap<Reply['kind'], number>
   readonly daemonPid: number | undefined
   readonly daemonLog: readonly string[]
   /** What the last key did. */
@@ -42,24 +43,24 @@ export interface View {
 
 /** Commands for another terminal. */
 export function commandsByHand({
-  run,
+  runName,
   api,
   pods,
   explain,
   show,
   flush,
-}: Pick<View, 'run' | 'api' | 'pods' | 'explain' | 'show' | 'flush'>): readonly string[] {
-  const place = { run, kubeconfig: api.adminKubeconfig }
+}: Pick<View, 'runName' | 'api' | 'pods' | 'explain' | 'show' | 'flush'>): readonly string[] {
+  const place = { run: runName, kubeconfig: api.adminKubeconfig }
   const pid = pods.find((pod) => pod.pid !== undefined)?.pid
   return [
     curlOf(place, REQUESTS.clientToPublic),
     curlOf(place, REQUESTS.podToWeb),
     curlOf(place, REQUESTS.podReadsServices),
     ...(pid === undefined ? [] : [`kill -9 ${pid}`]),
-    `${enter(run, 'node')} ${explain}`,
-    `${enter(run, 'node')} ${show}`,
-    `${enter(run, 'node')} ${flush}`,
-    `${enter(run, 'node')} curl -s http://127.0.0.1:10249/metrics`,
+    `${enter(runName, 'node')} ${explain}`,
+    `${enter(runName, 'node')} ${show}`,
+    `${enter(runName, 'node')} ${flush}`,
+    `${enter(runName, 'node')} curl -s http://127.0.0.1:10249/metrics`,
     unlabelOf('pod-3', api),
   ]
 }
@@ -90,7 +91,7 @@ export function byHand(view: View, width: number): readonly Line[] {
 /** A Service as the screen shows it. */
 export interface ServiceRow {
   readonly name: string
-  /** `NodePort`, with `Local` and `affinity` where they are set. */
+  /** `NodePort`, with `Local`, `affinity` and the source ranges (`only 203.0.113.0/24`) where they are set. */
   readonly kind: string
   /** Every address that leads to it: `10.96.0.20:80`, `node:30080`. */
   readonly addresses: readonly string[]

@@ -1,6 +1,6 @@
 import type { Cidr } from '../../../lib/ip.ts'
 
-/** The schedulers that Linux has modules for (`ip_vs_rr`, …), as `ipvsadm -s` names them. */
+/** The schedulers that can be configured, as `ipvsadm -s` names them; empty: rr. */
 export const SCHEDULERS = [
   '',
   'rr',
