@@ -5,7 +5,9 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
 import { type JsonObject, stringAt } from '../lib/json.ts'
+import { FakeClock } from '../lib/testing/fake-clock.ts'
 import { createMemoryStore } from '../storage/memory-store.ts'
+import { ALLOCATIONS } from './allocation/allocation-keys.ts'
 import { createApiServer } from './api-server.ts'
 import { POD, PODS, postTo, SERVICES, service, startApi } from './testing/test-api.ts'
 
@@ -136,4 +138,29 @@ test('a taken port is an error with a remedy', async () => {
   await expect(server.listen({ port: api.port })).rejects.toMatchObject({
     code: 'NP_APISERVER_LISTEN',
   })
+})
+
+test('a server that is closed while it starts does nothing regularly afterwards', async () => {
+  const [clock, store] = [new FakeClock(), createMemoryStore()]
+  const reached = Promise.withResolvers<void>()
+  const released = Promise.withResolvers<void>()
+  const server = createApiServer({
+    clock,
+    store: {
+      ...store,
+      async list(query) {
+        if (query.prefix === `/${ALLOCATIONS}/`) {
+          reached.resolve()
+          await released.promise
+        }
+        return store.list(query)
+      },
+    },
+  })
+  const listening = server.listen()
+  await reached.promise
+  await server.close()
+  released.resolve()
+  await listening
+  expect(clock.pending()).toEqual([])
 })

@@ -93,7 +93,10 @@ export interface ApiServer {
   advertise(at: { readonly address: string; readonly port: number }): Advertisement
   /** Makes `/readyz` fail, so that load balancers choose other servers; requests are still served. */
   drain(): void
-  /** Closes every listener and stops following the store, which stays open. */
+  /**
+   * Closes every listener and stops following the store, which stays open. If the caches are still being loaded, this goes
+   * on until they are, or fails; nothing runs regularly afterwards.
+   */
   close(): Promise<void>
 }
 
@@ -138,11 +141,11 @@ export function createApiServer(options: ApiServerOptions): ApiServer {
     },
     allocator,
   )
-  let started: Promise<void> | undefined
-  let stopUpkeep = (): void => undefined
-  const start = async (): Promise<void> => {
-    stopUpkeep = await startUpkeep({ context, metrics, onError })
+  let started: Promise<() => void> | undefined
+  const start = async (): Promise<() => void> => {
+    const stopUpkeep = await startUpkeep({ context, metrics, onError })
     context.lifecycle.loaded()
+    return stopUpkeep
   }
   const handler: HandlerOptions = {
     context,
@@ -169,7 +172,7 @@ export function createApiServer(options: ApiServerOptions): ApiServer {
     drain: () => context.lifecycle.closing(),
     close: async () => {
       context.lifecycle.closing()
-      stopUpkeep()
+      void started?.then((stopUpkeep) => stopUpkeep()).catch(() => undefined)
       health.stop()
       context.watches.endAll()
       await closeListeners()
