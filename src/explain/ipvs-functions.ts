@@ -10,7 +10,7 @@ import type { Hook, PacketState } from './packet/packet-state.ts'
 const BY_WEIGHT = new Set(['wrr', 'wlc', 'sed', 'nq', 'sh', 'mh', 'twos'])
 /** Schedulers that use the weight only to leave out servers of weight 0. */
 const EVENLY = new Set(['rr', 'lc'])
-/** Schedulers that choose by the destination: all clients of an address get the same server, and it is not known which. */
+/** Schedulers that choose by the destination: all clients of an address get the same server, and which is not known. */
 const BY_DESTINATION = new Set(['dh', 'lblc', 'lblcr'])
 
 /** Before source NAT at input, after destination NAT at output (ip_vs_core.c). */

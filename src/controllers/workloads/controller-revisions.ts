@@ -78,7 +78,7 @@ function creation(
   const { namespace } = meta
   const name = `${meta.name.slice(0, MAX_PREFIX)}-${hash}`
   const found = view.controllerrevisions.get(keyOf({ namespace, name }))
-  // It is not among the revisions of this workload: it belongs to an earlier owner of the same name, or is being deleted.
+  // It is not among the owned ones: it belongs to an earlier owner of the same name, or is being deleted.
   if (found !== undefined && isOf(found, template)) return { revisions, update: found }
   if (found !== undefined) {
     return [statusPatch(collection, meta, { collisionCount: collisionCount + 1 })]
@@ -95,7 +95,10 @@ function creation(
   return [{ verb: 'create', collection: 'controllerrevisions', namespace, name, body }]
 }
 
-/** The deletions of the oldest revisions beyond `revisionHistoryLimit`. Those for which `isLive` is true stay, and do not count. */
+/**
+ * The deletions of the oldest revisions beyond `revisionHistoryLimit`. Those for which `isLive` is true stay, and do not
+ * count.
+ */
 export function surplusRevisions(
   { spec }: WorkloadObject,
   { revisions, update }: History,

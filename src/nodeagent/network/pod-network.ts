@@ -139,9 +139,9 @@ interface PodName {
 }
 
 /**
- * The names of the network namespaces of Pods: `<prefix>-<namespace of the Pod>-<name of the Pod>`, so that people find them. A part of the
- * uid is added if the name is too long, or is used by another Pod, for example by one of the same name that has
- * not ended yet.
+ * The names of the network namespaces of Pods: `<prefix>-<namespace>-<name>` with those of the Pod, so that people find
+ * them. A part of the uid is added if the name is too long, or is used by another Pod, for example by one of the same
+ * name that has not ended yet.
  */
 export class NamespaceNames {
   readonly #prefix: string
