@@ -97,7 +97,7 @@ test('own changes are not reported, and become the new state', async () => {
   const release = monitor.hold()
   Object.assign(table, { entries: 9, rules: 'ours', lock: true })
   await elapse(5000)
-  release({ pids: [1], commits: 1 })
+  release({ authors: [1], commits: 1 })
   await elapse(10_000)
   expect(changes).toEqual([])
   table.rules = 'theirs'
@@ -109,7 +109,7 @@ test('a program that ran before the own state was read may have changed the tabl
   await elapse(1000)
   const release = monitor.hold()
   table.rules = 'ours'
-  release({ pids: [1], commits: 1 })
+  release({ authors: [1], commits: 1 })
   table.lock = true
   await elapse(2000)
   expect(changes).toMatchObject([NAT])

@@ -28,7 +28,7 @@ export interface NftablesMonitorOptions<Touched> {
   readonly collector: TouchCollector<Touched>
   /** Which changes are reported; by default all. A transaction without such a change is not reported. */
   readonly concerns?: (touched: Touched) => boolean
-  /** How notifications identify programs of this daemon: see `authorship`. */
+  /** By what the author of a change is recognised: the result of `authorship()` in generation-collector.ts; default `pid`. */
   readonly authorship?: 'pid' | 'port'
 }
 
@@ -39,7 +39,7 @@ type Queued<Touched> = RuleChange<Touched> & { readonly author: number }
 interface Hold<Touched> {
   /** The generation when the hold began; undefined until the kernel has answered. */
   base: number | undefined
-  /** The number of COMMITs of this daemon; NaN if unknown. */
+  /** At most so many COMMITs of this daemon took effect; NaN if unknown. */
   commits: number
   /** Process ids, or ports (`authorship`), of the programs of this daemon, whose changes are not reported. */
   readonly ownAuthors: Set<number>
@@ -99,7 +99,7 @@ export class NftablesMonitor<Touched> implements RuleMonitor<Touched> {
       if (released) return
       released = true
       if (unsubscribed && --this.#unsubscribed === 0) this.#transport?.join(NFNLGRP_NFTABLES)
-      for (const author of own.pids) this.#hold.ownAuthors.add(author)
+      for (const author of own.authors) this.#hold.ownAuthors.add(author)
       this.#hold.commits += own.commits ?? Number.NaN
       if (--this.#holds === 0) this.#request((generation) => this.#settle(generation))
     }

@@ -20,8 +20,8 @@ export interface RuleChange<Touched = TouchedChain> {
 
 /** What this daemon changed during a hold. */
 export interface OwnWork {
-  /** Process ids of the programs that it ran, or netlink ports of its sockets: what the monitor identifies authors by. */
-  readonly pids: readonly number[]
+  /** The authors of its changes: process ids of the programs that it ran, or netlink ports, whichever the monitor compares. */
+  readonly authors: readonly number[]
   /** The largest possible number of COMMITs that took effect; undefined if unknown. */
   readonly commits: number | undefined
 }

@@ -23,11 +23,11 @@ export function writeSet(to: AttributeWriter, spec: SetSpec, id: number): void {
   if (data === 'verdict') to.be32(SET.dataType, VERDICT_TYPE).be32(SET.dataLength, 0)
   else if (data) to.be32(SET.dataType, typeNumber(data)).be32(SET.dataLength, lengthOf(data))
   to.be32(SET.id, id)
-  const isRanges = isConcatenatedInterval(spec)
-  if (isRanges || size !== undefined) {
+  const needsFields = isConcatenatedInterval(spec)
+  if (needsFields || size !== undefined) {
     to.nest(SET.description, () => {
       if (size !== undefined) to.be32(DESCRIPTION.size, size)
-      if (isRanges) to.nest(DESCRIPTION.fields, () => writeFields(to, spec))
+      if (needsFields) to.nest(DESCRIPTION.fields, () => writeFields(to, spec))
     })
   }
   to.bytes(SET.userData, setUserData(spec))

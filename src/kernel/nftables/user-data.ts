@@ -34,7 +34,7 @@ const HOST_ORDER = 1
 const NETWORK_ORDER = 2
 
 /** enum expr_types of nft. */
-const KIND = { payload: 7, meta: 9, concatenation: 13, random: 23 } as const
+const KIND = { payload: 7, meta: 9, concatenation: 13, numgen: 23 } as const
 
 /** enum proto_desc_id of nft. */
 const HEADER = { transport: 11, ip: 12, ip6: 13 } as const
@@ -42,7 +42,7 @@ const HEADER = { transport: 11, ip: 12, ip6: 13 } as const
 const DESTINATION = { transport: 2, ip: 12, ip6: 9 } as const
 /** NFT_META_L4PROTO of linux/netfilter/nf_tables.h. */
 const META_L4PROTO = 16
-/** The modulus of the expression that declares an index; its value has no meaning. */
+/** `numgen inc mod 2` declares an index. Its modulus and its type (0: `inc`) have no meaning. */
 const ANY_MODULUS = 2
 
 /** The user data of a rule with this comment. @throws TypeError when the comment is longer than 127 bytes */
@@ -108,7 +108,7 @@ function expression(field: FieldType): readonly Buffer[] {
       return payload('transport')
     case 'index':
       return [
-        word(TYPEOF.expression, KIND.random),
+        word(TYPEOF.expression, KIND.numgen),
         nested(TYPEOF.data, word(0, 0), word(1, ANY_MODULUS), word(2, 0)),
       ]
     case 'inet_proto':

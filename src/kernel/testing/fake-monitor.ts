@@ -24,7 +24,7 @@ export class FakeMonitor implements RuleMonitor {
     this.#held++
     return (own) => {
       this.holds.push({ unsubscribed: options.unsubscribed === true, own })
-      for (const pid of own.pids) this.#own.add(pid)
+      for (const pid of own.authors) this.#own.add(pid)
       if (--this.#held > 0) return
       const changes = this.#queue.filter(({ by }) => by === undefined || !this.#own.has(by.pid))
       this.#queue = []

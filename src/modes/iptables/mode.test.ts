@@ -197,6 +197,6 @@ test('the hold ends even when it is unknown what the program did', async () => {
   const { iptables, monitor, mode, sync } = fakeNode()
   iptables.restore = () => Promise.reject(new NodeProxyError('NP_KERNEL_SPAWNER', 'lost'))
   await expect(sync()).rejects.toThrow('lost')
-  expect(monitor.holds).toEqual([{ unsubscribed: false, own: { pids: [], commits: undefined } }])
+  expect(monitor.holds).toEqual([{ unsubscribed: false, own: { authors: [], commits: undefined } }])
   expect(await mode.observe(['4/nat/NPROXY-VIPS' as ObjectKey])).toEqual(new Map())
 })

@@ -137,7 +137,7 @@ export class NftablesMode implements Mode {
       commits = nftables.commits - before
       return result
     } finally {
-      release({ pids: [], commits })
+      release({ authors: [], commits })
     }
   }
 

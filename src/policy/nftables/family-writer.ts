@@ -187,7 +187,7 @@ export class FamilyWriter {
       }
       return undefined
     } finally {
-      release?.({ pids: [], commits: nftables.commits - before })
+      release?.({ authors: [], commits: nftables.commits - before })
     }
   }
 }

@@ -78,7 +78,7 @@ async function restoreAsDaemon(
   const isSettled = new Promise<void>((resolve) => {
     settled = resolve
   })
-  release({ pids: [result.pid], commits: result.commits })
+  release({ authors: [result.pid], commits: result.commits })
   await isSettled
 }
 

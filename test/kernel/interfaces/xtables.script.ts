@@ -61,7 +61,7 @@ const next = (work: () => unknown) =>
   })
 const release = monitor.hold()
 iptables(4, '-A', 'INPUT', '-j', 'ACCEPT')
-release({ pids: [], commits: 1 })
+release({ authors: [], commits: 1 })
 steps['flushed'] = await next(() => iptables(4, '-F'))
 steps['added'] = await next(() => run('iptables-legacy', '-t', 'nat', '-N', 'FOREIGN'))
 clearInterval(keepAlive)

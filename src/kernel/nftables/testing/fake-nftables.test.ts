@@ -207,7 +207,7 @@ test('what happens during a hold is reported behind it', async () => {
   const release = monitor.hold()
   namespace.alter(table)
   expect(touched()).toEqual([])
-  release({ pids: [], commits: 0 })
+  release({ authors: [], commits: 0 })
   expect(touched()).toEqual([[{ table: TABLE, kind: 'table' }]])
 })
 
@@ -217,9 +217,9 @@ test('what was not heard shows in the generation', async () => {
     const release = monitor.hold({ unsubscribed: true })
     await nftables.commit([table, chain(`of-${isForeign}`)])
     if (isForeign) namespace.alter(chain('foreign'))
-    release({ pids: [], commits: 1 })
+    release({ authors: [], commits: 1 })
     expect(touched()).toEqual(isForeign ? ['unknown'] : [])
   }
-  monitor.hold({ unsubscribed: true })({ pids: [], commits: undefined })
+  monitor.hold({ unsubscribed: true })({ authors: [], commits: undefined })
   expect(touched()).toEqual(['unknown'])
 })

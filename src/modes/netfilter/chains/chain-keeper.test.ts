@@ -146,7 +146,7 @@ test('the monitor learns how many commits were ours, refused ones left out', asy
   iptables.refuse(/^-A NPVS-FORWARD/)
   iptables.refuse(/^-I FORWARD/)
   await keeper.apply({ set: family4, unset: [] })
-  expect(monitor.holds).toEqual([{ unsubscribed: false, own: { pids: [1, 1, 1], commits: 3 } }])
+  expect(monitor.holds).toEqual([{ unsubscribed: false, own: { authors: [1, 1, 1], commits: 3 } }])
 })
 
 test('a program that dies leaves an unknown number of commits', async () => {
@@ -155,7 +155,7 @@ test('a program that dies leaves an unknown number of commits', async () => {
   iptables.restore = () => Promise.reject(new Error('no process'))
   const keeper = new ChainKeeper({ ...options, iptables })
   await expect(keeper.apply({ set: keys, unset: [] })).rejects.toThrow('no process')
-  expect(monitor.holds).toEqual([{ unsubscribed: false, own: { pids: [], commits: undefined } }])
+  expect(monitor.holds).toEqual([{ unsubscribed: false, own: { authors: [], commits: undefined } }])
 })
 
 test('changes by other processes to our chains and jumps are reported, with the process', () => {
@@ -194,5 +194,5 @@ test('a large change is cut by rank, and the monitor does not listen meanwhile',
   const set = ['NPVS-A', ...leaves].map((chain) => `4/nat/${chain}` as ObjectKey)
   expect((await keeper.apply({ set, unset: [] })).failed).toEqual(new Map())
   expect(iptables.texts[0]?.split('COMMIT\n')[1]).toMatch(/^\*nat\n:NPVS-A /)
-  expect(monitor.holds).toEqual([{ unsubscribed: true, own: { pids: [1], commits: 2 } }])
+  expect(monitor.holds).toEqual([{ unsubscribed: true, own: { authors: [1], commits: 2 } }])
 })

@@ -27,7 +27,7 @@ const FEW_OBJECTS = 16
 
 /** `OwnWork` of the monitor, while it is being counted. */
 interface OwnWrites {
-  readonly pids: number[]
+  readonly authors: number[]
   commits: number | undefined
 }
 
@@ -132,7 +132,7 @@ export class ChainKeeper {
   /** Runs `write` without its changes being reported as foreign ones. */
   async #withMonitorHeld(size: number, write: (own: OwnWrites) => Promise<void>): Promise<void> {
     const release = this.#monitor.hold({ unsubscribed: size > CHAINS_PER_COMMIT.nft })
-    const own: OwnWrites = { pids: [], commits: 0 }
+    const own: OwnWrites = { authors: [], commits: 0 }
     try {
       await write(own)
     } catch (error) {
@@ -169,7 +169,7 @@ function countWrite(
   own: OwnWrites,
   { pid, commits }: Pick<RestoreResult, 'pid' | 'commits'>,
 ): void {
-  own.pids.push(pid)
+  own.authors.push(pid)
   own.commits =
     own.commits === undefined || commits === undefined ? undefined : own.commits + commits
 }
