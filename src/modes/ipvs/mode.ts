@@ -29,7 +29,7 @@ import { serverKey } from './objects/object.ts'
 import { observe, observeAll } from './observe.ts'
 import { probeIpvs } from './probe.ts'
 import type { IpvsProgram } from './program.ts'
-import { digestText } from './servers/server-spec.ts'
+import { digestOf } from './servers/server-spec.ts'
 import type { VirtualServers } from './servers/virtual-servers.ts'
 import type { IpvsSettings } from './settings.ts'
 
@@ -223,7 +223,7 @@ class Inspection {
     if (sample.length > 0 && held.size === 0) return 'all'
     const altered = sample.filter((key) => {
       const [now, before] = [held.get(key), recorded.get(key)]
-      return now === undefined || before === undefined || digestText(now) !== digestText(before)
+      return now === undefined || before === undefined || digestOf(now) !== digestOf(before)
     })
     return [...altered, ...members]
   }

@@ -7,7 +7,7 @@ import { SETS } from './objects/names.ts'
 import { pointText, serverIdOf } from './objects/object.ts'
 import { isShortCircuitMark, markPattern } from './objects/short-circuit-mark.ts'
 import { isQuiescent } from './servers/server-commands.ts'
-import { digestText } from './servers/server-spec.ts'
+import { digestOf } from './servers/server-spec.ts'
 
 /** What the kernel holds of ours: all, or these objects. */
 export async function observe(
@@ -52,7 +52,7 @@ function serverDigests(
   const digests = new Map<ObjectKey, Digest>()
   for (const key of keys) {
     const text = servers.texts.get(key)
-    if (text !== undefined && !drainer.isHeld(key)) digests.set(key, digestText(text))
+    if (text !== undefined && !drainer.isHeld(key)) digests.set(key, digestOf(text))
   }
   return digests
 }

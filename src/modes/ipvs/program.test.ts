@@ -9,7 +9,7 @@ import { kindOf } from '../netfilter/object-key.ts'
 import { backend, entry, frontend, ip, settings } from '../testing/mode-fixtures.ts'
 import { markOf, markPattern } from './objects/short-circuit-mark.ts'
 import { IpvsProgram } from './program.ts'
-import { digestText, specText } from './servers/server-spec.ts'
+import { digestOf, specText } from './servers/server-spec.ts'
 
 type Wanted = Map<ObjectKey, Digest>
 
@@ -213,7 +213,7 @@ test('what is wanted depends on the entries alone, and is what will be written',
         expect(program.ownersOf(each)).toEqual(direct.ownersOf(each))
         for (const owner of program.ownersOf(each)) expect(entries.has(owner)).toBe(true)
         const spec = program.specOf(each)
-        if (kindOf(each) === 'vs') expect(spec && digestText(specText(spec))).toBe(digest)
+        if (kindOf(each) === 'vs') expect(spec && digestOf(specText(spec))).toBe(digest)
         if (each.includes('-SHORTCUT/')) expect(program.markOf(each)).toBe(digest)
       }
     }),

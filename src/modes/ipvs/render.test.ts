@@ -4,7 +4,7 @@ import type { ForwardingEntry } from '../../forwarding/entry.ts'
 import type { NodePortScope } from '../netfilter/settings/node-port-scope.ts'
 import { backend, cidr, entry, frontend, ip, settings } from '../testing/mode-fixtures.ts'
 import { needsMark, persistenceOf, render } from './render.ts'
-import { digestText, specText } from './servers/server-spec.ts'
+import { digestOf, specText } from './servers/server-spec.ts'
 import type { IpvsSettings } from './settings.ts'
 
 const MARK = 0xa5_1234
@@ -20,7 +20,7 @@ function objectsOf(
   return all.map(([key, digest]) => {
     const spec = servers.get(key)
     if (spec === undefined) return `${key.replace(/^(member|set)\/NPVS-/, '')} ${digest}`
-    expect(digest).toBe(digestText(specText(spec)))
+    expect(digest).toBe(digestOf(specText(spec)))
     return `${key} ${specText(spec)}`
   })
 }
@@ -245,7 +245,7 @@ test('an address of the node that one entry also names is the named one', () => 
   const { claims, servers } = render(one, ipvsSettings(), undefined)
   const [named] = claims.filter(({ rank }) => rank === 0)
   for (const [key, spec] of servers) {
-    expect(named?.objects.get(key)).toBe(digestText(specText(spec)))
+    expect(named?.objects.get(key)).toBe(digestOf(specText(spec)))
   }
 })
 

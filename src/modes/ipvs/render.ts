@@ -13,13 +13,7 @@ import { PRESENT } from '../netfilter/object-key.ts'
 import type { PointClaim } from '../netfilter/wanted-objects.ts'
 import { SETS, type SetRole } from './objects/names.ts'
 import { type Point, pointText, relayKey, serverKey } from './objects/object.ts'
-import {
-  digestText,
-  flagsOf,
-  type ServerSpec,
-  scheduledBy,
-  specText,
-} from './servers/server-spec.ts'
+import { digestOf, flagsOf, type ServerSpec, scheduledBy, specText } from './servers/server-spec.ts'
 import type { IpvsSettings } from './settings.ts'
 
 export interface Rendered {
@@ -73,7 +67,7 @@ interface Wanting {
  * over a node port.
  */
 function wantServer(key: ObjectKey, spec: ServerSpec, { objects, servers }: Wanting): void {
-  objects.set(key, digestText(specText(spec)))
+  objects.set(key, digestOf(specText(spec)))
   if (!servers.has(key)) servers.set(key, spec)
 }
 

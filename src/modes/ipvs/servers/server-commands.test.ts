@@ -5,7 +5,7 @@ import { FakeIpvs } from '../../../kernel/ipvs/testing/fake-ipvs.ts'
 import { ip } from '../../testing/mode-fixtures.ts'
 import { addressOf } from '../objects/object.ts'
 import { planHold, planServer, quiescentIn, withoutServers } from './server-commands.ts'
-import { canDrain, digestText, flagsOf, type ServerSpec, specText } from './server-spec.ts'
+import { canDrain, digestOf, flagsOf, type ServerSpec, specText } from './server-spec.ts'
 
 const id: VirtualServerId = { family: 4, protocol: 'TCP', ip: ip('10.96.0.1'), port: 80 }
 const drains = { drains: true }
@@ -52,7 +52,7 @@ test.each([
   const wanted = spec('rr', { '10.0.0.1': 1, '10.0.0.2': 2 })
   const plan = planServer(id, wanted, { held, ...drains })
   expect(wordsOf(plan.commands)).toEqual(commands)
-  expect(digestText(plan.text)).toBe(digestText(specText(wanted)))
+  expect(digestOf(plan.text)).toBe(digestOf(specText(wanted)))
 })
 
 test('backends that left are taken out where nothing is drained', () => {
@@ -109,7 +109,7 @@ test('commands lead from any state to the wanted one, and delete no draining bac
           expect(await kernel.run(plan.commands)).toEqual([])
           held = await textIn(kernel)
           expect(held).toBe(plan.text)
-          expect(digestText(plan.text)).toBe(digestText(specText(wanted)))
+          expect(digestOf(plan.text)).toBe(digestOf(specText(wanted)))
           const keeps = drainsNow && canDrain(wanted.settings.scheduler)
           const deleted = plan.commands.filter((command) => command.do === 'deleteServer')
           if (keeps) expect(deleted).toEqual([])

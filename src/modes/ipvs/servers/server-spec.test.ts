@@ -3,7 +3,7 @@ import type { RealServer } from '../../../kernel/ipvs/ipvs.ts'
 import { ip } from '../../testing/mode-fixtures.ts'
 import {
   canDrain,
-  digestText,
+  digestOf,
   flagsOf,
   type ServerSpec,
   schedulerOf,
@@ -62,7 +62,7 @@ test.each([
   ['rr|10.0.0.2:80*1', 'rr|10.0.0.1:80*0/route 10.0.0.2:80*1'],
   ['rr|', 'rr|10.0.0.1:80*0'],
 ])('%s is the same as %s, for those who come', (one, other) => {
-  expect(digestText(one)).toBe(digestText(other))
+  expect(digestOf(one)).toBe(digestOf(other))
 })
 
 test.each([
@@ -73,7 +73,7 @@ test.each([
   ['rr|10.0.0.1:80*1', 'rr|'],
   ['sh|', 'sh fallback|'],
 ])('%s is not the same as %s', (one, other) => {
-  expect(digestText(one)).not.toBe(digestText(other))
+  expect(digestOf(one)).not.toBe(digestOf(other))
 })
 
 test('schedulers that keep choosing a backend of weight 0 look for another one, or cannot drain', () => {

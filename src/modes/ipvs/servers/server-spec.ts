@@ -17,14 +17,14 @@ export interface ServerSpec {
 /**
  * A virtual server in few bytes, for tens of thousands of them: settings, then
  * `ip:port*weight` of each real server, sorted.
- * `rr 10800/32 fallback|10.0.0.1:80*1 10.0.0.2:80*0`
+ * `sh 10800/32 fallback|10.0.0.1:80*1 10.0.0.2:80*0`
  */
 export function specText({ settings, servers }: ServerSpec): string {
   return `${settingsText(settings)}|${servers.map(serverText).toSorted().join(' ')}`
 }
 
-/** What is compared: real servers of weight 0 take no new connections and do not count. */
-export function digestText(text: string): Digest {
+/** The digest of a text, by which it is compared. Real servers of weight 0 take no new connections and do not count. */
+export function digestOf(text: string): Digest {
   const [settings, servers] = splitText(text)
   const active = servers.split(' ').filter((server) => !/\*0(\/|$)/.test(server))
   return contentHash(`${settings}|${active.join(' ')}`) as Digest
@@ -46,7 +46,7 @@ export function bareText(text: string): string {
   return `${splitText(text)[0]}|`
 }
 
-/** Real servers of a text by `ip:port`, with all that follows it. */
+/** The text of each real server, by its `ip:port`. */
 export function serversIn(text: string): ReadonlyMap<string, string> {
   const [, servers] = splitText(text)
   if (servers === '') return new Map()

@@ -4,7 +4,7 @@ import { inGroups } from '../../../lib/groups.ts'
 import type { Digest, KernelError, ObjectKey } from '../../mode.ts'
 import { serverIdOf, serverKey } from '../objects/object.ts'
 import { planHold, planServer, type ServerPlan } from './server-commands.ts'
-import { bareText, digestText, type ServerSpec, scheduledBy } from './server-spec.ts'
+import { bareText, digestOf, type ServerSpec, scheduledBy } from './server-spec.ts'
 import type { VirtualServers } from './virtual-servers.ts'
 
 /** The usual time is 0.01 to 0.03 ms. */
@@ -140,7 +140,7 @@ export class ServerWriter {
 
   #noteLeft(key: ObjectKey, left: Map<ObjectKey, Digest>): void {
     const text = this.#parts.servers.texts.get(key)
-    if (text !== undefined) left.set(key, digestText(text))
+    if (text !== undefined) left.set(key, digestOf(text))
   }
 
   /** Deletes those without established connections; returns the others, which now drain. */

@@ -15,7 +15,7 @@ import { FakeClock } from '../../../lib/testing/fake-clock.ts'
 import type { ObjectKey } from '../../mode.ts'
 import { ip } from '../../testing/mode-fixtures.ts'
 import { serverKey } from '../objects/object.ts'
-import { digestText, flagsOf, type ServerSpec } from './server-spec.ts'
+import { digestOf, flagsOf, type ServerSpec } from './server-spec.ts'
 import { ServerWriter } from './server-writer.ts'
 import { VirtualServers } from './virtual-servers.ts'
 
@@ -99,7 +99,7 @@ test('the default scheduler stands in with its own flags; what is there is repor
   const { failed, left } = await want(VIP, spec('lblc', '10.180.0.1'))
   expect(failed.get(SERVER_KEY)?.code).toBe('NP_IPVS_SCHEDULER')
   expect(await serversOf({ ipvs })).toEqual({ [SERVER]: 'sh fallback|10.180.0.1:8080*1' })
-  expect(left.get(SERVER_KEY)).toBe(digestText('sh fallback|10.180.0.1:8080*1'))
+  expect(left.get(SERVER_KEY)).toBe(digestOf('sh fallback|10.180.0.1:8080*1'))
 })
 
 test('a foreign one that is made meanwhile is left alone as well', async () => {
@@ -132,7 +132,7 @@ test('what was refused in part is reported as it is', async () => {
   const { failed, left } = await want(VIP, spec('rr', '10.180.0.1', '10.180.0.2'))
   expect(failed.get(SERVER_KEY)).toMatchObject({ code: 'NP_IPVS_REFUSED' })
   expect(failed.get(SERVER_KEY)?.message).toContain('10.180.0.2:8080')
-  expect(left.get(SERVER_KEY)).toBe(digestText('rr|10.180.0.1:8080*1'))
+  expect(left.get(SERVER_KEY)).toBe(digestOf('rr|10.180.0.1:8080*1'))
   expect(all.texts.get(SERVER_KEY)).toBe('rr|10.180.0.1:8080*1')
 })
 
