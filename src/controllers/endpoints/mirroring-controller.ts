@@ -37,8 +37,8 @@ import {
 } from './slice-writes.ts'
 
 /**
- * The number of addresses of one subset that are mirrored, the ready ones first; the default of
- * `--mirroring-max-endpoints-per-subset` of kube-controller-manager.
+ * At most so many addresses of one subset are mirrored, the ready ones first; also the most endpoints of one slice. It
+ * is the default of `--mirroring-max-endpoints-per-subset` of kube-controller-manager.
  */
 const MAX_PER_SUBSET = 1000
 

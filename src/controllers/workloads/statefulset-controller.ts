@@ -26,13 +26,13 @@ import {
 import { claimPods, untilAvailable, workloadsOfPod } from './shared/pods-of.ts'
 import { type Conditions, conditionsOf, statusDifference } from './shared/status-difference.ts'
 import {
-  isMember,
+  isNamedAfter,
   type Members,
   membersOf,
   policyOf,
   type SetPolicy,
   type Slot,
-  setsNaming,
+  setNamedBy,
 } from './statefulset/set-members.ts'
 
 /** Labels of a Pod: its name and its ordinal. */
@@ -58,7 +58,7 @@ export const statefulSetController: Controller = {
   watches: {
     statefulsets: ({ key, after }) => (after === undefined ? [] : [key]),
     pods: (change, view) => [
-      ...new Set([...setsOfPod(change, view), ...setsNaming(change.key, view)]),
+      ...new Set([...setsOfPod(change, view), ...setNamedBy(change.key, view)]),
     ],
     controllerrevisions: workloadsOfRevision('statefulsets'),
   },
@@ -68,7 +68,7 @@ export const statefulSetController: Controller = {
 function reconcile(key: string, view: View, now: number): Reconciliation {
   const set = view.statefulsets.get(key)
   if (set === undefined) return SETTLED
-  const claimed = claimPods('statefulsets', set, view, { mayHave: (pod) => isMember(set, pod) })
+  const claimed = claimPods('statefulsets', set, view, { mayHave: (pod) => isNamedAfter(set, pod) })
   if (claimed.writes.length > 0) return { writes: claimed.writes, dirty: [key] }
   if (set.meta.terminating) return SETTLED
   const history = historyOf('statefulsets', set, view)

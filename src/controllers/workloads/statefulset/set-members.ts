@@ -29,13 +29,16 @@ export interface Members {
   readonly condemned: readonly PodObject[]
 }
 
-/** Whether the name of a Pod is that of a StatefulSet with an ordinal. */
-export function isMember(set: WorkloadObject, pod: PodObject): boolean {
+/** Whether the name of the Pod is that of this StatefulSet, followed by an ordinal. */
+export function isNamedAfter(set: WorkloadObject, pod: PodObject): boolean {
   return ordinalOf(set, pod) !== undefined
 }
 
-/** The key of the StatefulSet whose Pods have names like that of the Pod with this key; empty: there is none. */
-export function setsNaming(key: string, view: View): readonly string[] {
+/**
+ * The key of the StatefulSet after which the Pod with this key is named, if there is such a set. A key ends with the
+ * name, so `POD_NAME` fits keys as well.
+ */
+export function setNamedBy(key: string, view: View): readonly string[] {
   const set = POD_NAME.exec(key)?.[1]
   return set !== undefined && view.statefulsets.get(set) !== undefined ? [set] : []
 }
