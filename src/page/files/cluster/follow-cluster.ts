@@ -7,7 +7,7 @@ import { answered, failed, failureOf, type NodeReading, type NodeReadings } from
 /** Answers that arrive within this time, in milliseconds, change the page once, even if hundreds of nodes answer. */
 const TOGETHER_MS = 400
 
-/** In milliseconds; nodes that take longer are read separately. */
+/** In milliseconds; nodes that take longer are read apart from the others, as are those that failed. */
 const PROMPT_MS = 2_000
 /** In milliseconds; orch-server may take five seconds to connect to a node. */
 const TIMEOUT_MS = 15_000
@@ -17,12 +17,12 @@ const [RETRY_MS, MAX_RETRY_MS] = [2_000, 60_000]
 /** The list of Nodes is large and rarely changes. */
 const LIST = { everyMs: 30_000, restFactor: 10 }
 const LIST_AGAIN = { everyMs: 3_000 }
-/** The period between two reads of a node: 3 s, or 20 ms for each node if that is longer. */
+/** The pause between two rounds: 3 s, or 20 ms for each node if that is longer; never less than twice the round took. */
 const MIN_ROUND_MS = 3_000
 const ROUND_MS_PER_NODE = 20
-const SILENT_ROUND_MS = 1_000
+const APART_ROUND_MS = 1_000
 /** Separate limits, because a node that does not answer takes seconds, and must not delay the others. */
-const [AT_ONCE, SILENT_AT_ONCE] = [6, 2]
+const [AT_ONCE, APART_AT_ONCE] = [6, 2]
 
 /** Keeps the list of Nodes up to date while the page is visible, until the signal. */
 export function followNodes(
@@ -56,14 +56,14 @@ export function followStatuses(
     return nodes.map(({ metadata }) => metadata.name).filter(isWanted)
   }
   const prompt = async () =>
-    eachOf(await names((name) => !reader.isSilent(name)), AT_ONCE, (name) => reader.read(name))
-  const silent = async () =>
-    eachOf(await names((name) => reader.isDue(name)), SILENT_AT_ONCE, (name) =>
-      reader.readSilent(name),
+    eachOf(await names((name) => !reader.isSetApart(name)), AT_ONCE, (name) => reader.read(name))
+  const apart = async () =>
+    eachOf(await names((name) => reader.isDue(name)), APART_AT_ONCE, (name) =>
+      reader.readApart(name),
     )
   const timing = () => ({ everyMs: roundMs(state.nodes.value?.length ?? 0), restFactor: 2 })
   void repeat(prompt, timing, visibility, signal)
-  void repeat(silent, () => ({ everyMs: SILENT_ROUND_MS }), visibility, signal)
+  void repeat(apart, () => ({ everyMs: APART_ROUND_MS }), visibility, signal)
 }
 
 /** Milliseconds between two rounds over this number of nodes. */
@@ -71,7 +71,7 @@ export function roundMs(nodes: number): number {
   return Math.max(MIN_ROUND_MS, nodes * ROUND_MS_PER_NODE)
 }
 
-/** Reads the statuses of nodes, and knows which of them do not answer promptly. */
+/** Reads the statuses of nodes, and knows which of them are set apart: those that failed or do not answer promptly. */
 class StatusReader {
   readonly #api: ClusterApi
   readonly #writer: ReadingsWriter
@@ -86,19 +86,19 @@ class StatusReader {
   }
 
   /** Whether the last request failed, or took too long. */
-  isSilent(name: string): boolean {
+  isSetApart(name: string): boolean {
     return this.#slow.has(name) || this.#writer.get(name)?.failure !== undefined
   }
 
-  /** Whether a node that is silent is to be read again. */
+  /** Whether a node that is set apart is to be read again. */
   isDue(name: string): boolean {
-    if (!this.isSilent(name)) return false
+    if (!this.isSetApart(name)) return false
     const { failures = 0 } = this.#writer.get(name) ?? {}
     const wait = failures === 0 ? 0 : Math.min(MAX_RETRY_MS, RETRY_MS * 2 ** failures)
     return performance.now() >= (this.#failedAt.get(name) ?? 0) + wait
   }
 
-  /** Reads a node, and gives up early; `readSilent` finds out whether the node really fails. */
+  /** Reads a node, and gives up early; `readApart` finds out whether the node really fails. */
   async read(name: string): Promise<void> {
     try {
       await this.#status(name, PROMPT_MS)
@@ -108,7 +108,7 @@ class StatusReader {
     }
   }
 
-  async readSilent(name: string): Promise<void> {
+  async readApart(name: string): Promise<void> {
     try {
       await this.#status(name, TIMEOUT_MS)
     } catch (error) {
