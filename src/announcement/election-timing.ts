@@ -8,7 +8,7 @@ export interface ElectionTiming {
   readonly renewInterval: number
   /** From the start of a write that failed to the next attempt. */
   readonly retryInterval: number
-  /** How much longer than the node before it in the order a node waits until it takes a Lease that no node holds. */
+  /** A node takes a Lease that is free or lost so much later than the node before it in the order. */
   readonly rankDelay: number
   /** How long a node must be preferred to the holder before it requests the Lease. */
   readonly settleDelay: number
@@ -24,10 +24,10 @@ export const FAST_TIMING: ElectionTiming = {
   settleDelay: 5_000,
 }
 
-/** The durations of an election that are chosen; the others follow from them. */
+/** The durations that are chosen. `retryInterval` follows from them; `rankDelay` and `settleDelay` are always the same. */
 export type ChosenTiming = Pick<ElectionTiming, 'leaseDuration' | 'renewDeadline' | 'renewInterval'>
 
-/** The durations of an election. Throws RangeError for durations that do not guarantee what is promised. */
+/** The durations of an election. Throws RangeError as `checkTiming` does. */
 export function electionTiming(chosen: ChosenTiming): ElectionTiming {
   const { leaseDuration, renewDeadline, renewInterval } = chosen
   const { rankDelay, settleDelay } = FAST_TIMING

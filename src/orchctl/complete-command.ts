@@ -29,7 +29,7 @@ const OBJECT_FLAGS: Readonly<Record<string, string>> = {
 }
 
 /** The candidates for operands, by the name of the command and of its subcommand. */
-const OPERANDS: Readonly<Record<string, Values>> = {
+const OPERANDS: Readonly<Record<string, CandidatesOf>> = {
   get: typesAndNames,
   list: typesAndNames,
   describe: typesAndNames,
@@ -110,7 +110,7 @@ async function candidatesFor(
   context: CommandContext,
 ): Promise<readonly string[]> {
   const words = await readCommandWords(before, context)
-  if (words.flag !== undefined) return flagValues(words.flag, context)
+  if (words.flag !== undefined) return flagValueCandidates(words.flag, context)
   if (last.startsWith('-')) return flagCandidates(words, last, context)
   const { path, command, operands } = words
   if (path === '') {
@@ -118,7 +118,7 @@ async function candidatesFor(
   }
   if (command === undefined) return []
   if (command.commands.length > 0) return command.commands.map((one) => one.name())
-  return operandValues(path, { operands, last, context })
+  return operandCandidates(path, { operands, last, context })
 }
 
 /** Candidates for a flag; after `=`, for its value. */
@@ -132,14 +132,14 @@ async function flagCandidates(
   if (value === undefined) return flags.flatMap(({ long }) => (long ? [long] : []))
   const flag = flags.find(({ long }) => long === name)
   if (flag === undefined || !flag.required) return []
-  return (await flagValues(flag, context)).map((one) => `${name}=${one}`)
+  return (await flagValueCandidates(flag, context)).map((one) => `${name}=${one}`)
 }
 
 /** The words of a command line up to the one that is being typed. */
 interface CommandWords {
   /** The names of the command and its subcommand; empty: the word that is being typed is the name of a command. */
   readonly path: string
-  /** The subcommand, or the command if none is named; undefined: no command has that name. */
+  /** The subcommand, or the command if none is named; undefined: none was typed, or none has that name. */
   readonly command: Command | undefined
   /** Words that are neither a flag nor its value nor the name of a command. */
   readonly operands: readonly string[]
@@ -213,10 +213,13 @@ interface OperandTyping {
   readonly context: CommandContext
 }
 
-type Values = (typing: OperandTyping) => Promise<readonly string[]>
+type CandidatesOf = (typing: OperandTyping) => Promise<readonly string[]>
 
 /** The candidates for the operand; none: anything is possible. `command`: `get`, `create token`. */
-async function operandValues(command: string, typing: OperandTyping): Promise<readonly string[]> {
+async function operandCandidates(
+  command: string,
+  typing: OperandTyping,
+): Promise<readonly string[]> {
   return Object.hasOwn(OPERANDS, command) ? OPERANDS[command]!(typing) : []
 }
 
@@ -263,7 +266,10 @@ async function verbAndType({ operands, context }: OperandTyping): Promise<readon
 }
 
 /** The candidates for the value of a flag; none: anything is possible, such as a file. */
-async function flagValues(flag: Option, context: CommandContext): Promise<readonly string[]> {
+async function flagValueCandidates(
+  flag: Option,
+  context: CommandContext,
+): Promise<readonly string[]> {
   if (flag.argChoices !== undefined) return flag.argChoices
   const name = flag.long ?? ''
   const type = OBJECT_FLAGS[name]
@@ -310,7 +316,7 @@ async function kubeconfigNames(
 /** The most names that are proposed. */
 const MAX_NAMES = 500
 
-/** The resources that can be listed, by their names in paths; of `isIncluded` alone. */
+/** The plural names of the resources that can be listed and that `isIncluded` accepts. */
 async function typeNames(
   context: CommandContext,
   isIncluded: (resource: ApiResource) => boolean = () => true,
@@ -320,7 +326,7 @@ async function typeNames(
   return [...new Set(listable.map(({ plural }) => plural))]
 }
 
-/** The names of the objects of a type, in the namespace of the command line. */
+/** The names of the objects of a type, in the namespace of the session. */
 async function objectNames(type: string, context: CommandContext): Promise<readonly string[]> {
   const resource = await (await openCatalogue(context)).named(type)
   const { api, namespace } = await context.session()
@@ -330,7 +336,10 @@ async function objectNames(type: string, context: CommandContext): Promise<reado
   return objectsOf(answer.value.body).map((object) => stringAt(object, 'metadata', 'name'))
 }
 
-/** The ports of `TYPE/NAME`, or of a Pod: those of a Service, or of the containers of a Pod or its template. */
+/**
+ * The ports of the object `TYPE/NAME`; `NAME` alone is a Pod. Of a Service its ports, of any other object those of the
+ * containers in its spec or Pod template.
+ */
 async function portNumbers(operand: string, context: CommandContext): Promise<readonly string[]> {
   const [first = '', second] = operand.split('/')
   const [type, name] = second === undefined ? ['pods', first] : [first, second]

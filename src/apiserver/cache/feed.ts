@@ -21,13 +21,14 @@ interface FeedOptions extends WindowLimits {
   readonly store: Store
   readonly clock: Clock
   readonly resources: readonly Resource[]
+  /** By the first part of the keys that each follows: `ROOT` of `/ROOT/…`. */
   readonly followers: Readonly<Record<string, Follower>>
   readonly onError: (error: unknown) => void
   /** Receives all unreadable objects whenever their set changes. */
   readonly onUnreadable: (all: readonly UnreadableObject[]) => void
 }
 
-/** The feed, for code that only reads the caches. */
+/** What code that only reads the caches needs of the context. */
 export interface CacheReader {
   readonly feed: Pick<Feed, 'cache'>
 }
@@ -122,6 +123,7 @@ export class Feed {
       if (batch.refused !== undefined) return
       this.#distribute(batch.events, batch.revision)
     }
+    // Without a refusal, a watch ends only when the store was closed or the feed stopped: nothing follows.
     this.#abort.abort()
   }
 
@@ -181,6 +183,7 @@ export class Feed {
   }
 }
 
+/** The first part of a key: `pods` of `/pods/default/web`. */
 function rootOf(key: string): string {
   return key.slice(1, key.indexOf('/', 1))
 }

@@ -75,7 +75,7 @@ export function createRequester(options: RequesterOptions): Requester {
     return { ok: false, failure: late ? timeoutFailure(server, timeoutMs) : await explain(failure) }
   }
 
-  /** Adds to the message that the client certificate has expired, because servers do not report this. */
+  /** Adds why the client certificate is not valid now, if it is not, because servers do not report this. */
   async function explain(failure: ApiFailure): Promise<ApiFailure> {
     if (failure.code !== 401 && failure.errorCode !== 'NP_CLIENT_TLS') return failure
     const fault = await transport.certificateFault()

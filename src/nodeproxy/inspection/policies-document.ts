@@ -8,38 +8,45 @@ import {
 import { type RefusingContent, refusalIn } from '../../policy/refusal.ts'
 import type { DesiredState } from './desired-state.ts'
 
-/** One JSON array per line: a part of what is enforced of NetworkPolicies, its name, and its value. */
+/**
+ * One JSON array per line: a kind (`sets`, `policyChains`, …, `ingress`, `egress`), the name of one object of it (for
+ * `ingress` and `egress` the address of a Pod), and its value.
+ */
 export const POLICIES_DOCUMENT = 'policies.jsonl'
 
 const CHAINS = ['policyChains', 'tierChains', 'denyChains', 'podChains'] as const
 const DIRECTIONS = ['ingress', 'egress'] as const
 
-/** A set without what only a running node-proxy knows of it. */
+/** A set as a line has it: without the comment, and of `namedPorts` only the keys. */
 type SetLine =
   | Extract<PolicySet, { readonly kind: 'blocks' }>
   | { readonly kind: 'pods' | 'namedPorts'; readonly members: readonly string[] }
 
-/** The lines of that document, made as they are taken. */
+/** The lines of POLICIES_DOCUMENT; each is made when it is taken. */
 export function* policyLines(content: PolicyContent): Iterable<string> {
-  const line = (part: string, name: string, value: unknown) =>
-    `${JSON.stringify([part, name, value])}\n`
+  const line = (kind: string, name: string, value: unknown) =>
+    `${JSON.stringify([kind, name, value])}\n`
   for (const [name, set] of content.sets) yield line('sets', name, setLine(set))
-  for (const part of CHAINS) {
-    for (const [name, chain] of content[part]) yield line(part, name, chain)
+  for (const kind of CHAINS) {
+    for (const [name, chain] of content[kind]) yield line(kind, name, chain)
   }
   for (const direction of DIRECTIONS) {
     for (const [ip, verdict] of content.pods[direction]) yield line(direction, ip, verdict)
   }
 }
 
-/** Who refuses connections, as that document says. Throws a SyntaxError or TypeError where it is not such a document. */
+/**
+ * Reads POLICIES_DOCUMENT; returns a function that finds what refuses a connection. Throws a SyntaxError or TypeError
+ * for lines that are not JSON arrays; what the arrays contain is trusted.
+ */
 export function parsePolicies(text: string): NonNullable<DesiredState['refusalOf']> {
-  const parts = new Map<string, Map<never, never>>()
+  const byKind = new Map<string, Map<never, never>>()
   for (const line of text.split('\n').filter((one) => one !== '')) {
-    const [part, name, value] = JSON.parse(line) as [string, never, never]
-    parts.getOrInsertComputed(part, () => new Map<never, never>()).set(name, value)
+    const [kind, name, value] = JSON.parse(line) as [string, never, never]
+    byKind.getOrInsertComputed(kind, () => new Map<never, never>()).set(name, value)
   }
-  const of = (part: string): ReadonlyMap<never, never> => parts.get(part) ?? new Map<never, never>()
+  const of = (kind: string): ReadonlyMap<never, never> =>
+    byKind.get(kind) ?? new Map<never, never>()
   const sets: ReadonlyMap<SetName, SetLine> = of('sets')
   const content: RefusingContent = {
     sets: new Map([...sets].map(([name, set]) => [name, setOf(set)])),
