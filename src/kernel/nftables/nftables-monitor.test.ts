@@ -198,6 +198,46 @@ test('a lost answer is requested again', () => {
   expect(changes.map(({ by }) => by?.pid)).toEqual([6])
 })
 
+test('a hold whose first answer was lost is settled once, and changes after it are reported at once', () => {
+  const { changes, commit, monitor, transport, answer } = setUp()
+  transport.onSend = () => undefined
+  const release = monitor.hold()
+  transport.onSend = answer
+  release({ authors: [5], commits: 1 })
+  commit(6, 'A')
+  expect(changes.map(({ by }) => by?.pid)).toEqual([6])
+})
+
+test('an unsubscribed hold whose first answer was lost explains no change of others as its own', () => {
+  const { changes, commit, monitor, transport, timers, answer } = setUp()
+  transport.onSend = () => undefined
+  const release = monitor.hold({ unsubscribed: true })
+  commit(5, 'A')
+  transport.onSend = answer
+  for (const timer of timers.splice(0)) timer()
+  commit(6, 'B')
+  release({ authors: [5], commits: 1 })
+  expect(changes).toEqual([{ touched: 'unknown', by: undefined, generation: 102 }])
+})
+
+test('a second hold that ends before the first is settled is settled with its own answer', () => {
+  const { changes, commit, monitor, transport } = setUp()
+  const first = monitor.hold()
+  const answers: (() => void)[] = []
+  transport.onSend = () => {
+    const seq = transport.sent.at(-1)?.readUInt32LE(8) ?? 0
+    answers.push(() => transport.receive(generation(101, 1, transport.port, seq)))
+  }
+  first({ authors: [5], commits: 0 })
+  monitor.hold()({ authors: [6], commits: 1 })
+  answers.shift()?.()
+  commit(6, 'A')
+  commit(7, 'B')
+  expect(changes).toEqual([])
+  for (const late of answers) late()
+  expect(changes.map(({ by }) => by?.pid)).toEqual([7])
+})
+
 test('a stopped monitor reports nothing and closes its socket', () => {
   const { changes, commit, stop, transport } = setUp()
   stop()

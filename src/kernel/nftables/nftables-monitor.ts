@@ -37,7 +37,7 @@ type Queued<Touched> = RuleChange<Touched> & { readonly author: number }
 
 /** What is known while rules are written (`RuleMonitor.hold`). Overlapping holds share it. */
 interface Hold<Touched> {
-  /** The generation when the hold began; undefined until the kernel has answered. */
+  /** The generation when the hold began; undefined if the kernel has not answered, or the answer was lost. */
   base: number | undefined
   /** At most so many COMMITs of this daemon took effect; NaN if unknown. */
   commits: number
@@ -70,6 +70,8 @@ export class NftablesMonitor<Touched> implements RuleMonitor<Touched> {
   #holds = 0
   #unsubscribed = 0
   #hold: Hold<Touched> = newHold()
+  /** Settles the hold when the kernel answers; undefined: no released hold waits for this. */
+  #settlement: ((generation: number) => void) | undefined
 
   constructor(open: OpenTransport, options: NftablesMonitorOptions<Touched>) {
     this.#open = open
@@ -101,22 +103,38 @@ export class NftablesMonitor<Touched> implements RuleMonitor<Touched> {
       if (unsubscribed && --this.#unsubscribed === 0) this.#transport?.join(NFNLGRP_NFTABLES)
       for (const author of own.authors) this.#hold.ownAuthors.add(author)
       this.#hold.commits += own.commits ?? Number.NaN
-      if (--this.#holds === 0) this.#request((generation) => this.#settle(generation))
+      if (--this.#holds === 0) this.#release()
     }
   }
 
   #begin(): void {
-    // A hold that begins before the last one was settled continues that one.
-    const hold = this.#hold
-    if (hold.base !== undefined) return
+    if (this.#settlement !== undefined) {
+      // A hold that begins before the last one was settled continues that one, and is settled with its own answer.
+      this.#settlement = undefined
+      return
+    }
+    const hold = newHold<Touched>()
+    this.#hold = hold
+    // Not repeated: a later generation may include changes of this daemon.
     this.#request((generation) => {
-      hold.base ??= generation
+      hold.base = generation
     })
+  }
+
+  /** Requests the answer with which the hold is settled. */
+  #release(): void {
+    if (this.#transport === undefined) return
+    const settlement = (generation: number) => {
+      if (this.#settlement === settlement) this.#settle(generation)
+    }
+    this.#settlement = settlement
+    this.#requestUntilAnswered(settlement)
   }
 
   /** Reports the changes of a hold once the kernel has answered, so that every earlier notification has arrived. */
   #settle(generation: number): void {
-    if (this.#holds > 0) return
+    this.#settlement = undefined
+    this.#requests.clear()
     const { base, commits, missed, ownAuthors, queue } = this.#hold
     this.#hold = newHold()
     // NaN commits explain nothing. The generation has 32 bits and wraps.
@@ -159,20 +177,24 @@ export class NftablesMonitor<Touched> implements RuleMonitor<Touched> {
   }
 
   #isHolding(): boolean {
-    return this.#holds > 0 || this.#requests.size > 0
+    return this.#holds > 0 || this.#settlement !== undefined
   }
 
-  /** Requests the generation of the rule set. Repeats the request until it is answered. */
-  #request(onAnswer: (generation: number) => void): void {
-    if (this.#transport === undefined) return
+  #requestUntilAnswered(onAnswer: (generation: number) => void): void {
+    const seq = this.#request(onAnswer)
+    this.#options.clock.after(ANSWER_MS, () => {
+      if (this.#requests.delete(seq)) this.#requestUntilAnswered(onAnswer)
+    })
+  }
+
+  /** Requests the generation of the rule set; returns the sequence number of the request. */
+  #request(onAnswer: (generation: number) => void): number {
     const seq = ++this.#seq
+    if (this.#transport === undefined) return seq
     this.#requests.set(seq, onAnswer)
     const message = { type: GETGEN, flags: NLM_F_REQUEST, payload: Buffer.alloc(4) }
-    const again = () => {
-      if (this.#requests.delete(seq)) this.#request(onAnswer)
-    }
-    this.#options.clock.after(ANSWER_MS, again)
     this.#transport.send(encodeMessage(message, seq)).catch(() => undefined)
+    return seq
   }
 
   #stop(): void {
@@ -180,6 +202,7 @@ export class NftablesMonitor<Touched> implements RuleMonitor<Touched> {
     this.#transport = undefined
     this.#requests.clear()
     this.#hold = newHold()
+    this.#settlement = undefined
     this.#onChange = () => undefined
   }
 }
