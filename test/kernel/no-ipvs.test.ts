@@ -39,13 +39,13 @@ test('--proxy-mode=ipvs: one error line per missing thing, exit status 1, nothin
   const errors = lines.filter(({ level }) => level === 'error')
   expect(errors[0]).toMatchObject(MISSING)
   expect(new Set(errors.map(({ code }) => code))).toEqual(new Set([MISSING.code]))
-  const things = errors.length === 1 ? '1 thing' : `${errors.length} things`
+  const unmet = errors.length === 1 ? '1 requirement is' : `${errors.length} requirements are`
   expect(lines.at(-1)).toMatchObject({
     level: 'fatal',
     msg: 'node-proxy ends',
     err: {
       code: MISSING.code,
-      message: `this kernel lacks ${things} that the mode needs`,
+      message: `mode ipvs cannot work here: ${unmet} not met`,
       hint: MISSING.remedy,
     },
   })

@@ -20,7 +20,7 @@ function rig(values: Readonly<Record<string, unknown>> = {}) {
   const parts = {
     drivers,
     log,
-    trial: (config: NodeProxyConfiguration) => ({
+    inputsFor: (config: NodeProxyConfiguration) => ({
       config,
       node: undefined,
       facts: { families: [4], hairpin: 'rules', randomFully: true, routesLocalnet: false } as const,
@@ -52,21 +52,19 @@ test('auto is the first mode that the kernel supports', async () => {
   expect(iptables.prepared).toEqual([])
 })
 
-test('auto logs the missing requirements of the modes before the chosen one', async () => {
+test('auto logs why it passes on from the modes before the chosen one', async () => {
   const { choose, ipvs, lines } = rig({ mode: 'auto' })
   ipvs.missing = [missing('ip_vs'), missing('xt_set')]
   expect((await choose()).current.name).toBe('iptables')
-  expect(lines[0]).toMatch(/^warn .*"mode":"ipvs","missing":\["ip_vs","xt_set"\]/)
-  expect(lines[1]).toMatch(
-    /^info .*"mode":"iptables","why":"better modes have missing requirements"/,
-  )
+  expect(lines[0]).toMatch(/^warn .*"mode":"ipvs","reasons":\["ip_vs","xt_set"\]/)
+  expect(lines[1]).toMatch(/^info .*"mode":"iptables","why":"better modes were passed over"/)
 })
 
 test('auto passes on from a mode with a caveat; where it is configured, that is a warning', async () => {
   const auto = rig({ mode: 'auto' })
   auto.ipvs.caveats = [missing('accept')]
   expect((await auto.choose()).current.name).toBe('iptables')
-  expect(auto.lines[0]).toMatch(/^warn .*"mode":"ipvs","missing":\["accept"\]/)
+  expect(auto.lines[0]).toMatch(/^warn .*"mode":"ipvs","reasons":\["accept"\]/)
   const configured = rig({ mode: 'ipvs' })
   configured.ipvs.caveats = [missing('accept')]
   expect((await configured.choose()).current.name).toBe('ipvs')
@@ -75,6 +73,32 @@ test('auto passes on from a mode with a caveat; where it is configured, that is 
   )
 })
 
+test('auto takes a mode with a caveat where no mode works without', async () => {
+  const { choose, ipvs, iptables, lines } = rig({ mode: 'auto' })
+  ipvs.caveats = [missing('accept')]
+  iptables.missing = [missing('nat')]
+  expect((await choose()).current.name).toBe('ipvs')
+  expect(lines.slice(2)).toEqual([
+    expect.stringMatching(/^info .*"mode":"ipvs","why":"no mode works without a caveat"/),
+    `warn accept ${JSON.stringify({ code: 'NP_LACK', remedy: 'modprobe accept' })}`,
+  ])
+})
+
+test.each([
+  ['ipvs', 'mode ipvs cannot work here: 2 requirements are not met'],
+  ['iptables', 'mode iptables cannot work here: 1 requirement is not met'],
+  ['auto', 'no mode can work here: 3 requirements of the modes ipvs, iptables are not met'],
+])(
+  'mode %s that cannot work is refused with the number of its requirements',
+  async (mode, message) => {
+    const { choose, ipvs, iptables } = rig({ mode })
+    ipvs.missing = [missing('ip_vs'), missing('xt_set')]
+    iptables.missing = [missing('nat')]
+    iptables.caveats = [missing('accept')]
+    await expect(choose()).rejects.toThrow(expect.objectContaining({ message }))
+  },
+)
+
 test.each(['ipvs', 'auto'])('with mode %s every lack is an error of its own', async (mode) => {
   const { choose, ipvs, iptables, lines } = rig({ mode })
   ipvs.missing = [missing('ip_vs'), missing('xt_set')]
@@ -82,7 +106,6 @@ test.each(['ipvs', 'auto'])('with mode %s every lack is an error of its own', as
   await expect(choose()).rejects.toThrow(
     expect.objectContaining({
       code: 'NP_LACK',
-      message: `this kernel lacks ${mode === 'auto' ? 3 : 2} things that the mode needs`,
       hint: expect.stringContaining('modprobe ip_vs; modprobe xt_set'),
     }),
   )

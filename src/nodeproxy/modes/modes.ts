@@ -1,6 +1,6 @@
 import { isDeepEqual } from '../../lib/equal.ts'
 import { NodeProxyError } from '../../lib/error.ts'
-import type { ModeDriver } from '../../modes/definition/mode-driver.ts'
+import type { ModeDriver, Readiness } from '../../modes/definition/mode-driver.ts'
 import type { MissingRequirement } from '../../modes/mode.ts'
 import type { ModeInputs } from '../../modes/netfilter/settings/settings.ts'
 import type { Logger } from '../../telemetry/logger.ts'
@@ -12,14 +12,14 @@ export type Verdict =
   | { readonly ok: true; adopt(): void }
   | { readonly ok: false; readonly reasons: readonly string[] }
 
-/** The inputs with which a mode is checked, before Node and addresses are known. */
-export type Trial = (config: NodeProxyConfiguration) => ModeInputs<NodeProxyConfiguration>
+/** Makes the inputs with which a mode is checked for this configuration, before Node and addresses are known. */
+export type TrialInputs = (config: NodeProxyConfiguration) => ModeInputs<NodeProxyConfiguration>
 
 /** What `Modes` uses. */
 export interface ModesParts {
   /** All modes, the preferred one first. */
   readonly drivers: readonly ModeDriver<NodeProxyConfiguration>[]
-  readonly trial: Trial
+  readonly inputsFor: TrialInputs
   readonly log: Logger
 }
 
@@ -34,14 +34,14 @@ export class Modes {
   #config: NodeProxyConfiguration
 
   /**
-   * Chooses the first mode that configuration and kernel allow.
+   * Chooses the first mode that configuration and kernel allow: for `auto` one without caveats, if there is one.
    * @throws the code of the first missing requirement; all of them are logged
    */
   static async choose(parts: ModesParts, config: NodeProxyConfiguration): Promise<Modes> {
     const choice = await chooseFirst(parts, config)
     if (choice.ok) return new Modes(parts, choice.driver, config)
     for (const { code, what, remedy } of choice.missing) parts.log.error({ code, remedy }, what)
-    throw cannotWork(choice.missing)
+    throw cannotWork(allowedModes(parts, config), choice.missing)
   }
 
   private constructor(
@@ -97,44 +97,73 @@ export class Modes {
     const isSame = isSameMode && isDeepEqual(driver.demands(config), driver.demands(this.#config))
     if (isSame) return { ok: true, driver }
     if (!isSameMode) return chooseFirst(this.#parts, config)
-    const { missing } = await driver.prepare(this.#parts.trial(config))
+    const { missing } = await driver.prepare(this.#parts.inputsFor(config))
     return missing.length > 0 ? { ok: false, missing } : { ok: true, driver }
   }
 }
 
-/** The first mode whose requirements the kernel meets, of those that the configuration allows. */
-async function chooseFirst(
-  { drivers, trial, log }: ModesParts,
-  config: NodeProxyConfiguration,
-): Promise<Choice> {
-  const all = drivers.map(({ name }) => name)
-  const names = chooseModes(config.mode, all)
-  const missing: MissingRequirement[] = []
-  for (const driver of drivers.filter(({ name }) => names.includes(name))) {
-    const { facts, caveats = [], ...readiness } = await driver.prepare(trial(config))
-    const requirements = names.length === 1 ? readiness.missing : [...readiness.missing, ...caveats]
-    if (requirements.length === 0) {
-      const why = missing.length > 0 ? 'better modes have missing requirements' : whyFirst(config)
-      log.info({ mode: driver.name, why, ...facts }, 'the mode is chosen')
-      for (const { what, code, remedy } of caveats) log.warn({ code, remedy }, what)
-      return { ok: true, driver }
-    }
-    missing.push(...requirements)
-    if (names.length === 1) continue
-    const reasons = requirements.map(({ what }) => what)
-    log.warn(
-      { mode: driver.name, missing: reasons },
-      'this kernel does not support a mode; trying the next one',
-    )
-  }
-  return { ok: false, missing }
+/** A mode that can work. */
+interface WorkingMode {
+  readonly driver: ModeDriver<NodeProxyConfiguration>
+  readonly readiness: Readiness
 }
 
-function cannotWork(missing: readonly MissingRequirement[]): NodeProxyError {
-  const things = missing.length === 1 ? '1 thing' : `${missing.length} things`
+/**
+ * The first mode whose requirements the kernel meets, of those that the configuration allows. If it allows several,
+ * one with caveats is chosen only where all that work have some.
+ */
+async function chooseFirst(parts: ModesParts, config: NodeProxyConfiguration): Promise<Choice> {
+  const { drivers, inputsFor, log } = parts
+  const names = allowedModes(parts, config)
+  const missing: MissingRequirement[] = []
+  let withCaveats: WorkingMode | undefined
+  let why = whyFirst(config)
+  for (const driver of drivers.filter(({ name }) => names.includes(name))) {
+    const readiness = await driver.prepare(inputsFor(config))
+    const isWorking = readiness.missing.length === 0
+    const caveats = names.length === 1 ? [] : (readiness.caveats ?? [])
+    if (isWorking && caveats.length === 0) return chosen({ driver, readiness }, why, log)
+    if (isWorking) withCaveats ??= { driver, readiness }
+    missing.push(...readiness.missing)
+    why = 'better modes were passed over'
+    if (names.length === 1) continue
+    const reasons = [...readiness.missing, ...caveats].map(({ what }) => what)
+    log.warn({ mode: driver.name, reasons }, 'auto passes on from this mode')
+  }
+  if (withCaveats === undefined) return { ok: false, missing }
+  return chosen(withCaveats, 'no mode works without a caveat', log)
+}
+
+function chosen({ driver, readiness }: WorkingMode, why: string, log: Logger): Choice {
+  const { facts, caveats = [] } = readiness
+  log.info({ mode: driver.name, why, ...facts }, 'the mode is chosen')
+  for (const { what, code, remedy } of caveats) log.warn({ code, remedy }, what)
+  return { ok: true, driver }
+}
+
+/** The names of the modes that the configuration allows. */
+function allowedModes(
+  { drivers }: ModesParts,
+  { mode }: NodeProxyConfiguration,
+): readonly string[] {
+  return chooseModes(
+    mode,
+    drivers.map(({ name }) => name),
+  )
+}
+
+function cannotWork(
+  modes: readonly string[],
+  missing: readonly MissingRequirement[],
+): NodeProxyError {
+  const isOne = missing.length === 1
+  const count = isOne ? '1 requirement' : `${missing.length} requirements`
+  const unmet = isOne ? 'is not met' : 'are not met'
   return new NodeProxyError(
     missing[0]?.code ?? 'NP_NODEPROXY_MODE_UNAVAILABLE',
-    `this kernel lacks ${things} that the mode needs`,
+    modes.length === 1
+      ? `mode ${modes[0]} cannot work here: ${count} ${unmet}`
+      : `no mode can work here: ${count} of the modes ${modes.join(', ')} ${unmet}`,
     { hint: [...new Set(missing.map(({ remedy }) => remedy))].join('; ') },
   )
 }

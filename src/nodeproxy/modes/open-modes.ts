@@ -8,7 +8,7 @@ import type { Logger } from '../../telemetry/logger.ts'
 import type { NodeProxyConfiguration } from '../config/fields/configuration.ts'
 import { MODES } from '../config/fields/mode-registry.ts'
 import type { Kernel } from '../kernel/kernel.ts'
-import { Modes, type Trial } from './modes.ts'
+import { Modes, type TrialInputs } from './modes.ts'
 
 /** The modes, and what the kernel can do. */
 export interface OpenModes {
@@ -31,14 +31,14 @@ export async function openModes(
 ): Promise<OpenModes> {
   const facts = await kernelFacts(kernel)
   if (kernel.rights.ok) log.info(facts, 'what this kernel can do')
-  const trial: Trial = (tried) => ({
+  const inputsFor: TrialInputs = (tried) => ({
     config: tried,
     node: undefined,
     facts: { ...facts, routesLocalnet: false },
     localAddresses: [],
   })
   const drivers = driversOf(modes, kernel, log)
-  return { modes: await Modes.choose({ drivers, trial, log }, config), facts }
+  return { modes: await Modes.choose({ drivers, inputsFor, log }, config), facts }
 }
 
 /** A driver for each of these modes, in the same order. */

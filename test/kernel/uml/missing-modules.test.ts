@@ -68,13 +68,13 @@ test.each([
   expect(end).toBe('status 1, nothing left')
   const errors = lines.filter(({ level }) => level === 'error')
   expect(errors).toMatchObject(missing)
-  const things = missing.length === 1 ? '1 thing' : `${missing.length} things`
+  const unmet = missing.length === 1 ? '1 requirement is' : `${missing.length} requirements are`
   expect(lines.at(-1)).toMatchObject({
     level: 'fatal',
     msg: 'node-proxy ends',
     err: {
       code: CODE,
-      message: `this kernel lacks ${things} that the mode needs`,
+      message: `mode ipvs cannot work here: ${unmet} not met`,
       hint: missing.map(({ remedy }) => remedy).join('; '),
     },
   })
