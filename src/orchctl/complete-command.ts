@@ -98,7 +98,7 @@ function globalsOf(words: readonly string[]): GlobalFlags {
   try {
     parser.parse(words.slice(0, -1), { from: 'user' })
   } catch {
-    return { requestTimeout: TIMEOUT }
+    // The last of them is a flag whose value is being typed; those before it are read.
   }
   return { ...parser.opts<GlobalFlags>(), requestTimeout: TIMEOUT }
 }

@@ -132,6 +132,13 @@ test('--raw requests the path as it is, with parameters that are repeated', asyn
   expect(seen.map((request) => request.url)).toEqual(['/api/v1?name[]=a%20b&name[]=c'])
 })
 
+test('completes the value of a global flag with the global flags before it', async () => {
+  const kubeconfig = join(home, 'other')
+  writeFileSync(kubeconfig, JSON.stringify({ contexts: [{ name: 'one' }, { name: 'two' }] }))
+  const words = ['--kubeconfig', kubeconfig, 'get', 'pods', '--context', '']
+  expect((await run(['__complete', '--', ...words])).out).toBe('one\ntwo\n')
+})
+
 test('version knows two formats', async () => {
   expect((await run(['version', '--client', '-o', 'json'])).out).toContain('"gitVersion": "v1.2.3"')
   expect(await run(['version', '--client', '-o', 'name'])).toMatchObject({ code: 2, out: '' })
