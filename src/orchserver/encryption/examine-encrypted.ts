@@ -9,6 +9,8 @@ import { CONFIDENTIAL_PREFIXES } from './open-encryption.ts'
 /** What was found about the encryption of values. */
 export interface EncryptionRemark {
   readonly text: string
+  /** The number of values. */
+  readonly count: number
   /** Whether the content of the values was examined. */
   readonly isVerified: boolean
 }
@@ -56,7 +58,7 @@ export function examineEncrypted(at: ExaminationKeys): EncryptedExamination {
         remark(at, { name, count, isVerified: find(name) !== undefined }),
       )
       const text = `${valuesAre(inClear)} in clear: an older version wrote them`
-      return inClear === 0 ? encrypted : [...encrypted, { text, isVerified: true }]
+      return inClear === 0 ? encrypted : [...encrypted, { text, count: inClear, isVerified: true }]
     },
   }
 }
@@ -69,9 +71,10 @@ interface Counted {
 
 function remark({ path, file }: ExaminationKeys, { name, count, isVerified }: Counted) {
   const text = `${valuesAre(count)} encrypted with the key ${quote(name)}`
-  if (isVerified) return { text, isVerified }
+  if (isVerified) return { text, count, isVerified }
   const why = file === undefined ? `${path} does not exist` : `${path} does not have it`
-  return { text: `${text}, without which they are lost, and were not verified: ${why}`, isVerified }
+  const warning = `${text}, without which they are lost, and were not verified: ${why}`
+  return { text: warning, count, isVerified }
 }
 
 function valuesAre(count: number): string {

@@ -27,7 +27,7 @@ export interface CheckReport {
   readonly isClean: boolean
 }
 
-/** Keys that are read from etcd at once. */
+/** Entries that are read from etcd at once. */
 const PAGE = 500
 
 /**
@@ -47,10 +47,10 @@ export async function check(
   if (backup === undefined && etcd.servers.length > 0) return checkEtcd(etcd, examination)
   const file = backup ?? currentFile(dataDir)
   const what = backup === undefined ? `the store of ${quote(dataDir)}` : `the file ${quote(backup)}`
-  const remedy = backup === undefined ? 'check --data-dir' : 'name a backup or a store'
-  refuseMissing(file, what, remedy)
-  const { findings, keys } = inspectFile(file, examination.examine)
-  return reportOf(what, { findings, keys, remarks: examination.remarks() })
+  const isBackup = backup !== undefined
+  refuseMissing(file, what, isBackup ? 'name a backup or a store' : 'check --data-dir')
+  const { findings, entries } = inspectFile(file, examination.examine)
+  return reportOf(what, { findings, entries, remarks: examination.remarks(), isBackup })
 }
 
 function refuseMissing(file: string, what: string, remedy: string): void {
@@ -75,8 +75,9 @@ async function checkEtcd(
     ...(isTls && { tls }),
   })
   try {
-    const { findings, keys } = await inspectStore(store, examine)
-    return reportOf(`etcd under ${quote(etcd.prefix)}`, { findings, keys, remarks: remarks() })
+    const { findings, entries } = await inspectStore(store, examine)
+    const inspected = { findings, entries, remarks: remarks(), isBackup: false }
+    return reportOf(`etcd under ${quote(etcd.prefix)}`, inspected)
   } finally {
     await store.close()
   }
@@ -85,7 +86,7 @@ async function checkEtcd(
 async function inspectStore(store: Pick<Store, 'list' | 'revision'>, examine: Examine) {
   const findings: Finding[] = []
   const revision = await store.revision()
-  let keys = 0
+  let entries = 0
   for (let after: string | undefined; ; ) {
     const from = after === undefined ? {} : { after }
     const page = await store.list({ prefix: '/', limit: PAGE, revision, ...from })
@@ -94,9 +95,9 @@ async function inspectStore(store: Pick<Store, 'list' | 'revision'>, examine: Ex
       const cause = examine(entry)
       if (cause !== undefined) findings.push({ key: entry.key, cause })
     }
-    keys += page.entries.length
+    entries += page.entries.length
     after = page.entries.at(-1)?.key
-    if (page.remaining === 0) return { findings, keys }
+    if (page.remaining === 0) return { findings, entries }
   }
 }
 
@@ -108,20 +109,38 @@ function compactedError(revision: number): NodeProxyError {
   )
 }
 
-/** What was found in a store. */
+/** What was found in a store or backup. */
 interface Inspected {
   readonly findings: readonly Finding[]
-  readonly keys: number
+  readonly entries: number
   readonly remarks: readonly EncryptionRemark[]
+  readonly isBackup: boolean
 }
 
-function reportOf(what: string, { findings, keys, remarks }: Inspected): CheckReport {
+function reportOf(what: string, inspected: Inspected): CheckReport {
+  const { findings, remarks } = inspected
   const isClean = findings.length === 0
-  const summary = isClean
-    ? `${what} is intact: ${keys} keys can be read`
-    : `${what} is damaged: ${findings.length} findings; the named objects can be deleted (kubectl delete) while the server runs; otherwise restore a backup`
+  const summary = isClean ? intactText(what, inspected) : damageText(what, inspected)
   return {
     lines: [...findings.map(describeFinding), ...remarks.map(({ text }) => text), summary],
     isClean,
   }
+}
+
+function intactText(what: string, { entries, remarks }: Inspected): string {
+  const unverified = remarks
+    .filter(({ isVerified }) => !isVerified)
+    .reduce((sum, { count }) => sum + count, 0)
+  if (unverified === 0) return `${what} is intact: ${entries} entries can be read`
+  const were = unverified === 1 ? 'was' : 'were'
+  return `no damage was found in ${what}: ${unverified} of its ${entries} entries ${were} not verified`
+}
+
+function damageText(what: string, { findings, isBackup }: Inspected): string {
+  const count = findings.length === 1 ? '1 finding' : `${findings.length} findings`
+  const namesObjects = findings.every(({ key }) => key !== '')
+  const ofStore = namesObjects
+    ? 'delete the named objects (kubectl delete) while the server runs, or restore a backup'
+    : 'restore a backup'
+  return `${what} is damaged: ${count}; ${isBackup ? 'use another backup' : ofStore}`
 }

@@ -89,8 +89,12 @@ it('check decrypts what is stored, in the store and in a backup', async () => {
   const { dataDir, backup } = await withBackup()
   for (const file of [undefined, backup]) {
     const { lines, isClean } = await check(at(dataDir), file)
-    expect([lines[0], isClean]).toEqual([
-      expect.stringMatching(/^2 values are encrypted with the key "key-[0-9a-f]{8}"$/),
+    const what = file === undefined ? `the store of "${dataDir}"` : `the file "${file}"`
+    expect([lines, isClean]).toEqual([
+      [
+        expect.stringMatching(/^2 values are encrypted with the key "key-[0-9a-f]{8}"$/),
+        expect.stringMatching(`^${what} is intact: \\d+ entries can be read$`),
+      ],
       true,
     ])
   }
@@ -100,8 +104,13 @@ it('check says what it could not verify without a key file', async () => {
   const { backup } = await withBackup()
   const elsewhere = newFolder()
   const { lines, isClean } = await check(at(elsewhere), backup)
-  expect([lines[0], isClean]).toEqual([
-    expect.stringContaining(`were not verified: ${keysOf(elsewhere)} does not exist`),
+  expect([lines, isClean]).toEqual([
+    [
+      expect.stringContaining(`were not verified: ${keysOf(elsewhere)} does not exist`),
+      expect.stringMatching(
+        `^no damage was found in the file "${backup}": 2 of its \\d+ entries were not verified$`,
+      ),
+    ],
     true,
   ])
 })
@@ -119,7 +128,16 @@ it('check names what the keys at hand do not decrypt', async () => {
     const { lines, isClean } = await check(at(elsewhere), backup)
     expect([lines[0], isClean]).toEqual([expect.stringContaining(cause), false])
     expect(lines[0]).toContain('/secrets/default/db')
+    expect(lines.at(-1)).toBe(`the file "${backup}" is damaged: 1 finding; use another backup`)
   }
+})
+
+it('check recommends a backup where a finding names no object', async () => {
+  const dataDir = newFolder()
+  writeFileSync(join(dataDir, 'store.sqlite'), 'no database')
+  expect((await check(at(dataDir), undefined)).lines.at(-1)).toBe(
+    `the store of "${dataDir}" is damaged: 1 finding; restore a backup`,
+  )
 })
 
 it('check refuses a key file that cannot be used', async () => {
@@ -143,7 +161,11 @@ it('what decrypts to no Secret is damaged: it is neither backed up nor restored'
   const { dataDir } = await withBackup()
   const key = await firstKey(dataDir)
   await putRaw(dataDir, encryptValue(key, '/secrets/default/db', Buffer.from('nonsense')))
-  expect((await check(at(dataDir), undefined)).lines[0]).toContain('not a JSON object')
+  const { lines } = await check(at(dataDir), undefined)
+  expect(lines[0]).toContain('not a JSON object')
+  expect(lines.at(-1)).toBe(
+    `the store of "${dataDir}" is damaged: 1 finding; delete the named objects (kubectl delete) while the server runs, or restore a backup`,
+  )
   const file = join(newFolder(), 'backup')
   await expect(backUp(at(dataDir), file)).rejects.toMatchObject({ code: 'NP_STORAGE_CORRUPT' })
   await writeBackup(join(dataDir, 'store.sqlite'), file)

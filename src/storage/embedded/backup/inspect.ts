@@ -27,8 +27,8 @@ interface Inspection {
   readonly findings: readonly Finding[]
   /** Whether the file carries the checksum of its whole content; only backups do. */
   readonly isSealed: boolean
-  /** How many keys the present state has. */
-  readonly keys: number
+  /** How many entries the present state has. */
+  readonly entries: number
 }
 
 /** Entries of the present state that are read at once. */
@@ -42,11 +42,11 @@ export function inspectDatabase(database: DatabaseSync, examine: Examine): Inspe
   const structure = structuralFaults(database).map(ofTheFile)
   const findings = [...structure]
   let isSealed = false
-  let keys = 0
+  let entries = 0
   try {
     findings.push(...damagedRows(database))
     for (const entry of presentEntries(database)) {
-      keys++
+      entries++
       // damagedRows has reported the entries with a wrong checksum.
       const cause = entry.damaged === true ? undefined : examine(entry)
       if (cause !== undefined) findings.push({ key: entry.key, cause })
@@ -59,7 +59,7 @@ export function inspectDatabase(database: DatabaseSync, examine: Examine): Inspe
   } catch (error) {
     if (structure.length === 0) findings.push(ofTheFile(messageOf(error)))
   }
-  return { findings, isSealed, keys }
+  return { findings, isSealed, entries }
 }
 
 function* damagedRows(database: DatabaseSync): Generator<Finding> {
@@ -95,8 +95,8 @@ const MAX_NAMED = 3
  */
 export function inspectFile(file: string, examine: Examine): Inspection {
   const lost = findingsOf(() => refuseTruncatedWalAtRest(file))
-  if (lost.length > 0) return { findings: lost, isSealed: false, keys: 0 }
-  let inspection: Inspection = { findings: [], isSealed: false, keys: 0 }
+  if (lost.length > 0) return { findings: lost, isSealed: false, entries: 0 }
+  let inspection: Inspection = { findings: [], isSealed: false, entries: 0 }
   const damage = findingsOf(() => {
     inspection = withStorageErrors(file, () => {
       const database = openForReading(file)
