@@ -119,7 +119,8 @@ export class LinkResponder {
       before.index === link.index &&
       isEqualMac(before.mac, link.mac)
     if (!isSame) this.#closeSockets()
-    // Also where it is the same one again: a switch may have forgotten the addresses while there was no carrier.
+    // Also when the same interface is back (`before` is undefined then): while there was no carrier, a switch may have
+    // forgotten the addresses.
     if (isUsable && !isSame) this.#announced.restart(link.mac, now)
     if (isUsable) this.#adjust(now)
     else this.#report(this.#statusOf(link))
@@ -135,9 +136,13 @@ export class LinkResponder {
     return { state: 'failed', error: new NodeProxyError('NP_KERNEL_NEIGHBOURS', message, { hint }) }
   }
 
-  /** Opens, changes and closes sockets, so that they are those of the set; tries again later if that fails. */
+  /**
+   * Opens, changes and closes sockets, so that they fit the announced addresses. If that fails, it is tried again
+   * later, and then all addresses are announced anew.
+   */
   #adjust(now: number): void {
     const link = this.#link
+    const isRetry = Number.isFinite(this.#retryAt)
     this.#retryAt = Number.POSITIVE_INFINITY
     if (link === undefined) return
     const addresses = this.#announced
@@ -152,6 +157,7 @@ export class LinkResponder {
           link,
         )
       }
+      if (isRetry) this.#announced.restart(link.mac, now)
       this.#report({ state: 'up', mac: formatMac(link.mac) })
     } catch (error) {
       if (!(error instanceof NodeProxyError)) throw error
@@ -238,7 +244,10 @@ export class LinkResponder {
     for (const packet of this.#announced.takeDue(now)) this.#send(packet)
   }
 
-  /** Nothing is sent while the interface is down: it is announced when it is up again. */
+  /**
+   * Nothing is sent while the interface is down or the socket could not be opened; afterwards all addresses are
+   * announced anew.
+   */
   #send({ family, packet, to }: OutgoingPacket): void {
     const opened = this.#sockets.get(family)
     if (opened === undefined || this.#link === undefined) return
