@@ -9,6 +9,7 @@ import {
   formatShare,
   formatShort,
   formatShown,
+  formatWell,
   hostPort,
 } from './format.ts'
 
@@ -25,6 +26,9 @@ test.each([
   [formatBytes(15 * 2 ** 20), '15.0 MiB'],
   [formatBytes(700 * 2 ** 30), '700 GiB'],
   [formatBytes(undefined), '–'],
+  [formatWell(undefined), 'Nothing is wrong: every change is in the kernel.'],
+  [formatWell('0'), 'Nothing is wrong: every change is in the kernel.'],
+  [formatWell('2500'), 'Nothing is wrong. A change has waited for the kernel for 2 s.'],
   [formatRate(0), '0'],
   [formatRate(0.04), '0.0'],
   [formatRate(9.96), '10.0'],

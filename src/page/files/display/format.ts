@@ -65,6 +65,13 @@ export function formatAge(ms: number): string {
   return `${Math.floor(seconds / size)} ${name}${rest === 0 ? '' : ` ${rest} ${restName}`}`
 }
 
+/** What is said of a node without problems. `waitingMs` is the time that its oldest change has waited. */
+export function formatWell(waitingMs = '0'): string {
+  const ms = Number(waitingMs)
+  if (ms === 0) return 'Nothing is wrong: every change is in the kernel.'
+  return `Nothing is wrong. A change has waited for the kernel for ${formatAge(ms)}.`
+}
+
 /** 0.335 is 34 %. */
 export function formatShare(share: number): string {
   const percent = share * 100

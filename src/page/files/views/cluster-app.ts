@@ -232,7 +232,7 @@ function ClusterExplainView({ api, state, route }: ClusterExplainViewProps) {
   )
   const hashOf = (query: ExplainQuery, fields: FormData) =>
     clusterHash({ view: 'explain', ...query, node: fields.get('node') as string })
-  return html`<${View} title="Explain" name="explain">
+  return html`<${View} title="Explain" className="explain">
     <p class="lead">What the kernel of the node where a connection begins does with its first packet, and what node-proxy wants.</p>
     <${ExplainForm}
       query=${route}
@@ -279,7 +279,7 @@ function ClusterServicesView({ api, state, service }: ClusterServicesViewProps) 
   const shown = useMemo(() => selectClusterServices(rows, selection), [rows, selection])
   const problems = useMemo(() => rows.filter(isProblem).length, [rows])
   const isLoading = services === undefined
-  return html`<${View} title="Services" name="services">
+  return html`<${View} title="Services" className="table-view">
     <${Source} list=${list} />
     <${Toolbar}
       ...${{ selection, problems, name: 'Services' }}

@@ -7,21 +7,21 @@ export const PageBaseContext = createContext<PageBase>({ path: '', title: 'node-
 
 interface SectionProps {
   readonly title: string
-  /** The class of the element that is the whole view. */
-  readonly name: string
+  /** The class of the element that is the whole view; `table-view` for a table with details beside it. */
+  readonly className: string
   readonly children?: ComponentChildren
 }
 
 /** A view with its heading, which gets the focus when the view is entered. */
-export function View({ title, name, children }: SectionProps) {
+export function View({ title, className, children }: SectionProps) {
   const base = useContext(PageBaseContext)
   const heading = useRef<HTMLHeadingElement>(null)
   useEffect(() => {
     document.title = `${title} · ${base.title}`
     if (document.activeElement === document.body) heading.current?.focus({ preventScroll: true })
   }, [title, base.title])
-  return html`<section class=${`view ${name}`} aria-labelledby=${`${name}-title`}>
-    <h1 id=${`${name}-title`} ref=${heading} tabindex="-1">${title}</h1>
+  return html`<section class=${`view ${className}`} aria-labelledby="view-title">
+    <h1 id="view-title" ref=${heading} tabindex="-1">${title}</h1>
     ${children}
   </section>`
 }

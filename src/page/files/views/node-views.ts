@@ -6,7 +6,7 @@ import type {
   StatusResponseJson,
 } from '../../../inspection/generated/inspection_pb.ts'
 import type { ExplainQuery, NodeApi } from '../data/node-api.ts'
-import { formatAge, formatCount, formatMs } from '../display/format.ts'
+import { formatAge, formatCount, formatMs, formatWell } from '../display/format.ts'
 import type { Route } from '../display/route.ts'
 import { type LatencyPoint, percentile } from '../node/latency-series.ts'
 import { countProblems, type NodeState } from '../node/node-state.ts'
@@ -57,7 +57,7 @@ function ExplainView({ api, route }: ExplainViewProps) {
     }),
     [api],
   )
-  return html`<${View} title="Explain" name="explain">
+  return html`<${View} title="Explain" className="explain">
     <p class="lead">What this node's kernel does with the first packet of a connection, and what node-proxy wants.</p>
     <${ExplainForm}
       query=${route}
@@ -82,7 +82,7 @@ function LatencyView({ state }: { readonly state: NodeState }) {
     { name: 'Slowest', value: formatMs(percentile(points, 1)) },
     { name: 'In a run with a refusal', value: formatCount(failed), isBad: failed > 0 },
   ]
-  return html`<${View} title="Latency" name="latency">
+  return html`<${View} title="Latency" className="latency">
     <p class="lead">From the compilation of a Service to the end of the run that wrote it into the kernel.</p>
     <${Figures} label="Programming latency" figures=${figures} />
     ${points.length === 0 ? html`<p class="empty">No change yet.</p>` : html`<${LatencyPlot} points=${points} />`}
@@ -124,9 +124,9 @@ function ProblemsView({ state }: { readonly state: NodeState }) {
   const status = useStore(state.status)
   const { reasons = [], warnings = [], refusals = [], problems = [] } = status ?? {}
   const isWell = status !== undefined && countProblems(status) === 0
-  return html`<${View} title="Problems" name="problems">
+  return html`<${View} title="Problems" className="problems">
     <${Facts} status=${status} />
-    ${isWell ? html`<p class="well">Nothing is wrong: every change is in the kernel, and no Service is in conflict.</p>` : null}
+    ${isWell ? html`<p class="well">${formatWell(status.waitingMs)} No Service is in conflict.</p>` : null}
     <${Texts} title="Why this node is not ready" texts=${reasons} />
     <${Texts} title="Lasting problems that do not stop it" texts=${warnings} />
     <${Conflicts} problems=${problems} />

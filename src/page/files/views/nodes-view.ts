@@ -21,6 +21,7 @@ import {
   formatCount,
   formatMs,
   formatShown,
+  formatWell,
   NOTHING,
 } from '../display/format.ts'
 import { orderedBy, type RowRules, type Selection, selectRows } from '../display/selection.ts'
@@ -39,7 +40,11 @@ export const ALL_NODES: Selection<NodeSortKey> = {
 
 /** Columns that hold words. */
 const NODE_TEXTS: ReadonlySet<string> = new Set<NodeSortKey>([
-  ...(['name', 'state', 'problem', 'mode', 'version'] as const),
+  'name',
+  'state',
+  'problem',
+  'mode',
+  'version',
 ])
 
 const RULES: RowRules<NodeRow, NodeSortKey> = {
@@ -83,7 +88,7 @@ const FIRST: readonly NodeColumn[] = [
     name: 'State',
     show: ({ state }) => html`<${NodeStateMark} state=${state} />`,
   },
-  { key: 'problem', name: 'Look at', show: firstWords, title: allWords },
+  { key: 'problem', name: 'Problem', show: firstWords, title: allWords },
   { key: 'mode', name: 'Mode', show: ({ status }) => status?.mode ?? NOTHING },
   { key: 'waiting', name: 'Sync', show: ({ status }) => syncWords(status) },
 ]
@@ -129,7 +134,7 @@ export function NodesView({ api, state, node }: Props) {
   const shown = useMemo(() => selectNodes(rows, selection), [rows, selection])
   const problems = useMemo(() => rows.filter(isUnwell).length, [rows])
   const opened = rows.find(({ name }) => name === node)
-  return html`<${View} title="Nodes" name="services">
+  return html`<${View} title="Nodes" className="table-view">
     <${NodesFigures} rows=${rows} />
     <${Disagreements} texts=${disputed} />
     <${Toolbar}
@@ -162,8 +167,9 @@ function NodesFigures({ rows }: { readonly rows: readonly NodeRow[] }) {
   const waiting = Math.max(0, ...statuses.map(({ waitingMs = '0' }) => Number(waitingMs)))
   const slowest = Math.max(-1, ...statuses.map((status) => latencyOf(status).p99 ?? -1))
   const figures = [
+    // With those that have problems or differ: they serve.
     {
-      name: 'Ready',
+      name: 'Working',
       value: formatCount(rows.length - silent - unready - count('loading')),
       detail: `of ${formatCount(rows.length)}`,
     },
@@ -264,7 +270,7 @@ function Row({ row }: { readonly row: NodeRow }) {
   return html`<${Failure} row=${row} />
     <${Texts} title="What is wrong" texts=${row.failure === undefined ? problems : problems.slice(1)} />
     <${Texts} title="Where it differs" texts=${differences} />
-    ${row.state === 'ready' ? html`<p class="well">Nothing is wrong: every change is in the kernel.</p>` : null}
+    ${row.state === 'ready' ? html`<p class="well">${formatWell(status?.waitingMs)}</p>` : null}
     ${status === undefined ? null : html`<${Facts} status=${status} isOld=${row.failure !== undefined} />`}`
 }
 

@@ -105,7 +105,7 @@ export function ServicesView({ api, state, service }: Props) {
     location.hash = routeHash({ view: 'services', service: '' })
     document.querySelector<HTMLElement>('.grid')?.focus()
   }
-  return html`<${View} title="Services" name="services">
+  return html`<${View} title="Services" className="table-view">
     <${NodeFigures} state=${state} />
     <${Toolbar}
       ...${{ selection, problems, name: 'Services' }}
