@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest'
+import type { IpAddress } from '../../lib/ip.ts'
 import { Poller } from '../sockets/poller.ts'
 import type { NativeMemory, Syscalls } from '../sockets/syscalls.ts'
 import { LinkResponder } from './link-responder.ts'
@@ -71,7 +72,7 @@ test.each(['192.0.2.1', '2001:db8::1'])(
       responder.tick(now)
     }
     state.refusesSockets = true
-    responder.announce(new Map([[ip, 60_000]]), 0)
+    responder.announce(new Map([[ip as IpAddress, 60_000]]), 0)
     for (const now of [1_000, 2_000, 3_000, 4_000]) tickAt(now)
     expect(sentAt).toEqual([])
     state.refusesSockets = false

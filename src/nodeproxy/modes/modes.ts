@@ -1,6 +1,6 @@
 import { isDeepEqual } from '../../lib/equal.ts'
 import { NodeProxyError } from '../../lib/error.ts'
-import type { ModeDriver, Readiness } from '../../modes/definition/mode-driver.ts'
+import type { ModeDriver } from '../../modes/definition/mode-driver.ts'
 import type { MissingRequirement } from '../../modes/mode.ts'
 import type { ModeInputs } from '../../modes/netfilter/settings/settings.ts'
 import type { Logger } from '../../telemetry/logger.ts'
@@ -105,7 +105,7 @@ export class Modes {
 /** A mode that can work. */
 interface WorkingMode {
   readonly driver: ModeDriver<NodeProxyConfiguration>
-  readonly readiness: Readiness
+  readonly readiness: Awaited<ReturnType<ModeDriver['prepare']>>
 }
 
 /**
