@@ -26,19 +26,20 @@ interface Plan {
 
 const NONE = [0, 0] as const
 
+/** A change takes kube-proxy so long that fewer have to do. */
 const FULL: Plan = {
   sizes: {
     10: { starts: [5, 5], changes: NONE, bursts: NONE, idleSeconds: NONE, connections: NONE },
     1_000: {
       starts: [3, 3],
-      changes: [60, 60],
-      bursts: [5, 5],
+      changes: [60, 20],
+      bursts: [5, 2],
       idleSeconds: [20, 20],
       connections: NONE,
     },
     10_000: {
-      starts: [3, 3],
-      changes: [15, 15],
+      starts: [3, 1],
+      changes: [15, 5],
       bursts: NONE,
       idleSeconds: NONE,
       connections: [2_000, 2_000],
