@@ -121,9 +121,10 @@ test('a Job is listed and described once it is complete, and deleted', async () 
   expect(await shell.ok(['get', 'jobs', ...n])).toMatch(
     /^NAME +STATUS +COMPLETIONS +DURATION +AGE\nw +Complete +2\/2 +\d+s +\d+s\n$/,
   )
-  expect(await shell.ok(['describe', 'job/w', ...n])).toMatch(
-    /CompletionsReached[^]*SuccessfulCreate[^]*Job completed/,
-  )
+  // Events are written while the server goes on.
+  await expect
+    .poll(() => shell.ok(['describe', 'job/w', ...n]), { timeout: 20_000 })
+    .toMatch(/CompletionsReached[^]*SuccessfulCreate[^]*Job completed/)
   expect(await shell.ok(['delete', 'job', 'w', ...n])).toBe('job.batch "w" deleted\n')
 })
 

@@ -146,7 +146,7 @@ describe.runIf(installedKubectls().length > 0)('a file of the data directory is 
           () => false,
         ),
     }).toEqual(STARTS[files])
-    const isSaid = page.log().slice(already).includes('so an empty one was made')
+    const isSaid = page.log().slice(already).includes('so an empty one was created')
     expect(isSaid).toBe(files === 'store.sqlite')
   })
 })
