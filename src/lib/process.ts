@@ -82,6 +82,7 @@ export function releaseMemoryOf(
  * library, only garbage is collected.
  */
 export function releaseMemory(): void {
+  // Before, too: the collection itself needs memory.
   releaseFilePages()
   if (getHeapStatistics().used_heap_size <= MAX_HEAP_BYTES) collectGarbage()
   callLibc((libc) => libc.malloc_trim(0n))
