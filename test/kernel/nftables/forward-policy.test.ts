@@ -34,7 +34,7 @@ test('auto takes a mode that passes it', async () => {
     expect.objectContaining({
       level: 'warn',
       mode: 'nftables',
-      missing: [expect.stringContaining('the policy of chain FORWARD of iptables is DROP')],
+      reasons: [expect.stringContaining('the policy of chain FORWARD of iptables is DROP')],
     }),
   )
   const samples = await lab.daemon.metrics()
