@@ -3,7 +3,7 @@ import type { RequestReporter } from '../client/http/api-failures.ts'
 
 import { type ClusterEvent, ClusterStore } from '../cluster/cluster-store.ts'
 import { openSyscalls } from '../kernel/sockets/syscalls.ts'
-import type { Clock } from '../lib/clock.ts'
+import { type Clock, steadyClock } from '../lib/clock.ts'
 import { NodeProxyError, systemCode } from '../lib/error.ts'
 import { hostPort, type IpAddress } from '../lib/ip.ts'
 import type { Random } from '../lib/random.ts'
@@ -88,24 +88,26 @@ export async function openClusterDns(options: ClusterDnsOptions): Promise<Cluste
   await using opening = new AsyncDisposableStack()
   const forwarder = await openForwarder({
     settings: config.forward,
-    clock,
     onWarning,
     listening: config.addresses.map(({ ip: address, port }) => ({ address, port })),
     observer: {
       ...forwardObserver(statistics.forwarding),
-      upstreamChanged: (change) => onWarning(changeText(change, clock.now())),
+      upstreamChanged: (change) => onWarning(changeText(change, steadyClock.now())),
     },
   })
   opening.defer(() => forwarder?.close())
   const authority = new Authority(zone, store)
   const responder = new Responder({ authority, forwarder, statistics, isReady: () => isSynced })
-  const refused = new RefusedClients({ clock, onWarning })
+  const refused = new RefusedClients({ clock: steadyClock, onWarning })
   const servers = await openServers(config.addresses, {
     responder,
     statistics,
     onError: options.onError,
     networks: new ClientNetworks(config.clientNetworks, (address) => refused.add(address)),
-    limit: new AmplificationLimit({ clock, bytesPerSecond: config.amplifiedBytesPerSecond }),
+    limit: new AmplificationLimit({
+      clock: steadyClock,
+      bytesPerSecond: config.amplifiedBytesPerSecond,
+    }),
   })
   const synced = Promise.withResolvers<void>()
   const opened = opening.move()
@@ -126,7 +128,7 @@ export async function openClusterDns(options: ClusterDnsOptions): Promise<Cluste
     serviceCount: () => store.counts.services,
     upstreamProblems: () => {
       const away = forwarder?.away() ?? []
-      return away.map((one) => changeText({ ...one, isAway: true }, clock.now()))
+      return away.map((one) => changeText({ ...one, isAway: true }, steadyClock.now()))
     },
     close: async () => {
       stop.abort()
@@ -265,9 +267,7 @@ export class RefusedClients {
     const { clock, onWarning } = this.#options
     this.#unreported += 1
     const now = clock.now()
-    const since = now - this.#reportedAt
-    // Negative if the clock was set back.
-    if (since >= 0 && since < MINUTE_MS) return
+    if (now - this.#reportedAt < MINUTE_MS) return
     this.#reportedAt = now
     onWarning(
       `${address} is in no network of dns.clientNetworks and was refused (messages of such clients since the last warning: ${this.#unreported}); add its network there if it should be answered`,

@@ -64,14 +64,13 @@ export class AnswerCache {
     const now = this.#clock.now()
     const { receivedAt, freshUntil, failingUntil } = entry
     const answer = now < freshUntil + this.#limits.staleMs ? entry.answer : undefined
-    // If the machine's clock was set back, it is not known how old an entry is: the upstreams are queried again.
-    const isFresh = receivedAt <= now && now < freshUntil
-    const isFailing = failingUntil - this.#limits.failureMs <= now && now < failingUntil
+    const isFresh = now < freshUntil
+    const isFailing = now < failingUntil
     if (answer === undefined && !isFailing) {
       this.#entries.delete(key)
       return undefined
     }
-    return { answer, ageMs: Math.max(0, now - receivedAt), isFresh, isFailing }
+    return { answer, ageMs: now - receivedAt, isFresh, isFailing }
   }
 
   /** Keeps an answer, unless its TTL is 0; returns it with its TTLs within the limits. */

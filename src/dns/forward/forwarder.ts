@@ -1,5 +1,5 @@
 import type { Answer } from 'dns-packet'
-import { type Clock, systemClock } from '../../lib/clock.ts'
+import { type Clock, steadyClock } from '../../lib/clock.ts'
 import { type Random, systemRandom } from '../../lib/random.ts'
 import { lowerCase } from '../wire/name.ts'
 import { AnswerCache, type CachedAnswer, type CacheLimits, mapTtls } from './answer-cache.ts'
@@ -106,7 +106,7 @@ class CachingForwarder implements Forwarder {
   readonly #closing = new AbortController()
 
   constructor(options: ForwarderOptions) {
-    const { clock = systemClock, random = systemRandom, observer = noForwardObserver } = options
+    const { clock = steadyClock, random = systemRandom, observer = noForwardObserver } = options
     const limits = { ...DEFAULT_LIMITS, ...options.limits }
     const onChange = (change: UpstreamChange): void => observer.upstreamChanged(change)
     const health = new UpstreamHealth(options.upstreams, clock, onChange)

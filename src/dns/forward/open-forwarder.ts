@@ -1,6 +1,5 @@
 import { readFile } from 'node:fs/promises'
 import { networkInterfaces } from 'node:os'
-import type { Clock } from '../../lib/clock.ts'
 import { NodeProxyError } from '../../lib/error.ts'
 import { quote } from '../../lib/quote.ts'
 import { createForwarder, type Forwarder, type ForwardObserver } from './forwarder.ts'
@@ -20,7 +19,6 @@ export interface OpenForwarderOptions {
   readonly settings: UpstreamSettings
   /** Where the server itself listens. */
   readonly listening: readonly ListenAddress[]
-  readonly clock: Clock
   readonly observer: ForwardObserver
   /** Receives a sentence for each line of the file that is not used. */
   readonly onWarning: (warning: string) => void
@@ -31,7 +29,7 @@ export interface OpenForwarderOptions {
  * @throws NP_DNS_RESOLV_CONF, NP_DNS_LOOP
  */
 export async function openForwarder(options: OpenForwarderOptions): Promise<Forwarder | undefined> {
-  const { settings, listening, clock, observer, onWarning } = options
+  const { settings, listening, observer, onWarning } = options
   const upstreams = [...settings.upstreams]
   if (settings.resolvConf !== '') {
     const found = await readResolvConf(settings.resolvConf)
@@ -40,7 +38,7 @@ export async function openForwarder(options: OpenForwarderOptions): Promise<Forw
   }
   if (upstreams.length === 0) return undefined
   refuseLoop(upstreams, listening)
-  return createForwarder({ upstreams, clock, observer })
+  return createForwarder({ upstreams, observer })
 }
 
 /** Where the server itself listens; `0.0.0.0` and `::` stand for every address of the machine of their family. */

@@ -66,18 +66,6 @@ test('of many questions that fail together the first one counts', async () => {
   expect(health.order()[0]).toBe(A)
 })
 
-test('a clock that is set back lengthens no pause', async () => {
-  const clock = new FakeClock()
-  const health = new UpstreamHealth([A, B], clock)
-  health.failed(A, clock.now())
-  clock.elapse(-7_200_000)
-  expect(health.order()[0]).toBe(B)
-  await clock.advance(1000)
-  expect(health.order()[0]).toBe(A)
-  health.failed(A, clock.now())
-  expect(health.away.map(({ upstream }) => upstream)).toEqual([A])
-})
-
 test('an upstream is reported when a second pause follows the first, and when it answers again', async () => {
   const clock = new FakeClock()
   const changes: string[] = []

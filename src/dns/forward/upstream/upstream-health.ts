@@ -113,12 +113,6 @@ export class UpstreamHealth {
   #stateOf(upstream: Upstream): HealthState {
     const state = this.#states.get(upstreamName(upstream))
     if (state === undefined) throw new TypeError(`no such upstream: ${upstreamName(upstream)}`)
-    const now = this.#clock.now()
-    if (state.pausedAt > now) {
-      // The clock was set back: the pause begins again, and does not last until the clock has caught up.
-      state.pausedAt = now
-      state.pausedUntil = now + pauseMs(state.pauses)
-    }
     return state
   }
 }
