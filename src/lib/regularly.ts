@@ -64,27 +64,23 @@ export function follow<T>(options: FollowOptions<T>): () => void {
 /**
  * Decides when the next run may start: `minPeriodMs` after the start of the previous run, and after a pause of at
  * least half the time that run took. So the first change is written at once, and the following ones together; the loop
- * sleeps at least a third of the time, even if the kernel is slow. If the clock is set back during a pause, the pause
- * starts again, and does not last until the clock has caught up.
+ * sleeps at least a third of the time, even if the kernel is slow.
  */
 export class Throttle {
-  readonly #clock: Clock
+  readonly #clock: Pick<Clock, 'now'>
   readonly #minPeriodMs: number
   #startedAt = Number.NEGATIVE_INFINITY
-  /** When the pause began, and how long it is. */
-  #pausedAt = Number.NEGATIVE_INFINITY
-  #pauseMs = 0
+  #pausedUntil = Number.NEGATIVE_INFINITY
 
-  constructor(clock: Clock, minPeriodMs: number) {
+  /** `clock` is a steady one: if it were set back, the pause would last until it has caught up. */
+  constructor(clock: Pick<Clock, 'now'>, minPeriodMs: number) {
     this.#clock = clock
     this.#minPeriodMs = minPeriodMs
   }
 
   /** Milliseconds until the next run may start. */
   delay(): number {
-    const now = this.#clock.now()
-    if (now < this.#pausedAt) this.#pausedAt = now
-    return Math.max(0, this.#pausedAt + this.#pauseMs - now)
+    return Math.max(0, this.#pausedUntil - this.#clock.now())
   }
 
   /** A run starts now. */
@@ -95,8 +91,7 @@ export class Throttle {
   /** The run that started last ends now; without this call it delays no other run. */
   ended(): void {
     const now = this.#clock.now()
-    const tookMs = Math.max(0, now - this.#startedAt)
-    this.#pausedAt = now
-    this.#pauseMs = Math.max(this.#minPeriodMs - tookMs, tookMs / 2)
+    const tookMs = now - this.#startedAt
+    this.#pausedUntil = now + Math.max(this.#minPeriodMs - tookMs, tookMs / 2)
   }
 }

@@ -35,18 +35,6 @@ test('a run that comes later than the period may start at once', () => {
   expect(throttle.delay()).toBe(0)
 })
 
-test('a clock that is set back starts the pause again, and does not lengthen it', () => {
-  const { clock, throttle } = afterRun(1_000, 100)
-  clock.elapse(-7_200_000)
-  expect(throttle.delay()).toBe(900)
-  clock.elapse(900)
-  expect(throttle.delay()).toBe(0)
-})
-
-test('a clock that is set back during a run lengthens no pause', () => {
-  expect(afterRun(1_000, -7_200_000).throttle.delay()).toBe(1_000)
-})
-
 test('a run that was started and has not ended does not change the delay', () => {
   const { clock, throttle } = afterRun(1_000, 0)
   clock.elapse(1_000)
