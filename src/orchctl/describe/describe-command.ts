@@ -1,4 +1,5 @@
 import type { Command } from 'commander'
+import { compareVersions } from '../../client/reflector/reflector-state.ts'
 import { diagnose } from '../../doctor/diagnose.ts'
 import { type InspectedObject, inspectedKind } from '../../doctor/evidence/inspected-object.ts'
 import { shortDuration } from '../../lib/duration.ts'
@@ -242,7 +243,7 @@ async function eventsCell(api: Api, object: JsonObject, now: number): Promise<Ce
   const answer = await listPages(api, call, EVENTS_PAGE_SIZE)
   if (!answer.ok) return unreadable(answer.failure.reason)
   const events = answer.pages.flatMap((page) => (page['items'] as Json[] | undefined) ?? [])
-  const sorted = events.filter(isJsonObject).sort((a, b) => occurredAt(a) - occurredAt(b))
+  const sorted = events.filter(isJsonObject).sort(compareEvents)
   const rows = sorted.map((event) => [
     stringAt(event, 'type'),
     stringAt(event, 'reason'),
@@ -263,7 +264,13 @@ function timeOf(event: JsonObject): string {
   )
 }
 
-/** The same in milliseconds since the epoch, 0 without a valid time: the fractions of seconds differ in length. */
+/** Orders Events by the time of the last occurrence. Many clients report whole seconds, so by when they were written, too. */
+export function compareEvents(a: JsonObject, b: JsonObject): number {
+  const [left, right] = [a, b].map((one) => stringAt(one, 'metadata', 'resourceVersion'))
+  return occurredAt(a) - occurredAt(b) || (compareVersions(left ?? '', right ?? '') ?? 0)
+}
+
+/** That time in milliseconds since the epoch, 0 without a valid time: the fractions of seconds differ in length. */
 function occurredAt(event: JsonObject): number {
   const time = Date.parse(timeOf(event))
   return Number.isNaN(time) ? 0 : time
