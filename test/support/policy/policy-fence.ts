@@ -1,4 +1,5 @@
 import type { Lab } from '../lab/lab.ts'
+import { sumOf } from '../lab/metrics.ts'
 import type { Site } from '../lab/site.ts'
 import { dualStackPod } from './policy-lab.ts'
 
@@ -24,6 +25,10 @@ export class PolicyFence {
     this.#lab = lab
   }
 
+  /**
+   * Makes the Pods, and waits until their policy refuses packets in both families: before that, an answer would not show
+   * that anything is enforced.
+   */
   async open(): Promise<void> {
     const { api } = this.#lab
     const server = await dualStackPod(this.#lab, SERVER)
@@ -36,6 +41,8 @@ export class PolicyFence {
     }
     await api.apply({ apiVersion: 'v1', kind: 'Namespace', metadata: { name: NAMESPACE } })
     await api.apply(podObject('server', SERVER), podObject('client', CLIENT))
+    await api.apply(policyObject('of-nobody', PORTS[0]))
+    for (const family of FAMILIES) await this.#untilRefused(family)
   }
 
   /** Throws if nothing is admitted that should be. */
@@ -50,18 +57,38 @@ export class PolicyFence {
     await Promise.all(FAMILIES.map((family) => this.#untilAnswered(family, port)))
   }
 
-  async #untilAnswered(family: 4 | 6, port: number): Promise<void> {
+  async #untilRefused(family: 4 | 6): Promise<void> {
+    const before = await this.#refused()
+    await this.#until(async () => {
+      await this.#isAnswered(family, PORTS[0])
+      return (await this.#refused()) > before
+    })
+  }
+
+  /** The packets that the policy refused. */
+  async #refused(): Promise<number> {
+    const samples = await this.#lab.daemon.metrics()
+    return sumOf(samples, 'nodeproxy_policy_dropped_packets_total', { policy: 'fence/fence' })
+  }
+
+  #untilAnswered(family: 4 | 6, port: number): Promise<void> {
+    return this.#until(() => this.#isAnswered(family, port))
+  }
+
+  async #isAnswered(family: 4 | 6, port: number): Promise<boolean> {
+    const [outcome] = await this.#client!.agent.call('connect', {
+      protocol: 'UDP',
+      source: CLIENT[family],
+      destination: SERVER[family],
+      port,
+      timeoutMs: AGAIN_MS,
+    })
+    return outcome?.kind === 'answered'
+  }
+
+  async #until(isReached: () => Promise<boolean>): Promise<void> {
     const deadline = performance.now() + TIMEOUT_MS
-    while (performance.now() < deadline) {
-      const [outcome] = await this.#client!.agent.call('connect', {
-        protocol: 'UDP',
-        source: CLIENT[family],
-        destination: SERVER[family],
-        port,
-        timeoutMs: AGAIN_MS,
-      })
-      if (outcome?.kind === 'answered') return
-    }
+    while (performance.now() < deadline) if (await isReached()) return
     throw new Error(`policies: not in force within ${TIMEOUT_MS} ms\n${this.#lab.daemon.logs()}`)
   }
 }
