@@ -1,5 +1,4 @@
 import type { Command } from 'commander'
-import { compareVersions } from '../../client/reflector/reflector-state.ts'
 import { diagnose } from '../../doctor/diagnose.ts'
 import { type InspectedObject, inspectedKind } from '../../doctor/evidence/inspected-object.ts'
 import { shortDuration } from '../../lib/duration.ts'
@@ -266,8 +265,12 @@ function timeOf(event: JsonObject): string {
 
 /** Orders Events by the time of the last occurrence. Many clients report whole seconds, so by when they were written, too. */
 export function compareEvents(a: JsonObject, b: JsonObject): number {
-  const [left, right] = [a, b].map((one) => stringAt(one, 'metadata', 'resourceVersion'))
-  return occurredAt(a) - occurredAt(b) || (compareVersions(left ?? '', right ?? '') ?? 0)
+  return occurredAt(a) - occurredAt(b) || writtenAt(a) - writtenAt(b) || 0
+}
+
+/** The resourceVersion, NaN where it is no number. */
+function writtenAt(event: JsonObject): number {
+  return Number(stringAt(event, 'metadata', 'resourceVersion'))
 }
 
 /** That time in milliseconds since the epoch, 0 without a valid time: the fractions of seconds differ in length. */
