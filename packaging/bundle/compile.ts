@@ -23,8 +23,10 @@ export interface Compiled {
  * A module that compiles those of a bundle in the folder that it runs in, and keeps the result in `CACHE` there. Code is
  * only good for processors with the same instructions.
  *
- * A compiled module is the same bytes each time only if V8 hashes names with the same seed. Node takes over what it
- * finds only if it was compiled with the same flags; so the seed is reset once it is in use.
+ * A compiled module is the same bytes each time only if V8 hashes names with the same seed, and if no garbage collection,
+ * whose time differs, makes its functions older, as it does where it flushes the code of old ones. Node takes over what
+ * it finds only if the flags are the same as when it was written; so the seed is reset once it is in use, and flushing
+ * before the cache is written.
  */
 export function compileProgram(modules: Compiled): string {
   return `const { programs, starting, others } = ${JSON.stringify(modules)}\n${PROGRAM}`
@@ -36,7 +38,7 @@ import { enableCompileCache, flushCompileCache } from 'node:module'
 import { setFlagsFromString } from 'node:v8'
 
 const folder = process.cwd() + '/'
-for (const flag of ['--hash-seed=0', '--random-seed=0', '--flush-bytecode']) setFlagsFromString(flag)
+for (const flag of ['--hash-seed=0', '--random-seed=0']) setFlagsFromString(flag)
 const { directory, message } = enableCompileCache(folder + '${CACHE}')
 if (directory === undefined) throw new Error(message)
 process.stdout.write = () => true
@@ -51,6 +53,7 @@ const source = lines.map((line) => 'import ' + JSON.stringify(line)).join('\\n')
 await import('data:text/javascript,' + encodeURIComponent(source)).catch((reason) => {
   if (reason !== 0) throw reason
 })
+setFlagsFromString('--flush-bytecode')
 flushCompileCache()
 process.exit()
 `
