@@ -1,12 +1,15 @@
 /** Where compiled modules are kept, in the folder that a bundle is installed in. */
 export const CACHE = 'cache'
 
-/** With what Node compiles, beside the program that `compileProgram` returns. */
+/**
+ * With what Node compiles, beside the program that `compileProgram` returns. So large a heap (MiB) is not collected
+ * meanwhile, but for its youngest part.
+ */
 export const COMPILE_FLAGS = [
   '--disable-warning=ExperimentalWarning',
   '--hash-seed=1',
   '--random-seed=1',
-  '--no-flush-bytecode',
+  '--initial-old-space-size=2048',
 ] as const
 
 /** Paths of modules, from the folder that a bundle is installed in. */
@@ -23,10 +26,9 @@ export interface Compiled {
  * A module that compiles those of a bundle in the folder that it runs in, and keeps the result in `CACHE` there. Code is
  * only good for processors with the same instructions.
  *
- * A compiled module is the same bytes each time only if V8 hashes names with the same seed, and if no garbage collection,
- * whose time differs, makes its functions older, as it does where it flushes the code of old ones. Node takes over what
- * it finds only if the flags are the same as when it was written; so the seed is reset once it is in use, and flushing
- * before the cache is written.
+ * A compiled module is the same bytes each time only if V8 hashes names with the same seed, and if no garbage collection
+ * counted how long its functions had not been used. Node takes over what it finds only if it was compiled with the same
+ * flags; so those are reset once they are in use.
  */
 export function compileProgram(modules: Compiled): string {
   return `const { programs, starting, others } = ${JSON.stringify(modules)}\n${PROGRAM}`
@@ -38,7 +40,8 @@ import { enableCompileCache, flushCompileCache } from 'node:module'
 import { setFlagsFromString } from 'node:v8'
 
 const folder = process.cwd() + '/'
-for (const flag of ['--hash-seed=0', '--random-seed=0']) setFlagsFromString(flag)
+const reset = ['--hash-seed=0', '--random-seed=0', '--initial-old-space-size=0']
+for (const flag of reset) setFlagsFromString(flag)
 const { directory, message } = enableCompileCache(folder + '${CACHE}')
 if (directory === undefined) throw new Error(message)
 process.stdout.write = () => true
@@ -53,7 +56,6 @@ const source = lines.map((line) => 'import ' + JSON.stringify(line)).join('\\n')
 await import('data:text/javascript,' + encodeURIComponent(source)).catch((reason) => {
   if (reason !== 0) throw reason
 })
-setFlagsFromString('--flush-bytecode')
 flushCompileCache()
 process.exit()
 `
