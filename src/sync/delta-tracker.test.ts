@@ -212,6 +212,16 @@ describe('an object that the kernel prints in its own way', () => {
     })
   })
 
+  test('counts only repairs in succession: one that holds in between starts again', () => {
+    const tracker = settled({ a: '1' })
+    repairInVain(tracker)
+    repairInVain(tracker)
+    const drift = tracker.saw(objects({ a: 'shown' }))
+    write(tracker)
+    tracker.sawAfterRepair(drift, objects({ a: '1' }))
+    expect(repairInVain(tracker)).toEqual({ normalised: [], doubtful: [A] })
+  })
+
   test.each([
     ['altered again otherwise', objects({ a: 'else' })],
     ['gone', new Map<ObjectKey, Digest>()],

@@ -63,8 +63,8 @@ export class DeltaTracker {
 
   /**
    * Compares objects that were found altered (`drift`), rewritten and read again (`seen`). If the kernel prints an
-   * object after three repairs as it did before them, the object is `normalised`: that form counts as equal from now
-   * on. Any other object that differs from what was written is `doubtful`: the caller must read it again.
+   * object after three repairs in succession as it did before them, the object is `normalised`: that form counts as equal
+   * from now on. Any other object that differs from what was written is `doubtful`: the caller must read it again.
    */
   sawAfterRepair(
     drift: readonly Drift[],
@@ -74,6 +74,7 @@ export class DeltaTracker {
     const doubtful: ObjectKey[] = []
     for (const { key, seen: before } of drift) {
       const digest = seen.get(key)
+      if (digest !== before) this.#normalisedForms.restart(key)
       if (digest === this.#actual.get(key)) continue
       if (digest === undefined || digest !== before || !this.#normalisedForms.learn(key, digest)) {
         doubtful.push(key)
@@ -85,7 +86,7 @@ export class DeltaTracker {
     return { normalised, doubtful }
   }
 
-  /** The change to write at `now` (milliseconds since the epoch), without refused objects that still wait. */
+  /** The change to write at `now`, without refused objects that still wait; times are milliseconds of the loop's clock. */
   pending(now: number): Change {
     const due = [...this.#different].filter((key) => (this.#failures.get(key)?.retryAt ?? 0) <= now)
     return {
@@ -109,7 +110,7 @@ export class DeltaTracker {
   }
 
   /**
-   * When the next refused object may be tried again, in milliseconds since the epoch; undefined if none was refused.
+   * When the next refused object may be tried again, in milliseconds of the loop's clock; undefined if none was refused.
    */
   nextRetry(): number | undefined {
     const times = [...this.#failures.values()].map((failure) => failure.retryAt)
@@ -194,7 +195,12 @@ export class NormalisedForms {
     return true
   }
 
-  /** Forgets the form of an object: its wanted content changed, or the kernel prints it as written. */
+  /** Starts the count of an object again: it has changed by its repair. */
+  restart(key: ObjectKey): void {
+    this.#suspected.delete(key)
+  }
+
+  /** Forgets the form of an object, whose wanted content changed. */
   forget(key: ObjectKey): void {
     this.#known.delete(key)
     this.#suspected.delete(key)

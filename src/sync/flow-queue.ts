@@ -6,7 +6,7 @@ import type { StaleFlows } from '../forwarding/entry.ts'
  */
 const HANDSHAKE_MS = 1_000
 
-/** Flows of a frontend, and when they are to be deleted, in milliseconds since the epoch. */
+/** Flows of a frontend, and when they are to be deleted, in milliseconds of the loop's clock. */
 interface Waiting {
   readonly flows: StaleFlows
   readonly dueAt: number
@@ -20,7 +20,7 @@ export class FlowQueue {
   readonly #waiting = new Map<string, Waiting>()
   #restsUntil = 0
 
-  /** Replaces what is waiting for the same frontends, but not its time. `now`: milliseconds since the epoch. */
+  /** Replaces what is waiting for the same frontends, but not its time. */
   add(all: readonly StaleFlows[], now: number): void {
     for (const flows of all) {
       const key = frontendOf(flows)
@@ -31,7 +31,7 @@ export class FlowQueue {
     }
   }
 
-  /** TCP connections that are added from now on wait until then, in milliseconds since the epoch. */
+  /** TCP connections that are added from now on wait until then. */
   rest(until: number): void {
     this.#restsUntil = until
   }
@@ -43,7 +43,7 @@ export class FlowQueue {
     return due.map(([, { flows }]) => flows)
   }
 
-  /** When the next flows are due, in milliseconds since the epoch; infinite if none wait. */
+  /** When the next flows are due; infinite if none wait. */
   nextDue(): number {
     let next = Number.POSITIVE_INFINITY
     for (const { dueAt } of this.#waiting.values()) next = Math.min(next, dueAt)

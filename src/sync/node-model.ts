@@ -57,8 +57,8 @@ export class NodeModel {
   }
 
   /**
-   * Brings the table and the program up to date. `now`: milliseconds since the epoch, for the deadlines of
-   * draining backends. Returns the Services that were compiled.
+   * Brings the table and the program up to date. `now`: of the loop's clock, in milliseconds, for the deadlines
+   * of draining backends. Returns the Services that were compiled.
    */
   compile(now: number): readonly ServiceKey[] {
     const keys = [...this.#dirty]
@@ -80,7 +80,7 @@ export class NodeModel {
     return this.#parts.table.withPresentBackends(flows)
   }
 
-  /** When the next draining backend is removed, in milliseconds since the epoch; undefined if none drains. */
+  /** When the next draining backend is removed, by the same clock as `now` of `compile`; undefined if none drains. */
   nextDeadline(): number | undefined {
     return this.#parts.table.nextDeadline()
   }
@@ -111,7 +111,7 @@ interface PlanParts {
 
 /**
  * Compiles what changed, and compares what is wanted with what the kernel holds. The loop uses this function for what
- * it writes, and `node-proxy plan` for what it would write. `now`: milliseconds since the epoch.
+ * it writes, and `node-proxy plan` for what it would write. `now` as for `compile`.
  */
 export function planRun({ model, tracker, program }: PlanParts, now: number): Plan {
   const services = model.compile(now)
