@@ -61,7 +61,9 @@ export class ClusterPolicyFeed {
     const { clock, random, timing, reporter } = context
     const { backoffBaseMs: baseMs, backoffMaxMs: maxMs } = { ...DEFAULT_TIMING, ...timing }
     const backoff = createBackoff({ random, baseMs, maxMs })
+    /** Refusals in succession of one kind: missing or forbidden. */
     let refusals = 0
+    let wasMissing = false
     while (!signal.aborted) {
       const found = await this.#check(signal)
       if (signal.aborted) break
@@ -72,14 +74,15 @@ export class ClusterPolicyFeed {
       }
       reporter.succeeded(RESOURCE)
       const isMissing = found === 'missing' || found?.code === 404
-      this.#setForbidden(found === 'missing' || found?.code === 404 ? undefined : found)
+      this.#setForbidden(isMissing ? undefined : found)
       if (found === undefined) {
         refusals = 0
         await this.#follow(signal)
         await sleep(clock, backoff.next(), signal)
         continue
       }
-      refusals += 1
+      refusals = isMissing === wasMissing ? refusals + 1 : 1
+      wasMissing = isMissing
       if (isMissing && refusals > 1) this.#withdraw()
       onSettled()
       await sleep(clock, refusals === 1 ? RECHECK_MS.first : RECHECK_MS.further, signal)

@@ -25,11 +25,6 @@ import {
 } from './feed.ts'
 import { probeServer } from './server-probe.ts'
 
-const PATH = '/apis/networking.k8s.io/v1/servicecidrs'
-const RESOURCE = 'servicecidrs'
-/** How often the feed checks for an API that the server did not have or did not permit. */
-const CHECK_MS = 5 * 60_000
-
 const NODE_TIMEOUT_MS = 30_000
 
 /** What a cluster watcher follows, and the callbacks that it calls. */
@@ -150,7 +145,7 @@ async function runAll(parts: Running, signal: AbortSignal): Promise<void> {
 }
 
 /**
- * The label selector only saves traffic. The other label of `NAMES` is read by the decoder, and
+ * The label selector only saves traffic, and knows one of the two labels of `NAMES.proxyName`. The decoder reads both, and
  * `src/forwarding/node-context.ts` decides which proxy serves a Service.
  */
 function serviceFeed(
@@ -194,6 +189,11 @@ function nodeFeed(
   })
 }
 
+const CIDRS = 'servicecidrs'
+const CIDRS_PATH = `/apis/networking.k8s.io/v1/${CIDRS}`
+/** How often the feed of ServiceCIDRs checks for an API that the server did not have or did not permit. */
+const CHECK_MS = 5 * 60_000
+
 /** What the feed works with, and the callbacks that it calls. */
 interface ServiceCidrFeedOptions {
   readonly context: FeedContext
@@ -222,7 +222,7 @@ async function followServiceCidrs(
   let isReported = false
   let known: readonly string[] = []
   while (!signal.aborted) {
-    const failure = await probeList(context, PATH, signal)
+    const failure = await probeList(context, CIDRS_PATH, signal)
     if (signal.aborted) break
     if (failure === undefined) {
       isReported = false
@@ -231,13 +231,13 @@ async function followServiceCidrs(
       known = [...feed.keys()]
       await sleep(clock, backoff.next(), signal)
     } else if (isRefusal(failure)) {
-      reporter.succeeded(RESOURCE)
+      reporter.succeeded(CIDRS)
       if (!isReported) onRefused(failure)
       isReported = true
       onSettled()
       await sleep(clock, CHECK_MS, signal)
     } else {
-      reporter.failed({ verb: 'list', resource: RESOURCE }, failure)
+      reporter.failed({ verb: 'list', resource: CIDRS }, failure)
       await sleep(clock, backoff.next(), signal)
     }
   }
@@ -248,8 +248,8 @@ function feedOf(
   earlier: Iterable<string>,
 ): Reflector {
   return createFeed<readonly Cidr[]>(context, {
-    name: RESOURCE,
-    resource: { path: PATH, query: {}, endWhenMissing: true },
+    name: CIDRS,
+    resource: { path: CIDRS_PATH, query: {}, endWhenMissing: true },
     decode: decodeServiceCIDR,
     earlier,
     onChanges: (changes) =>

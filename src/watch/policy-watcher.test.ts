@@ -231,6 +231,23 @@ test('cluster policies are gone when their API stays away for half a minute, not
   expect(known.has('policy shop/deny')).toBe(true)
 })
 
+test('an API that is away after its policies were forbidden is no sooner gone', async () => {
+  const cluster = withClusterPolicies()
+  const clock = new FakeClock()
+  const { known, calls } = await watch(cluster, clock)
+  await advanceUntil(clock, () => calls.length === 2)
+  cluster.refusals.set(CLUSTER_POLICIES.objects, 403)
+  cluster.clusterPolicies.compact()
+  cluster.clusterPolicies.disconnect(false)
+  await advanceUntil(clock, () => calls.length === 3)
+  cluster.policyVersions = []
+  await advanceUntil(clock, () => calls.length === 4)
+  expect(calls.slice(2)).toEqual(['cluster policies 403', 'cluster policies undefined'])
+  const since = clock.now()
+  await advanceUntil(clock, () => !known.has('clusterPolicy fence'))
+  expect(clock.now() - since).toBeGreaterThanOrEqual(28_000)
+})
+
 test('while discovery fails, nothing is synced', async () => {
   const cluster = withClusterPolicies()
   cluster.refusals.set(CLUSTER_POLICIES.group, 503)

@@ -28,7 +28,6 @@ const POLICY_RESOURCES = ['networkpolicies', 'pods', 'namespaces'] as const
 
 type PolicyResource = (typeof POLICY_RESOURCES)[number]
 
-/** An API server serves both brands of a group from the same objects, so one path finds all of them. */
 const PATHS: Readonly<Record<PolicyResource, string>> = {
   networkpolicies: '/apis/networking.k8s.io/v1/networkpolicies',
   pods: '/api/v1/pods',
@@ -143,7 +142,7 @@ class PolicyFeeds {
     while (!signal.aborted) {
       const { failed, refusal } = await this.#check(signal)
       if (signal.aborted) break
-      if (failed !== undefined) reporter.failed({ verb: 'list', ...failed }, failed.failure)
+      if (failed) reporter.failed({ verb: 'list', resource: failed.resource }, failed.failure)
       if (refusal !== undefined) onRefused(refusal)
       refusals = refusal === undefined ? 0 : refusals + 1
       if (failed === undefined && refusal === undefined) {

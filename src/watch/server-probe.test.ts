@@ -12,6 +12,12 @@ import { probeServer } from './server-probe.ts'
 async function setUp(answer: (arrival: Arrival) => void, state: Partial<ReflectorState> = {}) {
   const server = await startScriptedServer((arrival) => answer(arrival))
   const clock = new FakeClock()
+  /** By how much the machine's clock was set, in milliseconds. */
+  const step = { ms: 0 }
+  const machineClock = {
+    now: () => clock.now() + step.ms,
+    after: (ms: number, task: () => void) => clock.after(ms, task),
+  }
   const client = createApiClient({ connection: connectionTo(server.url), clock, userAgent: 'test' })
   const outcomes: string[] = []
   const reporter = {
@@ -21,14 +27,15 @@ async function setUp(answer: (arrival: Arrival) => void, state: Partial<Reflecto
   }
   const watched = { ...createProgress('/things', 0), connected: true, ...state }
   const stop = new AbortController()
-  const running = probeServer({ client, clock, reporter, states: () => [watched] }, stop.signal)
+  const states = () => [watched]
+  const running = probeServer({ client, clock: machineClock, reporter, states }, stop.signal)
   onTestFinished(async () => {
     stop.abort()
     await running
     await client.close()
     await server.close()
   })
-  return { clock, outcomes, server, watched }
+  return { clock, outcomes, server, step, watched }
 }
 
 const SILENT = 'get version: no answer from the server within 8 s'
@@ -63,4 +70,13 @@ test('no probe is sent while no watch is open', async () => {
   const { clock, server } = await setUp(() => undefined, { connected: false })
   await clock.advance(60_000)
   expect(server.arrivals).toEqual([])
+})
+
+test('a clock that is set back delays no probe for longer than the silence', async () => {
+  const { clock, server, step, watched } = await setUp(() => undefined)
+  await clock.advance(10_000)
+  watched.lastEventAt = clock.now()
+  step.ms = -3_600_000
+  await clock.advance(30_000)
+  await server.arrival(1)
 })

@@ -24,15 +24,19 @@ const TIMEOUT_MS = 8_000
  * Reads `/version` when watches are open and no event has arrived on any of them for 20 s, because the watch of a
  * quiet cluster looks like that of a server that hangs. If there is no answer within 8 s, it reports a failure, and
  * repeats the request every 20 s until there is an answer. It leaves the watches open: otherwise a server that is only
- * slow would have to serve all lists again.
+ * slow would have to serve all lists again. When the clock was set back, events from before do not count, and the 20 s
+ * begin again.
  */
 export async function probeServer(options: ServerProbeOptions, signal: AbortSignal): Promise<void> {
   const { clock, reporter, states } = options
   let probedAt = clock.now()
   let isFailing = false
   while (!signal.aborted) {
-    const heardAt = Math.max(probedAt, ...states().map(({ lastEventAt }) => lastEventAt ?? 0))
-    const restMs = heardAt + SILENCE_MS - clock.now()
+    const now = clock.now()
+    probedAt = Math.min(probedAt, now)
+    const eventTimes = states().map(({ lastEventAt }) => lastEventAt ?? 0)
+    const heardAt = Math.max(probedAt, ...eventTimes.filter((at) => at <= now))
+    const restMs = heardAt + SILENCE_MS - now
     if (restMs > 0) await sleep(clock, restMs, signal)
     if (restMs > 0 && !isFailing) continue
     probedAt = clock.now()
