@@ -120,3 +120,34 @@ test('a stream whose other one does not come is reset', async () => {
   await clock.advance(30_000)
   expect(await failed).toMatchObject([{ code: 'NP_STREAMS_RESET' }])
 })
+
+test('a stream that is reset before its other one comes is forgotten at once', async () => {
+  const [near, far] = duplexPair()
+  const clock = new FakeClock()
+  serveForwarding(far, { connect: () => Promise.reject(new Error()), clock })
+  const session = createSpdySession(near, { role: 'client' })
+  const headers = { streamtype: 'error', requestid: '1' }
+  const stream = session.open(new Map(Object.entries(headers)))
+  await stream.accepted
+  expect(clock.pending()).toEqual([30_000])
+  stream.bytes.destroy()
+  await expect.poll(() => clock.pending()).toEqual([])
+})
+
+test('a reason that is cut within a character is put together again', async () => {
+  const [near, far] = duplexPair()
+  createSpdySession(far, {
+    role: 'server',
+    onStream: (stream) => {
+      stream.accept()
+      if (stream.headers.get('streamtype') !== 'error') return
+      const reason = Buffer.from('no “service”')
+      stream.bytes.write(reason.subarray(0, 4))
+      stream.bytes.end(reason.subarray(4))
+    },
+  })
+  const client = createForwardingClient(near)
+  const connection = await client.connect(1)
+  const [error] = (await once(connection, 'error')) as unknown[]
+  expect(error).toMatchObject({ message: 'no “service”' })
+})

@@ -18,7 +18,7 @@ export interface ForwardingClient {
   close(): void
 }
 
-const MAX_ERROR_BYTES = 4096
+const MAX_ERROR_LENGTH = 4096
 
 /** Speaks `portforward.k8s.io` over SPDY/3.1: `channel` is such a connection, or the messages of a WebSocket. */
 export function createForwardingClient(channel: Duplex): ForwardingClient {
@@ -44,13 +44,12 @@ export function createForwardingClient(channel: Duplex): ForwardingClient {
 /** The error stream says why a connection failed. */
 function failWith(error: Duplex, data: Duplex): void {
   let why = ''
-  error.on('data', (chunk: Buffer) => {
-    why = (why + chunk.toString()).slice(0, MAX_ERROR_BYTES)
+  error.setEncoding('utf8').on('data', (text: string) => {
+    why = (why + text).slice(0, MAX_ERROR_LENGTH)
   })
   error.once('end', () => {
     if (why !== '') data.destroy(new NodeProxyError('NP_STREAMS_FORWARD', shown(why)))
   })
-  data.once('close', () => error.resume())
 }
 
 /** Without characters that could rewrite a screen or a log's line. */
@@ -78,9 +77,10 @@ export interface ForwardingOptions {
   readonly clock: Clock
 }
 
-interface Pair {
-  error?: SpdyStream
-  data?: SpdyStream
+/** The first stream of a connection, whose other one has not come yet. */
+interface Waiting {
+  readonly type: 'error' | 'data'
+  readonly stream: SpdyStream
   readonly cancel: () => void
 }
 
@@ -96,37 +96,34 @@ export function serveForwarding(
   channel: Duplex,
   { connect, clock }: ForwardingOptions,
 ): SpdySession {
-  const pairs = new Map<string, Pair>()
-  const pairOf = (request: string): Pair =>
-    pairs.getOrInsertComputed(request, () => {
-      const late = (): void => {
-        const pair = pairs.get(request)
-        pairs.delete(request)
-        for (const stream of [pair?.error, pair?.data]) stream?.bytes.destroy()
-      }
-      return { cancel: clock.after(PAIRING_MS, late) }
+  const waiting = new Map<string, Waiting>()
+  const wait = (request: string, type: Waiting['type'], stream: SpdyStream): void => {
+    const cancel = clock.after(PAIRING_MS, () => stream.bytes.destroy())
+    waiting.set(request, { type, stream, cancel })
+    stream.bytes.once('close', () => {
+      if (waiting.get(request)?.stream !== stream) return
+      waiting.delete(request)
+      cancel()
     })
+  }
   const session = createSpdySession(channel, {
     role: 'server',
     onStream: (stream) => {
       const request = stream.headers.get(HEADER.request) ?? ''
       const type = stream.headers.get(HEADER.type)
       const isKnown = type === 'error' || type === 'data'
-      if (request === '' || !isKnown || pairs.get(request)?.[type] !== undefined) {
-        return void stream.bytes.destroy()
-      }
-      const pair = pairOf(request)
-      pair[type] = stream
+      const other = waiting.get(request)
+      if (request === '' || !isKnown || other?.type === type) return void stream.bytes.destroy()
       stream.accept()
-      const { error, data, cancel } = pair
-      if (error === undefined || data === undefined) return
-      pairs.delete(request)
-      cancel()
+      if (other === undefined) return wait(request, type, stream)
+      waiting.delete(request)
+      other.cancel()
+      const [error, data] = type === 'data' ? [other.stream, stream] : [stream, other.stream]
       void forward(connect, { error: error.bytes, data })
     },
   })
   void session.closed.then(() => {
-    for (const { cancel } of pairs.values()) cancel()
+    for (const { cancel } of waiting.values()) cancel()
   })
   return session
 }

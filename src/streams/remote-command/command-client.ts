@@ -44,7 +44,7 @@ const MAX_STATUS_BYTES = 64 << 10
 
 /** Speaks `v5.channel.k8s.io`; `messages` are those of the WebSocket that was opened with it. */
 export function createRemoteCommand(messages: Duplex): RemoteCommand {
-  const outputs = [1, 2].map(() => new Readable({ read: () => messages.resume() }))
+  const outputs = [1, 2].map(() => outputOf(messages))
   const [stdout, stderr] = [outputs[0]!, outputs[1]!]
   let status = Buffer.alloc(0)
   let failure = 'the connection ended before the command'
@@ -55,7 +55,8 @@ export function createRemoteCommand(messages: Duplex): RemoteCommand {
       return
     }
     const output = outputs[(message[0] ?? 0) - 1]
-    if (data.length > 0 && output?.push(data) === false) messages.pause()
+    if (output === undefined || output.destroyed || data.length === 0) return
+    if (!output.push(data)) messages.pause()
   })
   messages.on('error', ({ message }) => {
     failure = message
@@ -117,6 +118,17 @@ async function statusFrom(error: Readable): Promise<CommandResult> {
   }
   if (status.length > 0) return resultOf(status.toString())
   return { problem: 'the connection ended before the command' }
+}
+
+/** An output that holds back the messages while it is not read, and no longer once it is destroyed. */
+function outputOf(messages: Duplex): Readable {
+  return new Readable({
+    read: () => messages.resume(),
+    destroy: (error, done) => {
+      messages.resume()
+      done(error)
+    },
+  })
 }
 
 function inputTo(messages: Duplex): Writable {

@@ -84,6 +84,29 @@ test('a client that breaks off ends the input, and the connection', async () => 
   expect(await command.ended).toHaveProperty('problem')
 })
 
+test('input that the command has not read delays neither its result nor the end', async () => {
+  const [near, far] = webSockets()
+  const command = createRemoteCommand(near)
+  const server = serveCommandOverWebSocket(far, ALL)
+  for (let count = 0; count < 20; count++) command.stdin.write(Buffer.alloc(64 << 10))
+  await expect.poll(() => far.isPaused()).toBe(true)
+  await server.finish({ exitCode: 3 })
+  expect(await command.ended).toEqual({ exitCode: 3 })
+})
+
+test('an output that is destroyed delays the result no more', async () => {
+  const [near, far] = webSockets()
+  const command = createRemoteCommand(near)
+  const server = serveCommandOverWebSocket(far, ALL)
+  const chunk = Buffer.alloc(256 << 10)
+  server.stdout?.write(chunk)
+  await expect.poll(() => near.isPaused()).toBe(true)
+  command.stdout.destroy()
+  await new Promise<void>((resolve) => server.stdout?.end(chunk, resolve))
+  await server.finish({ exitCode: 0 })
+  expect(await command.ended).toEqual({ exitCode: 0 })
+})
+
 /** Opens streams as client-go does, on a connection to a server that wants `ALL`. */
 async function spdyClient(types: readonly string[], clock = systemClock) {
   const [near, far] = duplexPair()

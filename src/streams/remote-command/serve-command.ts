@@ -105,7 +105,10 @@ export function serveCommandOverWebSocket(
   const stdin = wanted.stdin ? inputOf(messages) : undefined
   const stdout = wanted.stdout ? outputTo(messages, CHANNEL.stdout) : undefined
   const stderr = wanted.stderr ? outputTo(messages, CHANNEL.stderr) : undefined
+  let isFinished = false
   messages.on('data', (message: Buffer) => {
+    // What the client still sends is read, so that its close frame is.
+    if (isFinished) return
     const data = message.subarray(1)
     if (message[0] === CHANNEL.stdin && data.length > 0) {
       if (stdin?.push(data) === false) messages.pause()
@@ -132,6 +135,7 @@ export function serveCommandOverWebSocket(
     onResize: (listener) => sizes.listen(listener),
     finish: async (result) => {
       const status = Buffer.from(JSON.stringify(statusOf(result)))
+      isFinished = true
       messages.resume()
       messages.end(channelMessage(CHANNEL.error, status))
       await closed

@@ -182,6 +182,47 @@ test('what arrived before a reset can still be read; then the stream fails', asy
   expect(await failed).toMatchObject([{ code: 'NP_STREAMS_RESET' }])
 })
 
+test('nothing more is sent on a stream that the peer has reset', async () => {
+  const streams: SpdyStream[] = []
+  const onStream = (stream: SpdyStream) => void streams.push(stream)
+  const hand = byHand((far) => createSpdySession(far, { role: 'server', onStream }))
+  hand.send(synStream(1))
+  hand.send({ type: 'data', streamId: 1, isLast: false, data: Buffer.from('unread') })
+  hand.send({ type: 'reset', streamId: 1, status: 5 })
+  await expect.poll(() => streams.length).toBe(1)
+  await new Promise<void>((resolve) => streams[0]!.bytes.end(resolve))
+  hand.send({ type: 'ping', id: 7 })
+  await expect.poll(() => hand.frames).toEqual([{ type: 'ping', id: 7 }])
+})
+
+test('a write that waits for a window fails with the reset of the peer', async () => {
+  const streams: SpdyStream[] = []
+  const onStream = (stream: SpdyStream) => void streams.push(stream)
+  const hand = byHand((far) => createSpdySession(far, { role: 'server', onStream }))
+  hand.send({ type: 'settings', values: new Map([[7, 0]]) })
+  hand.send(synStream(1))
+  await expect.poll(() => streams.length).toBe(1)
+  const failed = once(streams[0]!.bytes, 'error')
+  streams[0]!.bytes.write('x')
+  hand.send({ type: 'reset', streamId: 1, status: 5 })
+  expect(await failed).toMatchObject([{ code: 'NP_STREAMS_RESET' }])
+})
+
+test('a stream that was reset counts until what arrived on it is read', async () => {
+  const streams: SpdyStream[] = []
+  const onStream = (stream: SpdyStream) => void streams.push(stream)
+  const options = { role: 'server', maxStreams: 1, onStream } as const
+  const hand = byHand((far) => createSpdySession(far, options))
+  hand.send(synStream(1))
+  hand.send({ type: 'data', streamId: 1, isLast: false, data: Buffer.from('unread') })
+  hand.send({ type: 'reset', streamId: 1, status: 5 })
+  hand.send(synStream(3))
+  await expect.poll(() => hand.frames).toMatchObject([{ type: 'reset', streamId: 3, status: 3 }])
+  await new Promise((resolve) => streams[0]!.bytes.once('close', resolve).resume())
+  hand.send(synStream(5))
+  await expect.poll(() => streams.map(({ id }) => id)).toEqual([1, 5])
+})
+
 test('pings of the peer are answered, its own answers are not', async () => {
   const hand = byHand((far) => createSpdySession(far, { role: 'server' }))
   hand.send({ type: 'ping', id: 2 })

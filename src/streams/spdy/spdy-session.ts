@@ -52,7 +52,10 @@ class Session implements SpdySession, StreamCarrier {
   readonly #options: SpdySessionOptions
   readonly #reader = new SpdyFrameReader()
   readonly #writer = new SpdyFrameWriter()
+  /** The streams on which something may be sent or arrive; empty once the session is over. */
   readonly #streams = new Map<number, StreamEnd>()
+  /** How many streams hold memory: also one that is over, as long as its consumer has not taken what arrived. */
+  #unclosed = 0
   /** Streams with more waiting bytes than permitted: while there is one, the connection is not read. */
   readonly #full = new Set<StreamEnd>()
   readonly #chunks: Buffer[] = []
@@ -100,12 +103,12 @@ class Session implements SpdySession, StreamCarrier {
   }
 
   send(stream: StreamEnd, chunk: Buffer, done: (error?: Error) => void): void {
-    if (this.#isOver || !this.#streams.has(stream.id)) done(closedError())
+    if (!this.#streams.has(stream.id)) done(closedError())
     else this.#outbound.send(stream, chunk, done)
   }
 
   finish(stream: StreamEnd): void {
-    if (this.#isOver || stream.isOurEndSent) return
+    if (!this.#streams.has(stream.id) || stream.isOurEndSent) return
     stream.isOurEndSent = true
     this.#write({ type: 'data', streamId: stream.id, isLast: true, data: Buffer.alloc(0) })
     this.#forgetFinished(stream)
@@ -114,12 +117,12 @@ class Session implements SpdySession, StreamCarrier {
   reset(stream: StreamEnd, status: number): void {
     // A stream whose two ends were sent is forgotten, and may still be full.
     if (!this.#streams.has(stream.id)) return this.#release(stream)
-    if (!this.#isOver) this.#write({ type: 'reset', streamId: stream.id, status })
+    this.#write({ type: 'reset', streamId: stream.id, status })
     this.#forget(stream)
   }
 
   accept(stream: StreamEnd): void {
-    if (this.#isOver || !this.#streams.has(stream.id)) return
+    if (!this.#streams.has(stream.id)) return
     const reply = { type: 'syn-reply', streamId: stream.id, isLast: false } as const
     this.#write({ ...reply, headers: new Map() })
   }
@@ -206,7 +209,7 @@ class Session implements SpdySession, StreamCarrier {
     if (!isPeers || streamId <= this.#lastPeerId) throw spdyFault('a stream with a wrong id')
     this.#lastPeerId = streamId
     const { onStream, maxStreams = MAX_STREAMS } = this.#options
-    if (onStream === undefined || this.#streams.size >= maxStreams) {
+    if (onStream === undefined || this.#unclosed >= maxStreams) {
       return this.#write({ type: 'reset', streamId, status: RESET.refused })
     }
     onStream(this.#newStream(streamId, headers))
@@ -229,10 +232,12 @@ class Session implements SpdySession, StreamCarrier {
   #reset(streamId: number, status: number): void {
     const stream = this.#streams.get(streamId)
     if (stream === undefined) return
-    this.#forget(stream)
+    this.#streams.delete(streamId)
     stream.fail(
       new NodeProxyError('NP_STREAMS_RESET', `the peer reset a stream with status ${status}`),
     )
+    // Only now: a write that waits would fail the stream with another error.
+    this.#forget(stream)
   }
 
   #settings(values: ReadonlyMap<number, number>): void {
@@ -269,6 +274,10 @@ class Session implements SpdySession, StreamCarrier {
     const windowBytes = this.#peerWindowBytes
     const stream = createStream({ id, headers, carrier: this, windowBytes })
     this.#streams.set(id, stream)
+    this.#unclosed += 1
+    stream.bytes.once('close', () => {
+      this.#unclosed -= 1
+    })
     return stream
   }
 
@@ -325,6 +334,6 @@ interface SpdySessionOptions {
   readonly role: 'client' | 'server'
   /** Receives each stream that the peer opens, which it accepts or destroys. */
   readonly onStream?: (stream: SpdyStream) => void
-  /** Streams at one time; more are refused. Default 2,000. */
+  /** Streams at one time, with those whose consumer is not done; more of the peer are refused. Default 2,000. */
   readonly maxStreams?: number
 }

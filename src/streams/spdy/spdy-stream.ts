@@ -166,7 +166,7 @@ class InboundQueue {
  * settings (client-go and every kubectl): then there is no limit but that of the connection.
  */
 export class SendWindow {
-  #limit = DEFAULT_WINDOW_BYTES
+  #limit: number
   #sent = 0
 
   constructor(limit: number = DEFAULT_WINDOW_BYTES) {
