@@ -23,7 +23,7 @@ export interface Claim {
 /**
  * The backend of each client's last connection, for all threads that open the same memory. A client
  * is an address (4 or 16 bytes) within a group (52 bits, the `contentHash` of an entry's id); a
- * backend is a token (31 bits); times are ms since the epoch.
+ * backend is a token (31 bits); times are ms of a clock that all these threads share.
  *
  * `find`, `remember`, `claim` and `forget` allocate nothing, and wait only for the lock of a shard. No method searches for
  * expired clients: each stays until it connects again or its slot is needed. A full table evicts the least recently
@@ -158,8 +158,7 @@ export class AffinityTable {
 
 /**
  * Whether affinity still holds: `last` and `now` (ms) are less than `seconds` apart. A connection in
- * the future counts likewise: threads read the clock at different moments, and a clock that is set
- * back must not prolong affinity.
+ * the future counts likewise: threads read the clock at different moments.
  */
 function isFresh(last: number, now: number, seconds: number): boolean {
   return Math.abs(now - last) < seconds * 1000

@@ -14,7 +14,7 @@ export const COLUMN = {
   /** Six columns, see `ClientKey`. */
   key: 0,
   token: 6,
-  /** The last connection in ms since the epoch: `time` is its low 32 bits, `era` is how often they wrapped. */
+  /** The last connection in ms: `time` is its low 32 bits, `era` is how often they wrapped. */
   time: 7,
   era: 8,
   /** The next slot in the bucket, or in the list of released slots. */

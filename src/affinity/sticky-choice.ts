@@ -9,7 +9,7 @@ export interface Visit {
   readonly client: Uint8Array
   /** The entry's current timeout; undefined if the entry has no affinity. */
   readonly seconds: number | undefined
-  /** Milliseconds since the epoch. */
+  /** Milliseconds, as `AffinityTable` has them. */
   readonly now: number
 }
 

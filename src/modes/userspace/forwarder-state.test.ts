@@ -2,7 +2,7 @@ import { expect, test } from 'vitest'
 import { redirected } from '../../../test/support/modes/fake-userspace-node.ts'
 import type { EntryId } from '../../forwarding/entry.ts'
 import { entry, frontend } from '../testing/mode-fixtures.ts'
-import { ForwarderState } from './forwarder-state.ts'
+import { ForwarderState, SERVED_IN_PART } from './forwarder-state.ts'
 import { digestRoute, entryKey, render } from './render.ts'
 import { FakeForwarder } from './testing/fake-forwarder.ts'
 
@@ -38,7 +38,10 @@ test('a listener may go from one route to another in one call, and two routes ca
   await forwarderState.apply(new Map([[a.key, a.route]]))
   const refused = await forwarderState.apply(new Map([[b.key, b.route]]))
   expect([...refused.keys()]).toEqual([b.key])
-  expect([...forwarderState.digests.keys()]).toEqual([a.key])
+  expect([...forwarderState.digests]).toEqual([
+    [a.key, digestRoute(a.route)],
+    [b.key, SERVED_IN_PART],
+  ])
   const swap = new Map([
     [b.key, b.route],
     [a.key, undefined],
@@ -47,12 +50,16 @@ test('a listener may go from one route to another in one call, and two routes ca
   expect([...forwarderState.digests.keys()]).toEqual([b.key])
 })
 
-test('a route whose change is refused is served no more, and is not known', async () => {
+test('a route that is refused is known as served in part, until it is removed', async () => {
   const forwarder = new FakeForwarder()
   const forwarderState = new ForwarderState(forwarder)
   const { key, route } = routeAt('a', 80)
   await forwarderState.apply(new Map([[key, route]]))
   forwarder.taken.add('TCP 172.30.0.41 81')
-  await forwarderState.apply(new Map([[key, routeAt('a', 81).route]]))
+  const listeners = [...route.listeners, ...routeAt('a', 81).route.listeners]
+  await forwarderState.apply(new Map([[key, { ...route, listeners }]]))
+  expect([...forwarderState.digests]).toEqual([[key, SERVED_IN_PART]])
+  expect([...forwarder.routes.values()]).toEqual([route])
+  await forwarderState.apply(new Map([[key, undefined]]))
   expect([forwarderState.digests.size, forwarder.routes.size]).toEqual([0, 0])
 })

@@ -3,6 +3,9 @@ import type { Forwarder } from './forwarder.ts'
 import { digestRoute, entryIdOf } from './render.ts'
 import type { Route } from './route.ts'
 
+/** The digest of a route with a listener that could not be opened: the forwarder serves its other listeners. */
+export const SERVED_IN_PART = 0 as Digest
+
 /**
  * A forwarder and the digests of the routes that it serves, because a forwarder cannot be read back.
  * Both live as long as this process: a mode that is built again, for other settings, gets the same one.
@@ -16,14 +19,14 @@ export class ForwarderState {
     this.forwarder = forwarder
   }
 
-  /** The digests of the routes that are served, by `entry` key. */
+  /** The digests of the routes that the forwarder has, by `entry` key. */
   get digests(): ReadonlyMap<ObjectKey, Digest> {
     return this.#digests
   }
 
   /**
-   * Passes routes to the forwarder; undefined removes one. Returns the routes that it refused, which are not served
-   * any more. The first call reaches the forwarder even without a route, because clients wait for it.
+   * Passes routes to the forwarder; undefined removes one. Returns the routes that it refused, which it serves at their
+   * other listeners. The first call reaches the forwarder even without a route, because clients wait for it.
    */
   async apply(
     routes: ReadonlyMap<ObjectKey, Route | undefined>,
@@ -36,7 +39,7 @@ export class ForwarderState {
     for (const [key, route] of routes) {
       const refusal = refused.get(entryIdOf(key))
       if (refusal) failed.set(key, refusal)
-      if (route && !refusal) this.#digests.set(key, digestRoute(route))
+      if (route) this.#digests.set(key, refusal ? SERVED_IN_PART : digestRoute(route))
       else this.#digests.delete(key)
     }
     return failed

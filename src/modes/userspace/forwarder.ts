@@ -27,8 +27,9 @@ export interface Forwarder extends Traffic {
   readonly ports: PortsByFamily
   /**
    * Gives routes to every worker; undefined removes one. Connections of routes that changed or were removed keep their
-   * backends while these drain. Resolves once every worker has adopted the change, to the routes that cannot be
-   * served, for example because the address of a listener is taken. Redirected clients wait until the first call.
+   * backends while these drain. Resolves once every worker has adopted the change, to the routes with a listener that
+   * cannot be opened, for example because its address is taken; their other listeners are served, until the route is
+   * removed. Redirected clients wait until the first call.
    */
   apply(
     changes: ReadonlyMap<EntryId, Route | undefined>,

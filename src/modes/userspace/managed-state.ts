@@ -47,6 +47,8 @@ export interface Redirect {
   readonly policyRoutes: PolicyRoutes
   /** Local ports to which the rules in the kernel translate at the moment. */
   redirectPorts(): Promise<ReadonlySet<number>>
+  /** Such ports of an earlier run, until the conntrack records for them are deleted. */
+  readonly formerPorts: Set<number>
 }
 
 /** The parts of one instance of the mode, on which its operations work. */
@@ -117,6 +119,7 @@ function createRedirect(
     }),
     policyRoutes: new PolicyRoutes(netfilter, routes, ROUTE_TABLES.userspace),
     redirectPorts: () => redirectPorts(iptables, families),
+    formerPorts: new Set(),
     chains: new ChainKeeper({
       ...OWNED_CHAINS,
       iptables,

@@ -176,6 +176,18 @@ test('refusals of the forwarder, the sets, the routes and the rules hold up noth
   expect(await node.look()).toEqual([])
 })
 
+test('a route of which one listener was refused goes with its Service', async () => {
+  const node = fakeUserspaceNode()
+  const { forwarder } = node
+  forwarder.taken.add('TCP 172.30.0.1 80')
+  const frontends = ['172.30.0.1', '172.30.0.2'].map((address) => frontend({ ip: ip(address) }))
+  const { failed } = await node.sync(entry({ id: 'a' as EntryId, frontends }))
+  expect([[...failed.keys()], [...forwarder.routes.keys()]]).toEqual([['entry/a'], ['a']])
+  await node.remove('a')
+  expect(forwarder.routes.size).toBe(0)
+  expect(await node.look()).toEqual([])
+})
+
 test('with another masquerade bit the routes for the former one go', async () => {
   const { sync, kernel } = fakeUserspaceNode()
   await sync()
@@ -310,13 +322,20 @@ test('packets are led here only by rules that name ports of this forwarder', asy
   expect([failed.size, early]).toEqual([0, []])
 })
 
-test('flows that cannot be cut are a refusal of the rules that lead them', async () => {
+test('flows that cannot be cut are a refusal of the rules that lead them, and are cut later', async () => {
   const { kernel, sync } = fakeUserspaceNode()
   await sync(entry())
-  const ports = new Map([[4, { pods: 51_001, others: 51_002 }]] as const)
-  const next = fakeUserspaceNode({ kernel, forwarder: new FakeForwarder(ports) })
+  const ports = { pods: 51_001, others: 51_002 }
+  const forwarder = new FakeForwarder(new Map([[4, ports] as const, [6, ports] as const]))
+  const next = fakeUserspaceNode({ kernel, forwarder })
+  const cut = kernel.conntrack.cutTranslatedTo.bind(kernel.conntrack)
   const silent = new NodeProxyError('NP_KERNEL_NETLINK', 'no answer')
   kernel.conntrack.cutTranslatedTo = () => Promise.reject(silent)
   const { failed } = await next.sync(entry())
   expect([...failed.values()]).toContainEqual({ code: 'NP_KERNEL_NETLINK', message: 'no answer' })
+  kernel.conntrack.cutTranslatedTo = cut
+  await next.retry()
+  const former = new Set([41_001, 41_002, 61_001, 61_002])
+  expect(kernel.conntrack.translated.map((each) => each.ports)).toEqual([former, former])
+  expect(next.tracker.isSettled).toBe(true)
 })

@@ -16,6 +16,7 @@ import { DriftChecker, SetInspector } from '../netfilter/drift-checker.ts'
 import { ifPresent, removeInTurn } from '../netfilter/if-present.ts'
 import { memberOf, ofKind } from '../netfilter/object-key.ts'
 import type { Forwarder } from './forwarder.ts'
+import { SERVED_IN_PART } from './forwarder-state.ts'
 import { GAPS } from './gaps.ts'
 import {
   createManagedState,
@@ -133,7 +134,9 @@ async function applyChange(change: Change, state: ManagedState): Promise<ApplyRe
   const result: MutableResult = { failed: new Map(), left: new Map(), uncertain: false }
   const { redirect } = state
   if (redirect) await stopRedirecting(change, redirect, result)
-  addFailed(result, await applyRoutes(routesIn(change, state), state))
+  const refused = await applyRoutes(routesIn(change, state), state)
+  addFailed(result, refused)
+  for (const key of refused.keys()) result.left.set(key, SERVED_IN_PART)
   if (redirect) await programKernel(change, { ...state, redirect }, result)
   return result
 }
@@ -172,18 +175,18 @@ async function programKernel(
   result: MutableResult,
 ): Promise<void> {
   const { redirect } = state
-  const { sets, policyRoutes, chains } = redirect
+  const { sets, policyRoutes, chains, formerPorts } = redirect
   const added = inOrder(ofKind(set, 'member'))
   addFailed(result, await sets.add(added.filter((key) => !isServiceMember(key))))
   addFailed(result, await policyRoutes.set(ofKind(set, 'route')))
   const portRules = ofKind(set, 'rule').filter(hasRedirectPort)
-  const former = portRules.length > 0 ? await redirect.redirectPorts() : new Set<number>()
+  if (portRules.length > 0) for (const port of await redirect.redirectPorts()) formerPorts.add(port)
   const rules = await chains.apply({ set: ofKind(set, 'rule'), unset: ofKind(unset, 'rule') })
   addFailed(result, rules.failed)
   for (const [key, digest] of rules.left ?? []) result.left.set(key, digest)
   result.uncertain = rules.uncertain ?? false
   addFailed(result, await sets.add(added.filter(isServiceMember)))
-  addFailed(result, await deleteStaleRecords(former, portRules, state))
+  addFailed(result, await deleteStaleRecords(formerPorts, portRules, state))
   addFailed(result, await policyRoutes.tidy(ofKind(set, 'route')))
   addFailed(result, await policyRoutes.unset(ofKind(unset, 'route')))
   const removed = ofKind(unset, 'member').filter((key) => !isServiceMember(key))
@@ -199,10 +202,11 @@ function hasRedirectPort(key: ObjectKey): boolean {
 /**
  * Deletes conntrack records that translate to the ports of an earlier run: those of all UDP flows, which would last as
  * long as their clients send, and those of TCP clients whose SYN was not answered because that run was about to end.
- * Their next packet meets the rules; established connections stay.
+ * Their next packet meets the rules; established connections stay. `former` is emptied when they are deleted: after a
+ * failure, which counts as one of the rules, the rules in the kernel do not name these ports any more.
  */
 async function deleteStaleRecords(
-  former: ReadonlySet<number>,
+  former: Set<number>,
   portRules: readonly ObjectKey[],
   { forwarderState, conntrack }: ManagedState,
 ): Promise<ReadonlyMap<ObjectKey, KernelError>> {
@@ -213,6 +217,7 @@ async function deleteStaleRecords(
       await conntrack?.cutTranslatedTo(others, ['UDP'])
       await conntrack?.cutTranslatedTo(others, ['TCP'], 'unanswered')
     }
+    former.clear()
     return new Map()
   } catch (error) {
     if (!(error instanceof NodeProxyError)) throw error
@@ -257,10 +262,9 @@ async function takeNoMore(
   await emptySets(state)
   const { forwarderState, conntrack } = state
   if (forwarderState === undefined) return
-  const { ownPorts } = forwarderState.forwarder
-  const drained = drain(forwarderState.forwarder)
-  await conntrack?.cutTranslatedTo(ownPorts, ['UDP'])
-  await drained
+  const { forwarder } = forwarderState
+  const { ownPorts } = forwarder
+  await Promise.all([drain(forwarder), conntrack?.cutTranslatedTo(ownPorts, ['UDP'])])
 }
 
 /** Deletes the members of all sets: first those that bring packets here, then those that decide what happens to them. */

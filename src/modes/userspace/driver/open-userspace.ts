@@ -82,11 +82,8 @@ export async function openUserspace(options: UserspaceRuntimeOptions): Promise<U
     suits: ({ iptables }) =>
       !forwarder.isDraining && (entry === 'bind' || mark === ownMark(iptables)),
     build: (settings) => new UserspaceMode(settings, { forwarderState, ...(kernel && { kernel }) }),
-    async close({ stopAccepting, closeAll }) {
-      // While this process waits for its connections to end, no other process serves new clients.
-      if (!forwarder.isDraining) await forwarder.untilIdle(stopAccepting)
-      await forwarder.drain(closeAll)
-      await forwarder.close()
+    async close(ending) {
+      await forwarder.end(ending)
       kernel?.close()
     },
   }

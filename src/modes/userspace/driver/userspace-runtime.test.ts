@@ -67,3 +67,21 @@ test('it is closed once, however many callers request it', async () => {
   await Promise.all([forwarder.close(), forwarder.close()])
   expect(closed).toBe(1)
 })
+
+test('one that ends leaves its predecessor as it is', async () => {
+  const former = new DrainingForwarder(new FakeForwarder())
+  const forwarder = new DrainingForwarder(new FakeForwarder(), former)
+  const over = AbortSignal.abort()
+  await forwarder.end({ stopAccepting: over, closeAll: over })
+  await expect(forwarder.apply(new Map())).rejects.toThrow('closed')
+  expect([forwarder.isDraining, former.isDraining]).toEqual([true, false])
+  expect((await former.apply(new Map())).size).toBe(0)
+})
+
+test('one that was drained and closed before can still be ended', async () => {
+  const forwarder = new DrainingForwarder(new FakeForwarder())
+  const over = AbortSignal.abort()
+  await forwarder.drain(over)
+  await forwarder.close()
+  await forwarder.end({ stopAccepting: over, closeAll: new AbortController().signal })
+})

@@ -84,6 +84,18 @@ export class DrainingForwarder implements Forwarder {
     if (!signal.aborted) await this.#former?.close()
   }
 
+  /**
+   * Serves while there are clients, at most until the times of `ending`, then closes this forwarder. Its predecessor is
+   * not touched: it serves on if this one never came into use.
+   */
+  async end({ stopAccepting, closeAll }: Ending): Promise<void> {
+    // While this process waits for its connections to end, no other process serves new clients.
+    if (!this.#isDraining) await this.#forwarder.untilIdle(stopAccepting)
+    this.#isDraining = true
+    if (!this.#closed) await this.#forwarder.drain(closeAll)
+    await this.close()
+  }
+
   close(): Promise<void> {
     this.#closed ??= this.#forwarder.close()
     return this.#closed

@@ -3,7 +3,7 @@ import type { Family } from '../../../lib/ip.ts'
 import type { KernelError, TrafficCounts } from '../../mode.ts'
 import type { Forwarder, RedirectPorts } from '../forwarder.ts'
 import type { RouteTraffic } from '../read-traffic.ts'
-import type { Route } from '../route.ts'
+import type { Route, RouteListener } from '../route.ts'
 
 const NONE: TrafficCounts = {
   connections: 0,
@@ -64,7 +64,11 @@ export class FakeForwarder implements Forwarder {
       if (route === undefined) continue
       const refusal = this.#refusalOf(id, route)
       if (refusal) refused.set(id, refusal)
-      else this.routes.set(id, route)
+      const listeners = route.listeners.filter((one) => !this.taken.has(nameOf(route, one)))
+      if (refusal === undefined) this.routes.set(id, route)
+      else if (listeners.length > 0 && listeners.length < route.listeners.length) {
+        this.routes.set(id, { ...route, listeners })
+      }
     }
     return refused
   }
@@ -108,6 +112,10 @@ export class FakeForwarder implements Forwarder {
   }
 }
 
-function listenersOf({ protocol, listeners }: Route): readonly string[] {
-  return listeners.map(({ ip, port }) => `${protocol} ${ip} ${port}`)
+function listenersOf(route: Route): readonly string[] {
+  return route.listeners.map((one) => nameOf(route, one))
+}
+
+function nameOf({ protocol }: Route, { ip, port }: RouteListener): string {
+  return `${protocol} ${ip} ${port}`
 }

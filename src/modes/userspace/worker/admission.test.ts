@@ -25,7 +25,7 @@ function setUp(connections = 1) {
     limits,
     affinity: affinityTable(),
     aside: new Set<never>(),
-    wallTime: () => 0,
+    sharedTime: () => 0,
   }
   return {
     counters,

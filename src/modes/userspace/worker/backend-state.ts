@@ -16,7 +16,7 @@ export class BackendState {
   /** The token under which the affinity table remembers the backend, or its Pod. */
   token: number
   readonly sessions = new Set<Session>()
-  /** Undefined while it may get new clients; after that the time when its last connections are closed (ms, epoch). */
+  /** Undefined while it may get new clients; after that the time when its last connections are closed (ms of this thread's clock). */
   leavesAt: number | undefined
   /** Its current weight in smooth weighted round robin. */
   credit = 0

@@ -1,4 +1,5 @@
 import { AffinityTable } from '../../../affinity/affinity-table.ts'
+import { monotonicMs } from '../../../lib/clock.ts'
 import { systemRandom } from '../../../lib/random.ts'
 import type { BackendState } from './backend-state.ts'
 import { Counters } from './counters.ts'
@@ -19,7 +20,7 @@ export class Dispatcher {
   readonly selection: SelectionParts
   readonly #aside = new Set<BackendState>()
 
-  constructor({ limits, affinity, counters, occupancy }: WorkerSetup, wallTime: () => number) {
+  constructor({ limits, affinity, counters, occupancy }: WorkerSetup) {
     this.counters = new Counters(counters)
     this.routeTable = new RouteTable({ drainMs: limits.drainMs, random: systemRandom })
     this.sessionTable = new SessionTable({
@@ -33,7 +34,7 @@ export class Dispatcher {
       counters: this.counters,
       aside: this.#aside,
       limits,
-      wallTime,
+      sharedTime: monotonicMs,
     }
   }
 

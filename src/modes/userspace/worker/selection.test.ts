@@ -10,17 +10,17 @@ function setUp(overrides: Partial<Route> = {}) {
   const target = served({ pools: { cluster: THREE, local: THREE.slice(1, 2) }, ...overrides })
   const limits = { attempts: 3, retryMs: 1000 }
   const counters = newCounters()
-  const wall = { time: 0 }
+  const shared = { time: 0 }
   const parts = {
     affinity: affinityTable(),
     counters,
     aside: new Set<never>(),
     limits,
-    wallTime: () => wall.time,
+    sharedTime: () => shared.time,
   }
   const [listener] = target.route.listeners
   const request = (now: number, client = '192.0.2.1', side: 'pods' | 'others' = 'others') => {
-    wall.time = now
+    shared.time = now
     const match = {
       served: target,
       listener: { ...listener!, pools: { pods: 'cluster', others: 'local' } },

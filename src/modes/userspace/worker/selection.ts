@@ -14,8 +14,8 @@ export interface SelectionParts {
   /** Backends that were set aside lately. */
   readonly aside: Set<BackendState>
   readonly limits: Pick<ForwarderLimits, 'attempts' | 'retryMs'>
-  /** Milliseconds since the epoch, for times that other threads use; all other times are of this thread's clock. */
-  readonly wallTime: () => number
+  /** Milliseconds of a clock that all threads share, for affinity; all other times are of this thread's clock. */
+  readonly sharedTime: () => number
 }
 
 /** A new client: a TCP connection that was accepted, or the first datagram of a UDP flow. */
@@ -87,7 +87,7 @@ export class Selection {
       group: served.group,
       client: ipPart(this.request.client),
       seconds,
-      now: this.#parts.wallTime(),
+      now: this.#parts.sharedTime(),
     }
   }
 }

@@ -7,7 +7,7 @@ export interface Session {
   readonly protocol: 'TCP' | 'UDP'
   /** The client that it belongs to: the same for all sessions of one host (`hostKey`). */
   readonly client: string
-  /** When its last byte was moved, or else when it began: milliseconds since the epoch. */
+  /** When its last byte was moved, or else when it began: milliseconds of its thread's clock. */
   readonly lastActive: number
   /** Payload bytes that it moved from the client, and to it. */
   readonly bytesIn: number

@@ -9,6 +9,7 @@ import {
   type SocketAddress,
   socketAddress,
 } from '../../../../kernel/sockets/socket-address.ts'
+import { monotonicMs } from '../../../../lib/clock.ts'
 import { Mutex } from '../../../../lib/mutex.ts'
 import { admit } from '../admission.ts'
 import type { BackendState } from '../backend-state.ts'
@@ -62,7 +63,7 @@ class JavascriptWorker {
 
   constructor(setup: WorkerSetup) {
     this.#setup = setup
-    this.#dispatcher = new Dispatcher(setup, Date.now)
+    this.#dispatcher = new Dispatcher(setup)
     const { routeTable, sessionTable, selection } = this.#dispatcher
     this.#parts = {
       ...selection,
@@ -72,13 +73,13 @@ class JavascriptWorker {
       connectMs: setup.limits.connectMs,
     }
     this.#maintenance = setInterval(() => {
-      this.#dispatcher.runMaintenance(Date.now())
+      this.#dispatcher.runMaintenance(monotonicMs())
     }, MAINTENANCE_MS)
   }
 
   async carryOut(order: Order): Promise<void> {
     await this.#close((order.listeners?.close ?? []).map(listenerKey))
-    this.#dispatcher.apply(order, Date.now())
+    this.#dispatcher.apply(order, monotonicMs())
     const refused = order.listeners && (await this.#open(order.listeners))
     const answer: Answer = { ...this.#dispatcher.answerTo(order), ...(refused && { refused }) }
     this.#setup.port.postMessage(answer)
@@ -160,7 +161,7 @@ function receive(parts: ListenerParts, socket: Socket, destination: SocketAddres
   const { remoteAddress, remotePort } = socket
   const client = peerAddress(remoteAddress, remotePort)
   const selection =
-    client && admit(parts, 'TCP', { side: 'others', client, destination, now: Date.now() })
+    client && admit(parts, 'TCP', { side: 'others', client, destination, now: monotonicMs() })
   if (selection) new TcpLink(parts, socket, selection).begin()
   else socket.on('error', () => undefined).resetAndDestroy()
 }
@@ -169,7 +170,7 @@ function receive(parts: ListenerParts, socket: Socket, destination: SocketAddres
 class TcpLink implements Session {
   readonly protocol = 'TCP'
   readonly client: string
-  lastActive = Date.now()
+  lastActive = monotonicMs()
   bytesIn = 0
   bytesOut = 0
   readonly #parts: ListenerParts
@@ -206,7 +207,7 @@ class TcpLink implements Session {
   }
 
   #tryNext(): void {
-    const state = this.#selection.next(Date.now())
+    const state = this.#selection.next(monotonicMs())
     if (state === undefined) {
       this.#parts.counters.add('unserved')
       this.abort()
@@ -250,7 +251,7 @@ class TcpLink implements Session {
     this.#server = undefined
     server.destroy()
     this.#leaveState()
-    if (state) this.#selection.failed(state, Date.now())
+    if (state) this.#selection.failed(state, monotonicMs())
     this.#tryNext()
   }
 
@@ -275,7 +276,7 @@ class TcpLink implements Session {
   }
 
   #moved(count: 'bytesIn' | 'bytesOut', bytes: number): void {
-    this.lastActive = Date.now()
+    this.lastActive = monotonicMs()
     this[count] += bytes
     this.#parts.counters.add(count, bytes)
   }

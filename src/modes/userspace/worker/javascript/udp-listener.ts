@@ -7,6 +7,7 @@ import {
   type SocketAddress,
   socketAddress,
 } from '../../../../kernel/sockets/socket-address.ts'
+import { monotonicMs } from '../../../../lib/clock.ts'
 import { familyOf, type IpAddress, parseIp } from '../../../../lib/ip.ts'
 import { type AdmissionParts, admit } from '../admission.ts'
 import type { BackendState } from '../backend-state.ts'
@@ -103,13 +104,13 @@ class UdpListener implements OpenListener {
   #admit({ address, port }: RemoteInfo): Selection | undefined {
     const client = peerAddress(address, port)
     const where = { side: 'others', destination: this.#destination } as const
-    return client && admit(this.#parts, 'UDP', { ...where, client, now: Date.now() })
+    return client && admit(this.#parts, 'UDP', { ...where, client, now: monotonicMs() })
   }
 
   /** If a backend refuses the datagram, the next one is tried. */
   #begin(newFlow: NewFlow, datagram: Uint8Array): void {
     const { key, from, selection } = newFlow
-    const state = selection.next(Date.now())
+    const state = selection.next(monotonicMs())
     if (state === undefined) {
       this.#parts.counters.add('unserved')
       return
@@ -138,7 +139,7 @@ interface FlowEnds {
 class UdpFlow implements Session {
   readonly protocol = 'UDP'
   readonly client: string
-  lastActive = Date.now()
+  lastActive = monotonicMs()
   bytesIn = 0
   bytesOut = 0
   readonly #parts: ListenerParts
@@ -169,7 +170,7 @@ class UdpFlow implements Session {
   }
 
   pass(datagram: Uint8Array): void {
-    this.lastActive = Date.now()
+    this.lastActive = monotonicMs()
     if (!this.#isAnswered) this.#last = datagram
     if (this.#waiting === undefined) this.#send(datagram)
     else if (this.#waiting.length < MAX_WAITING) this.#waiting.push(datagram)
@@ -200,7 +201,7 @@ class UdpFlow implements Session {
 
   #answered(datagram: Uint8Array): void {
     if (this.#isOver) return
-    this.lastActive = Date.now()
+    this.lastActive = monotonicMs()
     this.#ends.state.succeeded()
     this.#isAnswered = true
     this.#last = undefined
@@ -212,7 +213,7 @@ class UdpFlow implements Session {
   /** Called when the backend is not there. */
   #failed({ code }: NodeJS.ErrnoException): void {
     if (this.#isOver || HARMLESS.has(code)) return
-    this.#selection.failed(this.#ends.state, Date.now())
+    this.#selection.failed(this.#ends.state, monotonicMs())
     this.abort()
     if (this.#last) this.#ends.onRefused(this.#last)
   }

@@ -55,7 +55,7 @@ class NativeWorker implements Handler {
     const sockets = new Sockets(sys)
     this.#poller = new Poller(sys)
     this.#loop = new EventLoop(sockets, this.#poller)
-    this.#dispatcher = new Dispatcher(setup, Date.now)
+    this.#dispatcher = new Dispatcher(setup)
     const { routeTable, sessionTable, selection } = this.#dispatcher
     const pipes = new PipePool(sys, Math.ceil(MAX_PIPES / setup.workers))
     this.#parts = {

@@ -45,7 +45,7 @@ export class UdpFlow implements Handler, Session {
   readonly protocol = 'UDP'
   readonly client: string
   lastActive: number
-  /** When conntrack last said that the client sends to this destination: milliseconds since the epoch. */
+  /** When conntrack last said that the client sends to this destination: milliseconds of the loop's clock. */
   confirmed: number
   bytesIn = 0
   bytesOut = 0
