@@ -18,6 +18,7 @@ export interface ModeHost {
   readonly netfilter: NetfilterAccess
   readonly families: readonly Family[]
   readonly sysctl: Sysctl
+  /** A steady one: modes measure durations, such as how long a backend drains. */
   readonly clock: Clock
   readonly log: Logger
 }

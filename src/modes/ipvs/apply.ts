@@ -346,7 +346,7 @@ function inOrderOfAddition(members: readonly ObjectKey[]): readonly ObjectKey[] 
 }
 
 /** The reverse order: the member that turns clients away is deleted before the sources that may pass. */
-function inOrderOfRemoval(members: readonly ObjectKey[]): readonly ObjectKey[] {
+export function inOrderOfRemoval(members: readonly ObjectKey[]): readonly ObjectKey[] {
   return members.toSorted((a, b) => rankOf(b) - rankOf(a))
 }
 

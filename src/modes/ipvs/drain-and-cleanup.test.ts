@@ -15,7 +15,7 @@ import {
   VIP,
 } from '../../../test/support/modes/fake-ipvs-node.ts'
 import { NodeProxyError } from '../../lib/error.ts'
-import { frontend, ip } from '../testing/mode-fixtures.ts'
+import { cidr, frontend, ip } from '../testing/mode-fixtures.ts'
 
 const OTHERS = { ...VIP, ip: ip('172.30.77.77') } as const
 const PATIENT = new AbortController().signal
@@ -54,6 +54,21 @@ test('nothing new is taken at once; established connections keep their way until
   await pass(kernel, 2)
   await retired
   await expectNothingLeft(kernel)
+})
+
+test('new connections are those of the other mode before the sources that may pass are deleted', async () => {
+  const kernel = fakeKernel()
+  const { sync, mode } = fakeIpvsNode(kernel)
+  const frontends = [frontend({ ip: ip('172.30.0.1'), sourceRanges: [cidr('192.0.2.0/24')] })]
+  await sync(service('a', '172.30.0.1', ['10.180.0.1'], { frontends }))
+  const run = kernel.sets.run.bind(kernel.sets)
+  const deleted: string[] = []
+  kernel.sets.run = (commands) => {
+    deleted.push(...commands.flatMap((one) => (one.do === 'delete' ? one.name : [])))
+    return run(commands)
+  }
+  await mode.drainAndCleanup(PATIENT)
+  expect(deleted.slice(0, 3)).toEqual(['NPVS-4-SERVICES', 'NPVS-4-RANGED', 'NPVS-4-VIPS'])
 })
 
 test('connections by the short circuit keep their way as well', async () => {

@@ -19,7 +19,7 @@ export class Drainer {
   readonly #servers: VirtualServers
   readonly #clock: Pick<Clock, 'now'>
   readonly #millisOf: (key: ObjectKey) => number
-  /** Deadlines of draining backends, by virtual server and `ip:port`, in milliseconds since the epoch. */
+  /** Deadlines of draining backends, by virtual server and `ip:port`, in milliseconds of `clock`. */
   readonly #deadlines = new Map<ObjectKey, Map<string, number>>()
   readonly #held = new Set<ObjectKey>()
 

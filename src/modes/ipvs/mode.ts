@@ -21,7 +21,7 @@ import { DriftChecker, SetInspector } from '../netfilter/drift-checker.ts'
 import { ifPresent, removeInTurn } from '../netfilter/if-present.ts'
 import { kindOf, memberOf, nameOf } from '../netfilter/object-key.ts'
 import type { SetMembers } from '../netfilter/set-members.ts'
-import { applyChange } from './apply.ts'
+import { applyChange, inOrderOfRemoval } from './apply.ts'
 import { GAPS } from './gaps.ts'
 import { endDrained, leavingMembersOf, pruneLeaving } from './leaving.ts'
 import { createManagedState, type IpvsDependencies, type ManagedState } from './managed-state.ts'
@@ -66,7 +66,7 @@ export class IpvsMode implements Mode {
     this.#state = createManagedState(settings, kernel)
     this.program = this.#state.program
     this.readTraffic = async (isWanted) => ({
-      totals: await readTotals(kernel.ipvs, this.program),
+      totals: await readTotals(kernel.ipvs, this.#state),
       backends: isWanted ? await readBackends(this.#state, isWanted) : new Map(),
     })
   }
@@ -136,12 +136,13 @@ export class IpvsMode implements Mode {
 /** What all virtual servers of each Service counted: one dump, without their real servers. */
 async function readTotals(
   ipvs: Pick<Ipvs, 'services'>,
-  program: EntryOwners,
+  { servers, program }: Sources,
 ): Promise<ReadonlyMap<ServiceKey, TrafficNumbers>> {
   const totals = new Map<ServiceKey, TrafficNumbers>()
   for (const { id, counters } of await ipvs.services()) {
-    const service = program.entryOf(serverKey(id))?.service
-    if (service === undefined) continue
+    const key = serverKey(id)
+    const service = program.entryOf(key)?.service
+    if (service === undefined || !servers.texts.has(key)) continue
     totals.set(service, addNumbers(totals.get(service), trafficNumbers(counters)))
   }
   return totals
@@ -271,7 +272,7 @@ async function leave(state: ManagedState): Promise<void> {
   const { servers, writer, sets, drainer } = state
   const keys = [...servers.texts.keys()]
   await sets.add(keys.flatMap((key) => leavingMembersOf(key, state)))
-  await sets.delete(sets.keys().filter((key) => !isLeaving(key)))
+  await sets.delete(inOrderOfRemoval(sets.keys().filter((key) => !isLeaving(key))))
   const { held } = await writer.apply([], keys)
   for (const key of held) drainer.hold(key)
   await pruneLeaving(state)

@@ -1,5 +1,11 @@
 import { expect, test } from 'vitest'
-import { fakeIpvsNode, service } from '../../../test/support/modes/fake-ipvs-node.ts'
+import {
+  fakeIpvsNode,
+  fakeKernel,
+  foreignAt,
+  service,
+  VIP,
+} from '../../../test/support/modes/fake-ipvs-node.ts'
 import type { ServiceKey } from '../../forwarding/entry.ts'
 import { frontend, ip } from '../testing/mode-fixtures.ts'
 
@@ -77,6 +83,16 @@ test('real servers of other Services are not requested, and foreign virtual serv
   expect([...only.backends.keys()]).toEqual(['shop/b'])
   expect([...(await mode.readTraffic()).backends.keys()]).toEqual([])
   expect([...only.totals.keys()].toSorted()).toEqual(['shop/a', 'shop/b'])
+})
+
+test('a virtual server that another process has at the address of a Service does not count for it', async () => {
+  const kernel = fakeKernel()
+  await kernel.ipvs.run(foreignAt(VIP))
+  const { look, sync, mode } = fakeIpvsNode(kernel)
+  await look()
+  await sync(service('a', '172.30.0.1'))
+  kernel.ipvs.setCounters(VIP, { connections: 9 })
+  expect((await mode.readTraffic()).totals).toEqual(new Map())
 })
 
 test('a backend that goes leaves the counters of the others, and of the Service, as they are', async () => {

@@ -1,4 +1,4 @@
-import { expect, test } from 'vitest'
+import { expect, onTestFinished, test, vi } from 'vitest'
 import { FakeConntrack } from '../../kernel/conntrack/testing/fake-conntrack.ts'
 import { FakeSets } from '../../kernel/ipset/testing/fake-sets.ts'
 import { FakeIptables } from '../../kernel/iptables/testing/fake-iptables.ts'
@@ -7,6 +7,7 @@ import { FakeListeners } from '../../kernel/testing/fake-listeners.ts'
 import { FakeModules } from '../../kernel/testing/fake-modules.ts'
 import { FakeSysctl } from '../../kernel/testing/fake-sysctl.ts'
 import { noopTraces } from '../../kernel/traces.ts'
+import type { ModeHost } from '../../modes/definition/mode-definition.ts'
 import { MODES } from '../config/fields/mode-registry.ts'
 import type { Kernel } from '../kernel/kernel.ts'
 import { NO_RULES } from '../kernel/rights.ts'
@@ -39,6 +40,22 @@ function rig() {
 test('each registered mode has a driver, in the same order', () => {
   const { kernel, log } = rig()
   expect(driversOf(MODES, kernel, log).map(({ name }) => name)).toEqual(NAMES)
+})
+
+test('drivers get a clock that no step of the clock of the machine moves', () => {
+  const { kernel, log } = rig()
+  const hosts: ModeHost[] = []
+  const [first] = MODES
+  const createDriver = (host: ModeHost) => {
+    hosts.push(host)
+    return first!.createDriver(host)
+  }
+  driversOf([{ ...first!, createDriver }], kernel, log)
+  vi.useFakeTimers({ toFake: ['Date'] })
+  onTestFinished(() => void vi.useRealTimers())
+  const before = hosts[0]!.clock.now()
+  vi.setSystemTime(Date.now() + 3_600_000)
+  expect(hosts[0]!.clock.now() - before).toBeLessThan(3_600_000)
 })
 
 test('without rights to write rules, a mode that writes them is refused with what is missing', async () => {

@@ -1,5 +1,5 @@
 import { release } from 'node:os'
-import { systemClock as clock } from '../../lib/clock.ts'
+import { steadyClock as clock } from '../../lib/clock.ts'
 import type { ModeDefinition } from '../../modes/definition/mode-definition.ts'
 import type { ModeDriver } from '../../modes/definition/mode-driver.ts'
 import type { KernelFacts } from '../../modes/netfilter/settings/settings.ts'

@@ -22,7 +22,7 @@ export interface MarkPattern {
   /** Bits that are the same in all marks of ours. */
   readonly mask: number
   readonly value: number
-  /** The lower of the two bits that encode the protocol; the other one is the next free bit. */
+  /** The two bits that encode the protocol, the lower one first. */
   readonly protocolBits: readonly [number, number]
 }
 

@@ -2,6 +2,7 @@ import type { IpvsCommand, RealServer, VirtualServerId } from '../../../kernel/i
 import { addressOf } from '../objects/object.ts'
 import {
   canDrain,
+  isQuiescentServer,
   type ServerSpec,
   serversIn,
   serverText,
@@ -59,7 +60,7 @@ export function planHold(id: VirtualServerId, held: string): ServerPlan {
 
 /** Names (`ip:port`) of the backends that take no new connections. */
 export function quiescentIn(text: string): readonly string[] {
-  return [...serversIn(text)].flatMap(([name, server]) => (/\*0(\/|$)/.test(server) ? [name] : []))
+  return [...serversIn(text)].flatMap(([name, server]) => (isQuiescentServer(server) ? [name] : []))
 }
 
 /** Whether a virtual server takes no new connections at all. */

@@ -26,8 +26,13 @@ export function specText({ settings, servers }: ServerSpec): string {
 /** The digest of a text, by which it is compared. Real servers of weight 0 take no new connections and do not count. */
 export function digestOf(text: string): Digest {
   const [settings, servers] = splitText(text)
-  const active = servers.split(' ').filter((server) => !/\*0(\/|$)/.test(server))
+  const active = servers.split(' ').filter((server) => !isQuiescentServer(server))
   return contentHash(`${settings}|${active.join(' ')}`) as Digest
+}
+
+/** Whether a real server, as its text has it, takes no new connections: its weight is 0. */
+export function isQuiescentServer(server: string): boolean {
+  return /\*0(\/|$)/.test(server)
 }
 
 /** The two parts of a text: its settings, and its real servers. */
