@@ -146,8 +146,10 @@ test('a reason that is cut within a character is put together again', async () =
       stream.bytes.end(reason.subarray(4))
     },
   })
-  const client = createForwardingClient(near)
-  const connection = await client.connect(1)
-  const [error] = (await once(connection, 'error')) as unknown[]
+  const connecting = createForwardingClient(near).connect(1)
+  const [error] = (await connecting.then(
+    (connection) => once(connection, 'error'),
+    (failure: unknown) => [failure],
+  )) as unknown[]
   expect(error).toMatchObject({ message: 'no “service”' })
 })

@@ -182,6 +182,20 @@ test('what arrived before a reset can still be read; then the stream fails', asy
   expect(await failed).toMatchObject([{ code: 'NP_STREAMS_RESET' }])
 })
 
+test('a peer that renews a window without settings learns the window of streams, too', async () => {
+  const hand = byHand((far) => createSpdySession(far, { role: 'server' }))
+  for (let count = 0; count < 2; count++) {
+    hand.send({ type: 'window-update', streamId: 0, delta: 1000 })
+  }
+  hand.send({ type: 'ping', id: 7 })
+  await expect
+    .poll(() => hand.frames)
+    .toEqual([
+      { type: 'settings', values: new Map([[7, 256 << 10]]) },
+      { type: 'ping', id: 7 },
+    ])
+})
+
 test('nothing more is sent on a stream that the peer has reset', async () => {
   const streams: SpdyStream[] = []
   const onStream = (stream: SpdyStream) => void streams.push(stream)

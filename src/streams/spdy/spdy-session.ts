@@ -248,9 +248,14 @@ class Session implements SpdySession, StreamCarrier {
       }
       this.#peerWindowBytes = wanted
     }
+    this.#heedWindows()
+    this.#outbound.goOn()
+  }
+
+  /** The peer knows windows: from now on they are heeded, and a server names its own. */
+  #heedWindows(): void {
     if (!this.#outbound.hasFlowControl && this.#options.role === 'server') this.#nameWindow()
     this.#outbound.hasFlowControl = true
-    this.#outbound.goOn()
   }
 
   /** Own pings are never sent, so an answer to one is not awaited. */
@@ -259,7 +264,7 @@ class Session implements SpdySession, StreamCarrier {
   }
 
   #granted(streamId: number, delta: number): void {
-    this.#outbound.hasFlowControl = true
+    this.#heedWindows()
     const window = streamId === 0 ? this.#outbound.window : this.#streams.get(streamId)?.window
     window?.granted(delta)
     if (window !== undefined && window.rest > MAX_ID) throw spdyFault('a window is too large')
