@@ -78,5 +78,5 @@ test('a clock that is set back delays no probe for longer than the silence', asy
   watched.lastEventAt = clock.now()
   step.ms = -3_600_000
   await clock.advance(30_000)
-  await server.arrival(1)
+  expect((await server.arrival(1)).url.pathname).toBe('/version')
 })

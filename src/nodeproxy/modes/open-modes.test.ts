@@ -48,9 +48,9 @@ test('drivers get a clock that no step of the clock of the machine moves', () =>
   const [first] = MODES
   const createDriver = (host: ModeHost) => {
     hosts.push(host)
-    return first!.createDriver(host)
+    return first.createDriver(host)
   }
-  driversOf([{ ...first!, createDriver }], kernel, log)
+  driversOf([{ ...first, createDriver }], kernel, log)
   vi.useFakeTimers({ toFake: ['Date'] })
   onTestFinished(() => void vi.useRealTimers())
   const before = hosts[0]!.clock.now()

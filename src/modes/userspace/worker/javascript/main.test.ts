@@ -3,7 +3,13 @@ import { MessageChannel } from 'node:worker_threads'
 import { afterEach, beforeEach, expect, onTestFinished, test, vi } from 'vitest'
 import { createAffinityMemory } from '../../../../affinity/affinity-memory.ts'
 import { systemRandom } from '../../../../lib/random.ts'
-import { backend, connectTo, freeListener, LIMITS, routeTo } from '../../testing/conformance-fixtures.ts'
+import {
+  backend,
+  connectTo,
+  freeListener,
+  LIMITS,
+  routeTo,
+} from '../../testing/conformance-fixtures.ts'
 import { createCounterMemory } from '../counters.ts'
 import type { Order } from '../messages.ts'
 import { createOccupancy } from '../occupancy.ts'
