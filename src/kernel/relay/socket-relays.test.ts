@@ -1,4 +1,6 @@
-import { afterEach, expect, test } from 'vitest'
+import { Socket as DatagramSocket } from 'node:dgram'
+import { Server } from 'node:net'
+import { afterEach, expect, test, vi } from 'vitest'
 import type { IpAddress } from '../../lib/ip.ts'
 import type { Relays } from './relays.ts'
 import { SocketRelays } from './socket-relays.ts'
@@ -39,6 +41,22 @@ test('a UDP port in use and an address of another node are refused', async () =>
   const listen = { ip: '192.0.2.1' as IpAddress, port: address.port }
   const foreign = await relays.open({ protocol: 'TCP', listen, target: address })
   expect(foreign?.message).toContain('EADDRNOTAVAIL')
+})
+
+test.each([
+  ['TCP', Server.prototype, 'listen'],
+  ['UDP', DatagramSocket.prototype, 'bind'],
+] as const)('a %s relay goes on after an error of its socket, and ends', async (...row) => {
+  const [protocol, prototype, method] = row
+  const relay = await relayTo(protocol, { ip: LOOPBACK, port: 9 })
+  const opening = vi.spyOn(prototype as Server, method as 'listen')
+  expect(await relays.open(relay)).toBeUndefined()
+  const [socket] = opening.mock.contexts as Server[]
+  opening.mockRestore()
+  expect(socket?.emit('error', new Error('accept EMFILE'))).toBe(true)
+  expect(relays.list()).toEqual([relay])
+  await relays.closeAll()
+  expect(relays.list()).toEqual([])
 })
 
 test('TCP and UDP share a port; the list names both', async () => {

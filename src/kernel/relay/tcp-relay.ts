@@ -50,7 +50,8 @@ function serve(
     client.once('close', () => clients.delete(client))
     connectTo(target, client, environment)
   })
-  const ended = once(server, 'close').then(() => undefined)
+  // `once` of node:events would reject at a failed accept.
+  const ended = new Promise<void>((resolve) => server.once('close', resolve))
   return {
     get connections() {
       return clients.size

@@ -53,7 +53,8 @@ function serve(socket: Socket, first: RelayAddress, environment: RelayEnvironmen
     get connections() {
       return flows.size
     },
-    ended: once(socket, 'close').then(() => undefined),
+    // `once` of node:events would reject at a failed reception.
+    ended: new Promise<void>((resolve) => socket.once('close', resolve)),
     retarget: (next) => {
       target = next
       flows.clear()
