@@ -42,21 +42,31 @@ export class GenerationCollector<Touched> {
     this.#touched.take()
   }
 
-  /** Reads the messages of one datagram; calls back for each transaction that is complete with it. */
-  read(datagram: Buffer, onGeneration: (generation: Generation<Touched>) => void): void {
+  /**
+   * Reads the messages of one datagram; calls back for each transaction that is complete with it, and for each answer to
+   * a request of the socket with the port `ownPort`.
+   */
+  read(
+    datagram: Buffer,
+    ownPort: number | undefined,
+    onGeneration: (generation: Generation<Touched>) => void,
+  ): void {
     let at = 0
     while (at + NLMSG_HEADER + NFGENMSG <= datagram.length) {
       const length = datagram.readUInt32LE(at)
       if (length < NLMSG_HEADER + NFGENMSG || at + length > datagram.length) return
-      if (datagram[at + 5] === NFNL_SUBSYS.nftables)
-        this.#message(datagram.subarray(at, at + length), onGeneration)
+      const message = datagram.subarray(at, at + length)
       at += align(length)
+      if (message[5] !== NFNL_SUBSYS.nftables) continue
+      if (message[4] !== NFT_MSG.newGeneration) {
+        this.#touched.add(message)
+        continue
+      }
+      const generation = decodeGeneration(message)
+      // An answer may come between the messages of a transaction, and ends none.
+      const touched = generation.port === ownPort ? [] : this.#touched.take()
+      onGeneration({ ...generation, touched })
     }
-  }
-
-  #message(message: Buffer, onGeneration: (generation: Generation<Touched>) => void): void {
-    if (message[4] !== NFT_MSG.newGeneration) this.#touched.add(message)
-    else onGeneration({ ...decodeGeneration(message), touched: this.#touched.take() })
   }
 }
 

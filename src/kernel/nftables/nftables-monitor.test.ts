@@ -238,6 +238,20 @@ test('a second hold that ends before the first is settled is settled with its ow
   expect(changes.map(({ by }) => by?.pid)).toEqual([7])
 })
 
+test('an answer that comes between the messages of a transaction of others hides no change', () => {
+  const { transport, changes, monitor } = setUp()
+  transport.receive(rule('A'))
+  const release = monitor.hold()
+  transport.receive(Buffer.concat([rule('B'), generation(101, 6)]))
+  release({ authors: [5], commits: 0 })
+  expect(changes.map(({ touched }) => touched)).toEqual([
+    [
+      { family: 4, table: 'nat', chain: 'A' },
+      { family: 4, table: 'nat', chain: 'B' },
+    ],
+  ])
+})
+
 test('a stopped monitor reports nothing and closes its socket', () => {
   const { changes, commit, stop, transport } = setUp()
   stop()
@@ -252,8 +266,8 @@ test('hostile bytes never throw', () => {
       const message = incoming({ type: 0x0a00 | type, flags: 0, payload: Buffer.from(array) }, 1)
       const collector = new GenerationCollector(new ChainCollector(3))
       let ended = 0
-      collector.read(Buffer.concat([message, Buffer.from(array)]), () => ended++)
-      collector.read(Buffer.from(array), () => ended++)
+      collector.read(Buffer.concat([message, Buffer.from(array)]), undefined, () => ended++)
+      collector.read(Buffer.from(array), undefined, () => ended++)
       expect(ended).toBeLessThanOrEqual(4)
     }),
   )
@@ -266,7 +280,7 @@ test('decoded chains equal the encoded ones, in any order', () => {
       let touched: unknown
       const collector = new GenerationCollector(new ChainCollector(100))
       const datagram = Buffer.concat([...chains.map((chain) => rule(chain)), generation(1, 1)])
-      collector.read(datagram, (end) => {
+      collector.read(datagram, undefined, (end) => {
         touched = end.touched
       })
       expect(touched).toEqual(

@@ -84,7 +84,7 @@ export class NftablesMonitor<Touched> implements RuleMonitor<Touched> {
     this.#onChange = onChange
     this.#transport = this.#open({
       onDatagram: (bytes) =>
-        this.#collector.read(bytes, (generation) => this.#generation(generation)),
+        this.#collector.read(bytes, this.#transport?.port, (one) => this.#generation(one)),
       onOverrun: () => this.#overrun(),
     })
     if (this.#unsubscribed === 0) this.#transport.join(NFNLGRP_NFTABLES)
@@ -100,7 +100,10 @@ export class NftablesMonitor<Touched> implements RuleMonitor<Touched> {
     return (own) => {
       if (released) return
       released = true
-      if (unsubscribed && --this.#unsubscribed === 0) this.#transport?.join(NFNLGRP_NFTABLES)
+      if (unsubscribed && --this.#unsubscribed === 0) {
+        this.#collector.reset()
+        this.#transport?.join(NFNLGRP_NFTABLES)
+      }
       for (const author of own.authors) this.#hold.ownAuthors.add(author)
       this.#hold.commits += own.commits ?? Number.NaN
       if (--this.#holds === 0) this.#release()
