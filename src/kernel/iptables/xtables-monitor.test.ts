@@ -15,12 +15,23 @@ const clock = {
     }
   },
 }
-const table = { entries: 5, size: 800, rules: 'a', lock: false, reads: 0, cost: 10 }
+const table = {
+  entries: 5,
+  size: 800,
+  rules: 'a',
+  lock: false,
+  reads: 0,
+  cost: 10,
+  /** Called once while the digest is read. */
+  onRead: () => {},
+}
 const xtables: Xtables = {
   info: () => ({ entries: table.entries, size: table.size }),
   async digest() {
     table.reads++
     now += table.cost
+    table.onRead()
+    table.onRead = () => {}
     return table.rules
   },
   lockTaken() {
@@ -112,6 +123,22 @@ test('a program that ran before the own state was read may have changed the tabl
   release({ authors: [1], commits: 1 })
   table.lock = true
   await elapse(2000)
+  expect(changes).toMatchObject([NAT])
+})
+
+test('a change that was read when a hold began is reported after it, if the hold changed nothing', async () => {
+  table.cost = 100
+  await elapse(1000)
+  Object.assign(table, { rules: 'theirs', lock: true })
+  let release = () => {}
+  table.onRead = () => {
+    const end = monitor.hold()
+    release = () => end({ authors: [1], commits: 0 })
+  }
+  await elapse(3000)
+  expect(changes).toEqual([])
+  release()
+  await elapse(1000)
   expect(changes).toMatchObject([NAT])
 })
 

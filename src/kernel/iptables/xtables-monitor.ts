@@ -119,10 +119,7 @@ export class XtablesMonitor implements RuleMonitor {
     const pause = this.#lockWasTaken
       ? Math.max(BUSY_MS, this.#cost * BUSY_SHARE)
       : this.#cost * IDLE_SHARE
-    if (since < pause) return
-    const lockWasTaken = this.#lockWasTaken
-    this.#lockWasTaken = false
-    this.#report(await this.#read(lockWasTaken))
+    if (since >= pause) this.#report(await this.#read())
   }
 
   #hasOtherInfo(watched: Watched): boolean {
@@ -136,19 +133,21 @@ export class XtablesMonitor implements RuleMonitor {
 
   /**
    * Reads the digests, and returns the tables whose digest has changed. A table without an earlier digest counts as
-   * changed if `lockWasTaken`.
+   * changed if an iptables program took the lock. If a hold begins meanwhile, everything is read again after it.
    */
-  async #read(lockWasTaken: boolean): Promise<readonly Watched[]> {
+  async #read(): Promise<readonly Watched[]> {
     const epoch = this.#epoch
     const begin = this.#clock.now()
-    const changed: Watched[] = []
-    for (const watched of this.#watched) {
-      const digest = await this.#xtables.digest(watched.family, watched.table)
+    const digests: (string | undefined)[] = []
+    for (const { family, table } of this.#watched) {
+      digests.push(await this.#xtables.digest(family, table))
       if (epoch !== this.#epoch) return []
-      if (watched.digest === undefined ? lockWasTaken : digest !== watched.digest)
-        changed.push(watched)
-      watched.digest = digest
     }
+    const changed = this.#watched.filter(({ digest }, index) =>
+      digest === undefined ? this.#lockWasTaken : digest !== digests[index],
+    )
+    for (const [index, watched] of this.#watched.entries()) watched.digest = digests[index]
+    this.#lockWasTaken = false
     this.#readAt = this.#clock.now()
     this.#cost = this.#readAt - begin
     return changed
