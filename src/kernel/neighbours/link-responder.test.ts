@@ -5,8 +5,8 @@ import type { NativeMemory, Syscalls } from '../sockets/syscalls.ts'
 import { LinkResponder } from './link-responder.ts'
 import type { LinkStatus } from './neighbour-responder.ts'
 
-const AF_PACKET = 17
-const [EMFILE, EAGAIN] = [24, 11]
+const [AF_NETLINK, AF_PACKET] = [16, 17]
+const [EMFILE, EAGAIN, ENOBUFS] = [24, 11, 105]
 /** The requests for index, Ethernet address and flags, with what the kernel writes behind the name. */
 const INTERFACE: ReadonlyMap<number, string> = new Map([
   [0x8933, '07000000'],
@@ -16,7 +16,7 @@ const INTERFACE: ReadonlyMap<number, string> = new Map([
 
 /** A kernel with the Ethernet interface eth0, which is up. */
 function openKernel() {
-  const state = { refusesSockets: false, now: 0 }
+  const state = { refusesSockets: false, hasLost: false, watch: -1, now: 0 }
   const memories = new Map<bigint, NativeMemory>()
   const sentAt: number[] = []
   let lastDescriptor = 2
@@ -36,14 +36,18 @@ function openKernel() {
     errno: () => error,
     socket: (family: number) => {
       error = EMFILE
-      return family === AF_PACKET && state.refusesSockets ? -1 : open()
+      if (family === AF_PACKET && state.refusesSockets) return -1
+      const opened = open()
+      if (family === AF_NETLINK) state.watch = opened
+      return opened
     },
     ioctl: (_: number, request: number, address: bigint) => {
       memories.get(address)?.bytes.write(INTERFACE.get(request) ?? '', 16, 'hex')
       return 0
     },
     recv: () => {
-      error = EAGAIN
+      error = state.hasLost ? ENOBUFS : EAGAIN
+      state.hasLost = false
       return -1
     },
     sendto: () => sentAt.push(state.now),
@@ -56,28 +60,49 @@ function openKernel() {
   return { state, sys, sentAt }
 }
 
-test.each(['192.0.2.1', '2001:db8::1'])(
-  '%s is announced three times from when its socket could be opened',
-  (ip) => {
-    const { state, sys, sentAt } = openKernel()
-    const links: LinkStatus['state'][] = []
-    const handlers = {
-      onConflict: () => undefined,
-      onLink: (status: LinkStatus) => links.push(status.state),
-    }
-    const parts = { sys, poller: new Poller(sys), device: 'eth0', handlers, count: () => undefined }
-    const responder = new LinkResponder(parts, 0)
-    const tickAt = (now: number) => {
+function rig() {
+  const { state, sys, sentAt } = openKernel()
+  const links: LinkStatus['state'][] = []
+  const handlers = {
+    onConflict: () => undefined,
+    onLink: (status: LinkStatus) => links.push(status.state),
+  }
+  const parts = { sys, poller: new Poller(sys), device: 'eth0', handlers, count: () => undefined }
+  const responder = new LinkResponder(parts, 0)
+  const tickAt = (...times: readonly number[]) => {
+    for (const now of times) {
       state.now = now
       responder.tick(now)
     }
+  }
+  return { state, sentAt, links, responder, tickAt }
+}
+
+test.each(['192.0.2.1', '2001:db8::1'])(
+  '%s is announced three times from when its socket could be opened',
+  (ip) => {
+    const { state, sentAt, links, responder, tickAt } = rig()
     state.refusesSockets = true
     responder.announce(new Map([[ip as IpAddress, 60_000]]), 0)
-    for (const now of [1_000, 2_000, 3_000, 4_000]) tickAt(now)
+    tickAt(1_000, 2_000, 3_000, 4_000)
     expect(sentAt).toEqual([])
     state.refusesSockets = false
-    for (const now of [5_000, 6_000, 7_000, 8_000, 9_000]) tickAt(now)
+    tickAt(5_000, 6_000, 7_000, 8_000, 9_000)
     expect([...new Set(sentAt)]).toEqual([5_000, 6_000, 7_000])
     expect(links).toEqual(['up', 'failed', 'up'])
   },
 )
+
+test('an address is announced anew when notifications were lost that may have said that a bond moved', () => {
+  const { state, sentAt, responder, tickAt } = rig()
+  responder.announce(new Map([['192.0.2.1' as IpAddress, 60_000]]), 0)
+  tickAt(1_000, 2_000, 3_000)
+  sentAt.length = 0
+  responder.ready(state.watch, 4_000)
+  tickAt(4_000)
+  expect(sentAt).toEqual([])
+  state.hasLost = true
+  responder.ready(state.watch, 5_000)
+  tickAt(5_000, 6_000, 7_000, 8_000)
+  expect([...new Set(sentAt)]).toEqual([5_000, 6_000, 7_000])
+})

@@ -82,13 +82,16 @@ export class LinkWatch {
 
   /**
    * Reads the notifications that wait. Returns whether the interface with this index moved to another place in the
-   * network: a bond changed its active port, or a virtual machine its host.
+   * network: a bond changed its active port, or a virtual machine its host. It may have if notifications were lost.
    */
   takeMoves(index: number | undefined): boolean {
     let hasMoved = false
     for (let count = 0; count < MAX_AT_ONCE; count += 1) {
       const length = this.#sys.recv(this.socket, this.#messages.address, MESSAGE_BYTES, 0)
-      if (length < 0 && this.#sys.errno() === ERRNO.noBuffers) continue
+      if (length < 0 && this.#sys.errno() === ERRNO.noBuffers) {
+        hasMoved = true
+        continue
+      }
       if (length <= 0) break
       for (const { type, payload } of decodeMessages(this.#messages.bytes.subarray(0, length))) {
         if (type !== RTM_NEWLINK || payload.length < IFINFOMSG) continue
