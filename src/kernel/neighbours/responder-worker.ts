@@ -42,6 +42,7 @@ function run({ device, port, wake, counts }: ResponderSetup): void {
     checkPacketSockets(sys)
     responder = new LinkResponder({ sys, poller, device, handlers, count }, monotonicMs())
   } catch (error) {
+    poller.close()
     return send({ kind: 'refused', error: sentError(error) })
   }
   send({ kind: 'opened' })

@@ -11,6 +11,7 @@ import type {
   ResponderCounts,
   ResponderHandlers,
 } from './neighbour-responder.ts'
+import { neighbourError } from './packet-socket.ts'
 
 /** Heap size of the thread in MiB; it keeps little more than the addresses. */
 const HEAP = { maxOldGenerationSizeMb: 32, maxYoungGenerationSizeMb: 2 } as const
@@ -68,7 +69,9 @@ export const openWorkerResponder: OpenNeighbourResponder = async (device, handle
       hint: 'run node-proxy with the Node that it brings',
     })
   }
-  const responder = new WorkerResponder(sys, device, handlers)
+  const wake = sys.eventfd(0, SOCK.nonBlocking | SOCK.closeOnExec)
+  if (wake < 0) throw neighbourError('open an event counter', sys.errno())
+  const responder = new WorkerResponder({ sys, wake }, device, handlers)
   await responder.opened
   return responder
 }
@@ -92,11 +95,15 @@ class WorkerResponder implements NeighbourResponder {
   #isEnding = false
   #isLost = false
 
-  constructor(sys: Syscalls, device: string, handlers: ResponderHandlers) {
+  constructor(
+    { sys, wake }: { readonly sys: Syscalls; readonly wake: number },
+    device: string,
+    handlers: ResponderHandlers,
+  ) {
     this.#sys = sys
+    this.#wake = wake
     this.#handlers = handlers
     this.opened = this.#opening.promise
-    this.#wake = sys.eventfd(0, SOCK.nonBlocking | SOCK.closeOnExec)
     const { port1, port2 } = new MessageChannel()
     this.#port = port1
     this.#port.on('message', (message: ResponderMessage) => this.#receive(message))
