@@ -1,5 +1,10 @@
+import { spawn } from 'node:child_process'
+import { copyFileSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
 import { beforeEach, expect, test } from 'vitest'
-import { LegacyChains } from './traces.ts'
+import { systemClock } from '../lib/clock.ts'
+import { FakeTransport } from './netlink/testing/fake-transport.ts'
+import { KernelTraces, LegacyChains } from './traces.ts'
 
 const PLACE = { family: 4, table: 'nat', chain: 'KUBE-SERVICES' } as const
 
@@ -46,4 +51,37 @@ test('a table that does not exist is not read, because reading would create it',
   names = []
   expect(await chains.has(PLACE)).toBe(false)
   expect(calls).toEqual([])
+})
+
+/** The states of the processes of any network namespace with this name: `S` sleeps, `Z` has ended. */
+function statesOf(name: string): string[] {
+  const stats = readdirSync('/proc').flatMap((pid) => {
+    try {
+      return [readFileSync(`/proc/${pid}/stat`, 'latin1')]
+    } catch {
+      return []
+    }
+  })
+  return stats.flatMap((stat) => stat.split(` (${name}) `)[1]?.[0] ?? [])
+}
+
+test('a process is found by its name until it has ended, also if its parent does not collect it', async () => {
+  const folder = mkdtempSync(`${tmpdir()}/np-traces-`)
+  const name = `np-end-${process.pid}`
+  copyFileSync('/bin/cat', `${folder}/${name}`)
+  // The shell becomes a program that collects no child.
+  const child = spawn('sh', ['-c', `'${folder}/${name}' <&3 & exec sleep 600`], {
+    stdio: ['ignore', 'ignore', 'ignore', 'pipe'],
+  })
+  try {
+    const traces = new KernelTraces(new FakeTransport().open, systemClock)
+    await expect.poll(() => statesOf(name)).toEqual(['S'])
+    expect(await traces.processes([name])).toMatchObject([{ name }])
+    child.stdio[3]?.destroy()
+    await expect.poll(() => statesOf(name)).toEqual(['Z'])
+    expect(await traces.processes([name])).toEqual([])
+  } finally {
+    child.kill('SIGKILL')
+    rmSync(folder, { recursive: true })
+  }
 })

@@ -1,6 +1,7 @@
 import { readdir, readFile, readlink } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { Clock } from '../lib/clock.ts'
+import { systemCode } from '../lib/error.ts'
 import type { Family } from '../lib/ip.ts'
 import type { IptablesVariant, TableName } from './iptables/iptables.ts'
 import {
@@ -119,7 +120,7 @@ export class KernelTraces implements Traces {
 /**
  * The processes of this network namespace that have one of these names. The kernel keeps the first 15 characters of a
  * name, so a longer one in `names` matches nothing. A process whose network namespace this process may not read is
- * included. In a container with its own PID namespace only the processes of the container are visible.
+ * included, one that has ended (a zombie) is not. In a container with its own PID namespace only the processes of the container are visible.
  */
 async function processesNamed(names: readonly string[]): Promise<readonly FoundProcess[]> {
   const ours = await namespaceOf('/proc/self')
@@ -139,9 +140,14 @@ async function pids(): Promise<readonly string[]> {
   return entries.filter((entry) => /^\d+$/.test(entry))
 }
 
-/** The network namespace of the process with this folder in /proc; undefined if this process may not read it. */
+/**
+ * The network namespace of the process with this folder in /proc; empty if the process has ended, undefined if this
+ * process may not read it.
+ */
 function namespaceOf(folder: string): Promise<string | undefined> {
-  return readlink(join(folder, 'ns/net')).catch(() => undefined)
+  return readlink(join(folder, 'ns/net')).catch((error: unknown) =>
+    systemCode(error) === 'ENOENT' ? '' : undefined,
+  )
 }
 
 /** The state of a legacy table at the last query, and whether it had the chain. */
