@@ -12,8 +12,6 @@ import { watchGroups } from './netlink/watch-groups.ts'
 export interface InterfaceAddress {
   readonly family: Family
   readonly ip: IpAddress
-  /** Length of the network's prefix in bits. */
-  readonly prefix: number
   /** Name of the interface, up or down. */
   readonly device: string
   readonly scope: 'global' | 'link' | 'host'
@@ -141,7 +139,6 @@ function decodeAddress(message: NetlinkMessage): IndexedAddress | undefined {
   return {
     family,
     ip: formatIp(value),
-    prefix: payload[1] ?? 0,
     scope: SCOPES[payload[3] ?? 0] ?? 'global',
     index: payload.readUInt32LE(4),
   }

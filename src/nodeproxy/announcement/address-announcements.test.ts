@@ -169,7 +169,7 @@ function manifest(): readonly (readonly [string, JsonObject])[] {
 
 function addressOf(name: string, device: string): InterfaceAddress {
   const ip = `192.0.2.1${name.at(-1)}` as IpAddress
-  return { family: 4, ip, prefix: 24, device, scope: 'global' }
+  return { family: 4, ip, device, scope: 'global' }
 }
 
 function valueOf<T>(decoded: { readonly ok: true; readonly value: T } | { readonly ok: false }): T {

@@ -162,7 +162,7 @@ function node(peers: readonly BgpPeerSettings[], more: Readonly<Record<string, u
 
 function addressOf(ip: string, device = 'eth0'): InterfaceAddress {
   const address = ip as IpAddress
-  return { family: familyOf(address), ip: address, prefix: 24, device, scope: 'global' }
+  return { family: familyOf(address), ip: address, device, scope: 'global' }
 }
 
 function valueOf<T>(decoded: { readonly ok: true; readonly value: T } | { readonly ok: false }): T {

@@ -7,7 +7,7 @@ import { configuration, recordingLog } from '../testing/wiring.ts'
 import { isEligible, LocalAddresses, nodeContext, nodeNameOf } from './this-node.ts'
 
 function address(text: string, scope: InterfaceAddress['scope'] = 'global'): InterfaceAddress {
-  return { family: text.includes(':') ? 6 : 4, ip: ip(text), prefix: 24, device: 'eth0', scope }
+  return { family: text.includes(':') ? 6 : 4, ip: ip(text), device: 'eth0', scope }
 }
 
 const settled = () => new Promise((resolve) => setImmediate(resolve))

@@ -174,7 +174,7 @@ test('before the cluster is listed the mode is the one that is to be', async () 
 test('addresses of this node are part of what a mode is built from', async () => {
   const { kernel, built, clock, allInputs, listed } = await rig()
   await listed()
-  const address = { family: 4, ip: ip('192.0.2.1'), prefix: 24, device: 'eth0' } as const
+  const address = { family: 4, ip: ip('192.0.2.1'), device: 'eth0' } as const
   kernel.addresses.set([{ ...address, scope: 'global' }])
   await clock.advance(0)
   expect(built.one).toHaveLength(2)
