@@ -9,8 +9,8 @@ import type { ProgramResult, ProgramRunner } from './spawner/program-runner.ts'
  * - `builtIn`: it is part of the kernel.
  * - `loadable`: modprobe would find it.
  * - `absent`: this kernel has no module of that name.
- * - `unknown`: the state cannot be determined, for example in a container without the host's /lib/modules. The module
- *   may be built in.
+ * - `unknown`: the state cannot be determined, for example in a container without the host's /lib/modules, or without
+ *   modprobe. The module may be built in.
  */
 export type ModuleState = 'loaded' | 'builtIn' | 'loadable' | 'absent' | 'unknown'
 
@@ -96,9 +96,10 @@ export class ProcModules implements KernelModules {
 
   /** The state of a module that the files do not list. */
   async #request(name: string): Promise<ModuleState> {
-    const { status } = await this.#modprobe(['-n', '-q', name], TIMEOUT_MS.look)
+    const { status, timedOut } = await this.#modprobe(['-n', '-q', name], TIMEOUT_MS.look)
     if (status === 0) return 'loadable'
-    return existsSync(this.#files.builtIn) ? 'absent' : 'unknown'
+    const isAnswer = status !== NOT_FOUND && !timedOut
+    return isAnswer && existsSync(this.#files.builtIn) ? 'absent' : 'unknown'
   }
 
   #modprobe(args: readonly string[], timeoutMs: number): Promise<ProgramResult> {
