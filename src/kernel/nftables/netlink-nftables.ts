@@ -57,9 +57,9 @@ export class NetlinkNftables implements Nftables {
     commands: readonly Command[],
     generation?: number,
   ): Promise<TransactionError | undefined> {
-    if (commands.length === 0) return undefined
     await this.#learnSets(commands)
     const { messages, commandOf } = this.#encode(commands)
+    if (messages.length === 0) return undefined
     const [first] = await this.#send(batchOf(messages, generation), commands)
     if (first === undefined) {
       this.#commits++
@@ -113,7 +113,8 @@ export class NetlinkNftables implements Nftables {
   async lookup(table: Table, set: string, keys: readonly Buffer[]): Promise<readonly Element[]> {
     const spec = await this.#specOf(table, set)
     if (spec === undefined || keys.length === 0) return []
-    const found: Element[] = []
+    // By key, because a repeated request visits them again.
+    const found = new Map<string, Element>()
     const wanted = keys.map((key) => ({ key }))
     for (const request of elementMessages(
       'getSetElement',
@@ -123,12 +124,12 @@ export class NetlinkNftables implements Nftables {
     )) {
       const error = await this.#session.request(request, (reply) => {
         const list = findAttribute(attributesOf(reply), ELEMENTS.list) ?? Buffer.alloc(0)
-        readElements(list, ({ element }) => found.push(element))
+        readElements(list, ({ element }) => found.set(element.key.toString('latin1'), element))
       })
       if (error?.errno === ENOENT) break
       if (error) throw unread(`set ${set} of table ${nameOf(table)}`, error)
     }
-    return found
+    return [...found.values()]
   }
 
   async counters(of: Table): Promise<ReadonlyMap<string, bigint>> {
