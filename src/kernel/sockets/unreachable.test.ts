@@ -3,7 +3,7 @@ import { once } from 'node:events'
 import { describe, expect, test } from 'vitest'
 import type { IpAddress } from '../../lib/ip.ts'
 import { socketAddress } from './socket-address.ts'
-import { openSyscalls } from './syscalls.ts'
+import { openSyscalls, type Syscalls } from './syscalls.ts'
 import { portUnreachable, UnreachableSender } from './unreachable.ts'
 
 const at = (ip: string, port: number) => socketAddress(ip as IpAddress, port)
@@ -18,6 +18,20 @@ test('portUnreachable builds the messages that the kernel sends, with an IP iden
   expect(hex(portUnreachable(six))).toBe(
     `010400000000000060000000000c1140${one}${two}9c400035000c0000`,
   )
+})
+
+test('a socket that could not be opened for want of a descriptor is opened later', () => {
+  const sys = openSyscalls()!
+  let left = 0
+  const sender = new UnreachableSender({
+    ...sys,
+    socket: () => (left-- > 0 ? 7 : -1),
+    sendto: (socket: number) => (socket === 7 ? 36 : -1),
+  } as unknown as Syscalls)
+  const lost = { client: at('127.0.0.1', 9), destination: at('127.0.0.1', 9), length: 0 }
+  expect(sender.send(lost)).toBe(false)
+  left = 1
+  expect([sender.send(lost), sender.send(lost)]).toEqual([true, true])
 })
 
 /** Whether this process may open raw sockets. */

@@ -27,7 +27,7 @@ export class UnreachableSender {
   readonly #memory: NativeMemory
   #second = 0
   #sentInSecond = 0
-  /** Raw sockets by address family; -1 if this process may not open one (CAP_NET_RAW). */
+  /** Raw sockets by address family. */
   readonly #sockets = new Map<number, number>()
 
   constructor(sys: Syscalls) {
@@ -53,7 +53,7 @@ export class UnreachableSender {
   }
 
   close(): void {
-    for (const socket of this.#sockets.values()) if (socket >= 0) this.#sys.close(socket)
+    for (const socket of this.#sockets.values()) this.#sys.close(socket)
     this.#sockets.clear()
   }
 
@@ -64,13 +64,14 @@ export class UnreachableSender {
     return ++this.#sentInSecond <= MAX_PER_SECOND
   }
 
+  /** Negative without CAP_NET_RAW or a free descriptor; the next datagram tries again. */
   #socket(family: number): number {
     const known = this.#sockets.get(family)
     if (known !== undefined) return known
     const protocol = family === AF_INET6 ? PROTOCOL.icmp6 : PROTOCOL.icmp
     const flags = SOCK.nonBlocking | SOCK.closeOnExec
     const socket = this.#sys.socket(family, SOCK.raw | flags, protocol)
-    this.#sockets.set(family, socket)
+    if (socket >= 0) this.#sockets.set(family, socket)
     return socket
   }
 }
