@@ -14,6 +14,7 @@ import { constants, tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { afterEach, beforeEach, describe, expect, onTestFinished, test } from 'vitest'
+import type { ProgramResult } from './program-runner.ts'
 import { Spawner, type Starting } from './spawner.ts'
 
 /** Node ignores it: an error of writing says the same. */
@@ -167,6 +168,24 @@ test('a dead helper fails the job in flight, stops its program and is replaced',
   await expect.poll(() => isAlive(program)).toBe(false)
   const again = await spawner.run({ program: 'echo', args: ['back'], timeoutMs: 5000 })
   expect(again.stdout).toBe('back\n')
+})
+
+test('a job fails whose helper ends before its input is complete, although another job has a new helper', async () => {
+  const file = `${parent}/helper`
+  writeFileSync(`${parent}/script`, `ps -o ppid= -p $PPID >${file}\n`)
+  const spawner = new Spawner({ runtimeDirectory: parent, starting: 'shell' })
+  onTestFinished(() => spawner.close())
+  await spawner.run({ program: 'sh', args: [`${parent}/script`], timeoutMs: 30_000 })
+  const simple = { args: [], timeoutMs: 30_000, concurrent: true }
+  let other: Promise<ProgramResult> | undefined
+  function* input() {
+    process.kill(Number(readFileSync(file, 'utf8')), 'SIGKILL')
+    while (helperFolders().length > 0) yield 'x'.repeat(300_000)
+    other = spawner.run({ ...simple, program: 'true' })
+  }
+  const job = spawner.run({ ...simple, program: 'wc', stdin: input() })
+  await expect(job).rejects.toMatchObject({ code: 'NP_KERNEL_SPAWNER' })
+  expect(await other).toMatchObject({ status: 0 })
 })
 
 test('the files of a helper shell are private', async () => {

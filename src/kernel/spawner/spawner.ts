@@ -95,10 +95,11 @@ export class Spawner implements ProgramRunner {
     task: { readonly id: number; readonly job: Job },
     finish: (files: JobFiles, exit: Exit) => Promise<T>,
   ): Promise<T> {
-    const files = (this.#helper ?? this.#start()).openFiles(task.id)
+    const helper = this.#helper ?? this.#start()
+    const files = helper.openFiles(task.id)
     try {
       await writeInput(files.input, task.job.stdin ?? '')
-      const { report, timedOut } = await this.#await(task, files)
+      const { report, timedOut } = await this.#await(task, helper, files)
       const exit = { status: report.status ?? 0, pid: report.pid, timedOut }
       return await finish(files, { ...exit, stderr: await readText(files.errors) })
     } finally {
@@ -106,9 +107,9 @@ export class Spawner implements ProgramRunner {
     }
   }
 
-  #await({ id, job }: { readonly id: number; readonly job: Job }, files: JobFiles) {
+  #await({ id, job }: { readonly id: number; readonly job: Job }, helper: Helper, files: JobFiles) {
     return new Promise<{ report: JobReport; timedOut: boolean }>((resolve, reject) => {
-      if (this.#helper === undefined) return reject(lost('the helper ended'))
+      if (helper !== this.#helper) return reject(lost('the helper ended'))
       const running: Running = {
         pid: 0,
         timedOut: false,
@@ -117,8 +118,8 @@ export class Spawner implements ProgramRunner {
         fail: reject,
       }
       this.#running.set(id, running)
-      this.#helper.hold(true)
-      this.#helper.start(id, job, files)
+      helper.hold(true)
+      helper.start(id, job, files)
     })
   }
 
