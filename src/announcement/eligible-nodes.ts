@@ -82,6 +82,7 @@ export class NodeOrder {
         nodes: fit === undefined ? this.#firstOfAll(ip) : this.#firstOf(ip, fit),
       })
     }
+    for (const ip of this.#ofAll.keys()) if (!plans.has(ip)) this.#ofAll.delete(ip)
     return plans
   }
 
