@@ -15,7 +15,6 @@ export const ERROR = {
   holdTimer: 4,
   stateMachine: 5,
   cease: 6,
-  routeRefresh: 7,
 } as const
 
 /** Subcodes of an OPEN message error (RFC 4271, section 6.2). */

@@ -8,7 +8,6 @@ export const IPSET_ERR = {
   noSuchType: 4098,
   tooManySets: 4099,
   busy: 4100,
-  notAMember: 4103,
   prefix: 4104,
   family: 4106,
   timeout: 4107,

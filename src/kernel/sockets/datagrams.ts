@@ -10,7 +10,6 @@ export const DATAGRAM_BYTES = 65_535
  * to which they point (socket address, control data, payload).
  */
 const AT = {
-  header: 0,
   name: { pointer: 0, length: 8 },
   vector: { pointer: 16, count: 24 },
   control: { pointer: 32, length: 40 },
