@@ -111,7 +111,6 @@ test('127.0.0.1 serves node ports where that is configured, ::1 never', () => {
 test('new connections that nothing translated are answered where a pool is empty', () => {
   const chains = base()
   const answer = `${NEW} ${NOT_TRANSLATED} jump unserved`
-  expect(chains['filter-input']).toEqual([answer])
   expect(chains['filter-output']).toEqual([answer])
   expect(chains['filter-forward']).toEqual(['ct state & 01000000 != 00000000 drop', answer])
   expect(base({ dropInvalid: false })['filter-forward']).toEqual([answer])
@@ -120,6 +119,10 @@ test('new connections that nothing translated are answered where a pool is empty
     'l4proto == 06 reject with tcpReset',
     'reject with portUnreachable',
   ])
+})
+
+test('what another mode has delivered to this node at the address of its Service is not answered', () => {
+  expect(base()['filter-input']).toEqual([`${NEW} ${NOT_TRANSLATED} ${TO_NODE} jump unserved`])
 })
 
 test('a kernel that routes loopback is guarded against its neighbours, in IPv4', () => {

@@ -41,11 +41,10 @@ const LOOPBACK: Readonly<Record<Family, Cidr>> = { 4: '127.0.0.0/8' as Cidr, 6: 
 
 /** Chains that exist regardless of the number of Services. */
 export function baseChains(settings: NetfilterSettings, family: Family): readonly BaseChain[] {
-  const answer = rule(
-    match.hasState(match.STATE.new),
-    match.IS_NOT_TRANSLATED,
-    statement.jump(CHAIN.unserved),
-  )
+  const unanswered = [match.hasState(match.STATE.new), match.IS_NOT_TRANSLATED]
+  const answer = rule(...unanswered, statement.jump(CHAIN.unserved))
+  // Packets to another address were delivered here by the policy route of another mode, which serves them.
+  const answerOnNode = rule(...unanswered, match.TO_NODE, statement.jump(CHAIN.unserved))
   return [
     ...translating(settings, family),
     {
@@ -61,7 +60,7 @@ export function baseChains(settings: NetfilterSettings, family: Family): readonl
     {
       name: CHAIN.filterInput,
       spec: called('filter', 'input', PRIORITY.filter),
-      rules: [...martians(settings, family), answer],
+      rules: [...martians(settings, family), answerOnNode],
     },
     {
       name: CHAIN.filterForward,
