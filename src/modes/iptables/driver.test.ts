@@ -34,7 +34,7 @@ test('it is ready where the kernel takes its rules, and says what is missing whe
     {
       code: 'NP_IPTABLES_KERNEL',
       what: expect.stringContaining('DNAT by random choice'),
-      remedy: 'load the kernel module: modprobe xt_statistic xt_nat',
+      remedy: 'load the kernel modules: modprobe -a xt_statistic xt_nat',
     },
   ])
 })

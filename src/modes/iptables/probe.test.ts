@@ -27,7 +27,7 @@ test('what is missing is named with its family and the command that brings it', 
   expect(missing).toEqual([
     {
       what: 'IPv6 DNAT by random choice: refused by this kernel',
-      remedy: 'load the kernel module: modprobe xt_statistic xt_nat',
+      remedy: 'load the kernel modules: modprobe -a xt_statistic xt_nat',
     },
   ])
 })

@@ -27,7 +27,7 @@ export async function probeIptables(
 }
 
 function trialsOf(settings: NetfilterSettings, family: Family): readonly RuleTrial[] {
-  const load = (module: string) => `load the kernel module: modprobe ${module}`
+  const load = (modules: string) => `load the kernel modules: modprobe -a ${modules}`
   const address = family === 4 ? '127.0.0.1:1' : '[::1]:1'
   return [
     {

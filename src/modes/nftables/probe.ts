@@ -178,5 +178,5 @@ function rulesOf(table: Table, ...rules: readonly Rule[]): readonly Command[] {
 }
 
 function load(modules: string): string {
-  return `load the kernel module: modprobe ${modules}`
+  return `load the kernel modules: modprobe -a ${modules}`
 }

@@ -53,6 +53,10 @@ export interface NftablesDriverParts {
 export function nftablesDriver(parts: NftablesDriverParts): ModeDriver<NftablesConfiguration> {
   let opened: NftablesRuntime | undefined
   const open = async () => (opened ??= await parts.open())
+  const close = async () => {
+    opened?.nftables.close()
+    opened = undefined
+  }
   /** The kernel's own masquerade supports all options. */
   const settings = (inputs: ModeInputs<NftablesConfiguration>) => {
     const { config, facts } = inputs
@@ -64,8 +68,9 @@ export function nftablesDriver(parts: NftablesDriverParts): ModeDriver<NftablesC
   return {
     name: 'nftables',
     periods: ({ nftables }) => nftables,
-    demands: ({ iptables }) => iptables.localhostNodePorts,
+    demands: ({ iptables, nftables }) => [iptables.localhostNodePorts, nftables.trafficCounters],
     async prepare(inputs) {
+      const wasOpen = opened !== undefined
       const { nftables } = await open()
       const { missing, facts } = await probeNftables(nftables, settings(inputs))
       const requirements: MissingRequirement[] = missing.map((each) => ({ code: MISSING, ...each }))
@@ -73,6 +78,7 @@ export function nftablesDriver(parts: NftablesDriverParts): ModeDriver<NftablesC
         requirements.push(parts.iptables.missing)
       }
       const caveats = await forwardCaveats(nftables, parts.families)
+      if (requirements.length > 0 && !wasOpen) await close()
       return { missing: requirements, caveats, facts }
     },
     spec(inputs) {
@@ -102,10 +108,7 @@ export function nftablesDriver(parts: NftablesDriverParts): ModeDriver<NftablesC
       },
     }),
     recover: async () => {},
-    async close() {
-      opened?.nftables.close()
-      opened = undefined
-    },
+    close,
   }
 }
 
