@@ -127,6 +127,26 @@ test('a chain that was emptied and not deleted is read again', async () => {
   expect(uncertain).toBe(true)
 })
 
+test('a set that has lost a backend before it was refused is read again', async () => {
+  const sticky = (address: string) =>
+    service(1, {
+      affinity: { seconds: 60 },
+      pools: { cluster: [backend(address)], local: [] },
+    })
+  const node = await started(sticky('10.180.0.1'))
+  const end = node.nftables.refuse(
+    EINVAL,
+    (command) => command.do === 'addElements' && command.set.startsWith('backends-'),
+  )
+  const { failed, uncertain } = await node.sync(sticky('10.180.0.9'))
+  expect([...failed.keys()]).toEqual([expect.stringMatching('4/set/backends-')])
+  expect(uncertain).toBe(true)
+  end()
+  await node.look()
+  await node.sync(sticky('10.180.0.1'))
+  expect(stateOf(node.namespace)).toEqual(await fresh(sticky('10.180.0.1')))
+})
+
 const otherForm = [
   ...(['prerouting', 'prerouting-again', 'output', 'output-again'] as const).map(
     (chain) => ({ do: 'flushChain', table: tableOf(4), chain }) as const,

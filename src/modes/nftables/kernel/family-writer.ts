@@ -3,7 +3,7 @@ import type { TransactionError } from '../../../kernel/nftables/nftables.ts'
 import type { Command } from '../../../kernel/nftables/objects.ts'
 import type { Family } from '../../../lib/ip.ts'
 import type { Change, KernelError, ObjectKey } from '../../mode.ts'
-import { tableOf } from '../keys/names.ts'
+import { isBackendSet, tableOf } from '../keys/names.ts'
 import { objectOf } from '../keys/object-key.ts'
 import type { ManagedState } from './managed-state.ts'
 import { observe } from './observe.ts'
@@ -174,12 +174,12 @@ export class FamilyWriter {
 
   /**
    * ENOENT and EEXIST show that the record is wrong, maybe for an object outside this change: its table may have gone
-   * with its owner.
+   * with its owner. A set of backends has lost those that leave before its own transaction (`readPresent`).
    */
   #fail(keys: Iterable<ObjectKey>, { errno, message }: TransactionError): void {
     this.#isUncertain ||= errno === ENOENT || errno === EEXIST
     for (const key of keys) {
-      this.#isUncertain ||= this.#begun.has(key)
+      this.#isUncertain ||= this.#begun.has(key) || isBackendSet(objectOf(key).name)
       this.#failed.set(key, { code: 'NP_NFTABLES_REFUSED', message })
     }
   }
