@@ -17,8 +17,6 @@ export type Holding = ForwardingEntry | 'fixed' | readonly PlacedElement[] | 'un
 /** Which of our objects the kernel holds, as far as this daemon knows: it follows what is written and read. */
 export class KernelRecord {
   readonly #objects = new Map<ObjectKey, Holding>()
-  /** Whether everything was read, and nothing has become uncertain since then. */
-  isComplete = false
 
   /** Undefined if the kernel does not hold the object. */
   holdingOf(key: ObjectKey): Holding | undefined {
@@ -40,7 +38,6 @@ export class KernelRecord {
   /** Forgets everything. */
   forget(): void {
     this.#objects.clear()
-    this.isComplete = false
   }
 }
 

@@ -65,7 +65,6 @@ async function observeAll(state: ManagedState): Promise<ReadonlyMap<ObjectKey, D
   }
   state.record.forget()
   for (const [key, digest] of seen) note(state, key, digest, () => holdingOf(state, key, allForms))
-  state.record.isComplete = true
   return seen
 }
 

@@ -6,7 +6,7 @@ import type { Family } from '../../../lib/ip.ts'
 /** One table in each IP family; everything in it is ours. */
 export const TABLE = 'node-proxy'
 
-/** A table with one empty chain; it keeps the kernel translating established connections while `TABLE` is gone. */
+/** A table whose only rule has no effect; it keeps the kernel translating established connections while `TABLE` is gone. */
 export const GUARD_TABLE = 'node-proxy-guard'
 
 /** The table in which `probe` tries rules; it exists for a moment. */

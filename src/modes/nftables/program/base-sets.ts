@@ -11,8 +11,8 @@ interface BaseSet {
 }
 
 /**
- * The maximum number of counted pairs of frontend and backend. The lowest 16 bits are 0, as in
- * `../program/affinity.ts`, so that the set starts small.
+ * The maximum number of counted pairs of frontend and backend. The lowest 16 bits are 0, as in `affinity.ts`, so that
+ * the set starts small.
  */
 const COUNTED = { isDynamic: true, hasTimeouts: true, size: 2 ** 17 } as const
 
