@@ -156,13 +156,12 @@ export interface TrafficNumbers {
   readonly bytesOut?: number
 }
 
-/** The sum of two that count the same; undefined: nothing yet. */
+/** The sum, with the numbers that only one of the two has; undefined: nothing yet. */
 export function addNumbers(to: TrafficNumbers | undefined, more: TrafficNumbers): TrafficNumbers {
   if (to === undefined) return more
   const names = Object.keys(more) as (keyof TrafficNumbers)[]
-  return Object.fromEntries(
-    names.map((name) => [name, (to[name] ?? 0) + (more[name] ?? 0)] as const),
-  )
+  const sums = names.map((name) => [name, (to[name] ?? 0) + (more[name] ?? 0)] as const)
+  return { ...to, ...Object.fromEntries(sums) }
 }
 
 /** What one backend of an entry received and sent. */

@@ -38,7 +38,7 @@ export async function readTraffic(
     for (const backend of backendsOf(entry, counts)) backends.add(service, backend)
   }
   for (const [service, numbers] of packets) {
-    totals.set(service, { ...totals.get(service), ...numbers })
+    totals.set(service, addNumbers(totals.get(service), numbers))
   }
   return { totals, backends: backends.byService }
 }
@@ -95,8 +95,8 @@ async function readPackets(state: ManagedState): Promise<ReadonlyMap<ServiceKey,
           const owner = keyOfElement(family, set, key)
           const service = owner && program.entryOf(owner)?.service
           if (service === undefined) continue
-          const sum = addNumbers(found.get(service), numbersOf(direction, counter))
-          found.set(service, { ...NONE, ...found.get(service), ...sum })
+          const sum = addNumbers(found.get(service) ?? NONE, numbersOf(direction, counter))
+          found.set(service, sum)
         }
       }
     }
