@@ -118,4 +118,7 @@ test('the first of two ports with one name is served, the other reported', () =>
   expect(entries[0]?.frontends.map(({ port }) => port)).toEqual([80])
   expect(entries[0]?.refused).toMatchObject([{ code: 'NP_FORWARDING_DUPLICATE_PORT', port: 81 }])
   expect(entries[1]?.refused).toBeUndefined()
+  const both = compile({ ...DUAL, ports })
+  const addresses = both.map(({ refused }) => refused?.map(({ ip: address }) => address))
+  expect(addresses).toEqual([[CLUSTER_IP], ['fd00::1'], undefined, undefined])
 })

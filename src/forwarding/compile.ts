@@ -72,7 +72,7 @@ function compilePort({ service, port, family, sources, node }: PortInput): Forwa
     ...(service.proxyProtocol !== undefined && { proxyProtocol: service.proxyProtocol }),
     ...healthCheckPortOf(service, port),
   }
-  const problems = [...refused, ...candidates.refused, ...duplicatesOf(port, service)]
+  const problems = [...refused, ...candidates.refused, ...duplicatesOf(port, service, family)]
   return problems.length === 0 ? entry : { ...entry, refused: problems }
 }
 
@@ -101,8 +101,9 @@ function distinctPorts({ ports }: Service): readonly ServicePort[] {
 function duplicatesOf(
   port: ServicePort,
   { ports, clusterIPs }: Service,
+  family: Family,
 ): readonly RejectedFrontend[] {
-  const [ip] = clusterIPs
+  const ip = clusterIPs.find((one) => familyOf(one) === family)
   if (ports.length < 2 || ip === undefined) return []
   return ports
     .filter((other) => other !== port && isSamePort(other, port))
@@ -123,7 +124,7 @@ function isSamePort(a: ServicePort, b: ServicePort): boolean {
 interface Compilation {
   readonly cluster: ClusterView
   readonly node: NodeContext
-  /** Milliseconds since the epoch. */
+  /** See `ForwardingTable.replace`. */
   readonly now: number
 }
 

@@ -62,7 +62,7 @@ export interface Backend {
   readonly local: boolean
 }
 
-/** A removed backend, which keeps its connections until `until`, in milliseconds since the epoch. */
+/** A removed backend, which keeps its connections until `until`, in milliseconds of the clock of `ForwardingTable`. */
 export interface DrainingBackend extends Backend {
   readonly until: number
 }
@@ -104,7 +104,7 @@ export interface ForwardingEntry {
   readonly proxyProtocol?: ProxyProtocol
   /** The TCP port on which the node answers health checks of the Service; only at the entries of its first Service port. */
   readonly healthCheckPort?: number
-  /** Frontends of the Service that the compiler rejected; absent if there are none. */
+  /** Frontends and endpoints of the Service that the compiler rejected; absent if there are none. */
   readonly refused?: readonly RejectedFrontend[]
 }
 

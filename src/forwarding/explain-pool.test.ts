@@ -136,6 +136,12 @@ test.each<[string, Given, readonly string[], readonly string[]]>([
       '127.0.0.1 specialAddress: is an unspecified, loopback, link-local, multicast or broadcast address and gets no traffic; use the address of a Pod or host',
     ],
   ],
+  [
+    'special addresses alone',
+    { endpoints: [endpoint('127.0.0.1')] },
+    [],
+    [expect.stringMatching(/^127.0.0.1 specialAddress: is an unspecified/)],
+  ],
   ['no endpoints', { endpoints: [] }, [], []],
   [
     'another name of the port',

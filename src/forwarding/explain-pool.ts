@@ -94,7 +94,7 @@ function hintReasons(
 
 function endReasons(
   { by, chosen }: PoolChoice,
-  { all }: Candidates,
+  { all, refused }: Candidates,
   entry: ForwardingEntry,
   sources: readonly EndpointSource[],
 ): readonly string[] {
@@ -105,7 +105,7 @@ function endReasons(
   const hasOthers = sources.some(({ groups }) =>
     groups.some((group) => group.family === family && group.endpoints.length > 0),
   )
-  if (all.length > 0 || !hasOthers) return []
+  if (all.length + refused.length > 0 || !hasOthers) return []
   return [`no endpoint has the port ${portName === '' ? 'without a name' : portName}/${protocol}`]
 }
 

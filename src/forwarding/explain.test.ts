@@ -163,6 +163,13 @@ describe('unhandled', () => {
     expect(explanation.entry).toBe('shop/cart:http/TCP/4')
     expect(explanation.text).toContain('link-local')
   })
+
+  test('an address that was refused as an endpoint is one that no Service has', () => {
+    const table = tableOf({}, [endpoint('169.254.1.1')])
+    const explanation = explain(table, packet('10.0.0.9', '169.254.1.1', 8080), FACTS)
+    expect(explanation.entry).toBeUndefined()
+    expect(explanation.reasons).toEqual(['no Service listens on 169.254.1.1:8080/TCP'])
+  })
 })
 
 test('an externalIP that is a node address comes before an equal node port', () => {

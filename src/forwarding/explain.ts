@@ -88,6 +88,7 @@ function unmatched(
 ): Findings {
   const problem = table
     .problems()
+    .filter(({ kind }) => kind !== 'endpoint')
     .find((one) => one.ip === dst && one.port === port && one.protocol === protocol)
   const [owner] = table.ownersOf(dst)
   const nothing = `no Service listens on ${hostPort(dst, port)}/${protocol}`

@@ -29,7 +29,7 @@ export type EntryStatus = 'Granted' | 'Conflict' | 'Refused'
  * Everything that this node forwards: the compiled entries of all Services with the frontends that they were
  * granted, and the backends that are draining. Apart from draining, its state depends only on the last `replace` of
  * each Service. The time that `replace` takes grows with the size of the Service and of the entries that claim the same
- * addresses, not with the size of the table.
+ * addresses, not with the size of the table. Times are milliseconds of one clock, which the caller chooses.
  */
 export class ForwardingTable {
   #drainSeconds: Readonly<Record<Protocol, number>>
@@ -44,7 +44,7 @@ export class ForwardingTable {
    */
   readonly #published = new Map<EntryId, ForwardingEntry>()
   readonly #problems = new Map<EntryId, readonly FrontendProblem[]>()
-  /** For each entry with draining backends, the earliest deadline of them, in milliseconds since the epoch. */
+  /** For each entry with draining backends, the earliest deadline of them. */
   readonly #deadlines = new Map<EntryId, number>()
 
   constructor({ drainSeconds }: Pick<NodeContext, 'drainSeconds'>) {
@@ -60,9 +60,9 @@ export class ForwardingTable {
   }
 
   /**
-   * Replaces all entries of one Service; an empty list removes them. `now`: milliseconds since the epoch.
-   * `clusterIPs`: the ClusterIPs of the Service (see `clusterIPsOf`), which are needed if it has no entries. No other
-   * Service can get these addresses as external addresses. The ClusterIPs in `entries` are always protected like this.
+   * Replaces all entries of one Service; an empty list removes them. `clusterIPs`: the ClusterIPs of the Service (see
+   * `clusterIPsOf`), which are needed if it has no entries. No other Service can get these addresses as external
+   * addresses. The ClusterIPs in `entries` are always protected like this.
    * @returns the difference that this makes, also in entries of other Services
    */
   replace(
@@ -81,13 +81,13 @@ export class ForwardingTable {
     return this.#update(this.#claims.replace(key, before, after), now)
   }
 
-  /** Removes the draining backends whose deadline is at or before `now` (milliseconds since the epoch). */
+  /** Removes the draining backends whose deadline is at or before `now`. */
   expire(now: number): TableDelta {
     const due = [...this.#deadlines].filter(([, until]) => until <= now).map(([id]) => id)
     return due.length === 0 ? UNCHANGED : this.#update(due, now)
   }
 
-  /** The earliest deadline of all draining backends, in milliseconds since the epoch; undefined if none drains. */
+  /** The earliest deadline of all draining backends; undefined if none drains. */
   nextDeadline(): number | undefined {
     let next: number | undefined
     for (const until of this.#deadlines.values()) {
@@ -238,7 +238,6 @@ const NO_DRAINING: readonly DrainingBackend[] = Object.freeze([])
 
 /** The present time, and the time for which a backend drains. */
 interface DrainTimes {
-  /** Milliseconds since the epoch. */
   readonly now: number
   /** How long a backend that is removed now keeps its connections; 0: none drains, not even one that already did. */
   readonly seconds: number
