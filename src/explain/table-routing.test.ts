@@ -9,6 +9,7 @@ const HERE = ip('10.0.0.1')
 
 const RULES: readonly JsonObject[] = [
   { priority: 0, src: 'all', table: 'local' },
+  { priority: 40, src: 'all', nop: null },
   { priority: 50, src: 'all', fwmark: '0x2000', fwmask: '0x2000', table: '100' },
   { priority: 60, src: '10.9.0.0', srclen: 16, iif: 'eth0', action: 'prohibit' },
   { priority: 61, src: 'all', ipproto: 'tcp', dport: 25, action: 'blackhole' },

@@ -206,7 +206,7 @@ interface PolicyRule {
 
 /** Fields that select no packets. */
 const NEUTRAL = new Set(['priority', 'not', 'table', 'action', 'goto', 'protocol', 'srclen'])
-const MORE_NEUTRAL = new Set(['dstlen', 'fwmask', 'iif_detached', 'oif_detached'])
+const MORE_NEUTRAL = new Set(['dstlen', 'fwmask', 'iif_detached', 'oif_detached', 'nop', 'unresolved'])
 
 /** Rules of `ip -j rule show` in the order in which the kernel tries them. */
 function policyRules(listing: readonly JsonObject[]): readonly PolicyRule[] {
@@ -249,7 +249,7 @@ const SELECTORS: Readonly<Record<string, Selector>> = {
   // In the kernel, packets that this node sends count as coming from lo.
   iif: (rule, { inInterface = 'lo' }) => textOf(rule, 'iif') === inInterface,
   oif: () => false,
-  ipproto: (rule, { protocol }) => textOf(rule, 'ipproto') === protocol.toLowerCase(),
+  ipproto: (rule, { protocol }) => textOf(rule, 'ipproto') === protocol?.toLowerCase(),
   dport: (rule, { dstPort }) => numberOf(rule, 'dport') === dstPort,
   dport_start: (rule, { dstPort }) => (numberOf(rule, 'dport_start') ?? 0) <= dstPort,
   dport_end: (rule, { dstPort }) => (numberOf(rule, 'dport_end') ?? 65_535) >= dstPort,

@@ -219,6 +219,11 @@ describe('single matches', () => {
     )
     expect(await dropped('-m set --match-set h src --packets-gt 3', {}, { sets })).toBe('uncertain')
   })
+
+  test('the words of the comment of an element are no options', async () => {
+    const sets = 'create c hash:net comment\nadd c 10.0.0.0/8 comment "has no nomatch skbmark 0x1"\n'
+    expect(await dropped('-m set --match-set c src', {}, { sets })).toBe('silent')
+  })
 })
 
 describe('flow of rules', () => {
@@ -275,10 +280,13 @@ describe('targets', () => {
     ['DNAT --to-destination 10.180.0.1-10.180.0.2:81', ['10.180.0.1 81', '10.180.0.2 81']],
     ['DNAT --to-destination 10.180.0.1:70-90', ['10.180.0.1 80']],
     ['DNAT --to-destination 10.180.0.1:70-79', ['uncertain']],
+    ['DNAT --to-destination 10.180.0.1:70-90 --random', ['uncertain']],
+    ['DNAT --to-destination 10.180.0.1:81 --random', ['10.180.0.1 81']],
     ['DNAT --to-destination 10.180.0.1:8000-8100/70', ['10.180.0.1 8010']],
     ['DNAT --to-destination 10.180.0.1:8000-8003/75', ['10.180.0.1 8001']],
     ['DNAT --to-destination 10.180.0.1:8000-8006/81', ['10.180.0.1 8001']],
     ['REDIRECT --to-ports 8080', ['192.168.0.2 8080']],
+    ['REDIRECT --to-ports 70-90 --random', ['uncertain']],
     ['NETMAP --to 10.180.0.0/16', ['uncertain']],
   ])('%s', async (target, expected) => {
     expect(await translated(target)).toEqual(expected)
@@ -294,6 +302,17 @@ describe('targets', () => {
     const raw = rules('PREROUTING', ['-j NOTRACK'], 'raw')
     const nat = rules('PREROUTING', ['-j DNAT --to-destination 10.180.0.1'], 'nat')
     expect(await walk(`${raw}\n${nat}`, POD)).toMatchObject([{ dst: { ip: '10.96.0.1' } }])
+  })
+
+  test.each([
+    ['--ctorigdst 10.96.0.1', 'delivered'],
+    ['--ctstate UNTRACKED', 'silent'],
+    ['--ctstate UNTRACKED --ctorigdst 10.96.0.2', 'silent'],
+    ['! --ctstate UNTRACKED', 'delivered'],
+  ])('a packet that is not tracked, by -m conntrack %s: %s', async (match, kind) => {
+    const raw = rules('PREROUTING', ['-j NOTRACK'], 'raw')
+    const filter = rules('FORWARD', [`-m conntrack ${match} -j DROP`])
+    expect(await walk(`${raw}\n${filter}`, POD)).toMatchObject([{ kind }])
   })
 
   test('marks: set, saved, restored and matched', async () => {

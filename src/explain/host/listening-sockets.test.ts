@@ -7,7 +7,8 @@ const DETAILED = `
 udp UNCONN 0 0 *:53 *:* inet-sockopt: ( mc_loop transparent)
 tcp LISTEN 0 128 127.0.0.1:8080 0.0.0.0:* inet-sockopt: ( is_icsk mc_loop transparent mc_all)
 tcp LISTEN 0 128 0.0.0.0:8080 0.0.0.0:* inet-sockopt: ( is_icsk mc_loop mc_all)
-tcp LISTEN 0 128 [fe80::1]%eth0:81 [::]:* inet-sockopt: ( is_icsk mc_loop mc_all)`
+tcp LISTEN 0 128 [fe80::1]%eth0:81 [::]:* inet-sockopt: ( is_icsk mc_loop mc_all)
+tcp LISTEN 0 100 [::ffff:192.0.2.1]:8005 *:* inet-sockopt: ( is_icsk mc_loop mc_all)`
 
 const PLAIN = 'tcp LISTEN 0 128 0.0.0.0:8080 0.0.0.0:*'
 
@@ -33,6 +34,8 @@ test.each([
   ['TCP', '192.0.2.1', 8080, 'usual'],
   ['TCP', '2001:db8::1', 8080, 'none'],
   ['TCP', 'fe80::1', 81, 'usual'],
+  ['TCP', '192.0.2.1', 8005, 'usual'],
+  ['TCP', '192.0.2.2', 8005, 'none'],
   ['UDP', '2001:db8::1', 53, 'transparent'],
   ['UDP', '192.0.2.1', 53, 'transparent'],
   ['TCP', '192.0.2.1', 53, 'none'],

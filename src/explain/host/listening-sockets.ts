@@ -24,6 +24,9 @@ const ANY: ReadonlyMap<string, ListeningSocket['at']> = new Map([
   ['*', 'any'],
 ])
 
+/** An address of IPv4 as a socket of IPv6 has it: `::ffff:192.0.2.1`. */
+const MAPPED = /^::ffff:(?=[\d.]+$)/
+
 /**
  * Reads local sockets with `ss`; without that program nothing is known. Before iproute2 5.10 `ss` shows no socket
  * options. Throws NP_EXPLAIN_READ.
@@ -64,7 +67,7 @@ function parseSockets(text: string): readonly ListeningSocket[] {
     const options = /inet-sockopt: \(([^)]*)\)/.exec(line)?.[1]?.trim().split(/\s+/)
     const protocol = PROTOCOLS.get(kind)
     const { host = '', port } = splitHostPort(local.replace(/%[^\]:]*/, '')) ?? {}
-    const at = ANY.get(host) ?? parseIp(host)
+    const at = ANY.get(host) ?? parseIp(host.replace(MAPPED, ''))
     if (protocol === undefined || at === undefined) return []
     const isTransparent = options?.includes('transparent')
     return [{ protocol, at, port: Number(port), isTransparent }]

@@ -4,7 +4,7 @@ import type { PacketState } from '../packet/packet-state.ts'
 import { type Translation, translate, untracked } from '../packet/packet-state.ts'
 import { evaluate } from './evaluate-expression.ts'
 import { type Chance, type Evaluated, type Evaluation, isUnknown, setName } from './look-up.ts'
-import { isObject, type Json, type JsonObject, textOf } from './model/json.ts'
+import { isObject, type Json, type JsonObject, onlyMember, textOf } from './model/json.ts'
 import { addressOf } from './model/value.ts'
 
 /**
@@ -56,8 +56,12 @@ export function applyStatement(name: string, inner: Json, evaluation: Evaluation
 /** nft prints an update of a map as text, because it cannot print it as JSON. */
 export function applyText(text: string, evaluation: Evaluation): StatementEffect {
   const set = /^(?:add|update|delete) (@\S+) \{/.exec(text)?.[1]
-  return set === undefined ? { unknown: 'a statement' } : changed(set, evaluation)
+  if (set === undefined || ENDS_RULE.test(text)) return { unknown: 'a statement' }
+  return changed(set, evaluation)
 }
+
+/** What an element may have that ends the rule. */
+const ENDS_RULE = /\b(?:limit rate|ct count|quota)\b/
 
 /** After a change, later look-ups of this packet in the set are uncertain. */
 function changed(reference: string, { packet, table }: Evaluation): StatementEffect {
@@ -80,6 +84,7 @@ function reject({ type, expr }: JsonObject, { packet }: Evaluation): StatementEf
 
 function mangle({ key, value }: JsonObject, evaluation: Evaluation): StatementEffect {
   const { packet } = evaluation
+  if (isHarmless(key ?? null) && onlyMember(value)?.[0] !== 'map') return [branchOf(packet)]
   const values = evaluate(value ?? null, evaluation)
   const target = JSON.stringify(key)
   if (isUnknown(values)) return values
@@ -90,11 +95,29 @@ function mangle({ key, value }: JsonObject, evaluation: Evaluation): StatementEf
       : { ...packet, connection: { ...packet.connection, mark } }
   const isMark = target === '{"meta":{"key":"mark"}}' || target === '{"ct":{"key":"mark"}}'
   if (!isMark) return { unknown: 'a field that is set' }
-  return values.map(({ probability, parts }) => {
-    const mark = typeof parts[0]?.value === 'bigint' ? Number(parts[0].value & 0xffff_ffffn) : 0
-    return { ...branchOf(set(mark)), probability }
+  const branches = values.flatMap(({ probability, parts }) => {
+    const mark = parts[0]?.value
+    if (typeof mark !== 'bigint') return []
+    return [{ ...branchOf(set(Number(mark & 0xffff_ffffn))), probability }]
   })
+  return branches.length < values.length ? { unknown: 'a mark that is no number' } : branches
 }
+
+/** Whether a field decides nothing that a walk models. */
+function isHarmless(key: Json): boolean {
+  const [kind = '', inner] = onlyMember(key) ?? []
+  const { key: name, field } = isObject(inner) ? inner : {}
+  return kind === 'tcp option' || HARMLESS.has(`${kind} ${textOf(name ?? field)}`)
+}
+
+const HARMLESS = new Set([
+  'meta nftrace',
+  'meta priority',
+  'payload dscp',
+  'payload ecn',
+  'payload hoplimit',
+  'payload ttl',
+])
 
 function orUnknown(found: readonly Branch[] | string): StatementEffect {
   if (typeof found === 'string') return { unknown: found }

@@ -120,21 +120,18 @@ function combined(
   const other =
     flags === undefined ? evaluate(right ?? null, evaluation) : certain(numberPart(flags))
   if (isUnknown(other)) return other
-  return one.flatMap((a) =>
-    other.map((b) => ({
-      probability: a.probability * b.probability,
-      parts: [combine(operation, a.parts[0], b.parts[0])],
-    })),
-  )
-}
-
-function combine(
-  operation: (a: bigint, b: bigint) => bigint,
-  a: Part | undefined,
-  b: Part | undefined,
-): Part {
-  if (typeof a?.value !== 'bigint' || typeof b?.value !== 'bigint') return textPart('?')
-  return { kind: a.kind, value: operation(a.value, b.value) }
+  const found: Chance[] = []
+  for (const a of one) {
+    for (const b of other) {
+      const [first, second] = [a.parts[0], b.parts[0]]
+      if (typeof first?.value !== 'bigint' || typeof second?.value !== 'bigint') {
+        return { unknown: 'an operation on what is no number' }
+      }
+      const part: Part = { kind: first.kind, value: operation(first.value, second.value) }
+      found.push({ probability: a.probability * b.probability, parts: [part] })
+    }
+  }
+  return found
 }
 
 /** `payload`: a header field. Fields of another family or protocol are absent. */
@@ -179,8 +176,10 @@ function meta({ key }: JsonObject, { packet, facts }: Evaluation): Evaluated {
     case 'oif':
     case 'oifname':
       return certain(textPart(packet.outInterface ?? ''))
-    case 'pkttype':
-      return certain(textPart(facts.addressType(packet.dst) === 'broadcast' ? 'broadcast' : 'host'))
+    case 'pkttype': {
+      const type = facts.addressType(packet.dst)
+      return certain(textPart(type === 'broadcast' || type === 'multicast' ? type : 'host'))
+    }
     default:
       return { unknown: `meta ${textOf(key)}` }
   }

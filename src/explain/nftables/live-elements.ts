@@ -15,10 +15,9 @@ const FIELDS: ReadonlyMap<string, Field> = new Map([
   ['inet_proto', { bytes: 1 }],
   ['inet_service', { bytes: 2 }],
   ['mark', { bytes: 4, isHostOrder: true }],
+  // Numbers from `numgen` have no type of their own; integers of other programs may have any size and byte order.
+  ['integer', { bytes: 4, isHostOrder: true }],
 ])
-
-/** Numbers from `numgen` have no type of their own; integers of other programs may have any size and byte order. */
-const CHOSEN: Field = { bytes: 4, isHostOrder: true }
 
 const MS_PER_SECOND = 1_000
 
@@ -59,10 +58,10 @@ export class LiveElements {
     const family = FAMILIES[textOf(listed['family'])]
     if (family === undefined || table !== OWN_TABLE || flagsOf(listed).has('interval'))
       return undefined
-    const keys = registersOf(typesOf(listed['type']), true)
+    const keys = registersOf(typesOf(listed['type']))
     const target = listed['map']
     const values = target === undefined || target === 'verdict' ? undefined : typesOf(target)
-    const read = values && registersOf(values, true)
+    const read = values && registersOf(values)
     if (keys === undefined || (values !== undefined && read === undefined)) return undefined
     return {
       keyOf: (parts) => keys.write(parts),
@@ -186,14 +185,11 @@ interface Registers {
   read(registers: Buffer): Json
 }
 
-/**
- * The registers for types with nft's names; `hasChosen`: an integer is a number from `numgen`. Undefined if a type is
- * unknown.
- */
-export function registersOf(types: readonly string[], hasChosen: boolean): Registers | undefined {
+/** The registers for types with nft's names; undefined if one is unknown. */
+export function registersOf(types: readonly string[]): Registers | undefined {
   const fields: Field[] = []
   for (const type of types) {
-    const field = type === 'integer' && hasChosen ? CHOSEN : FIELDS.get(type)
+    const field = FIELDS.get(type)
     if (field === undefined) return undefined
     fields.push(field)
   }

@@ -37,6 +37,7 @@ interface Given {
   /** Further chains, by name. */
   readonly chains?: Readonly<Record<string, readonly (readonly Json[])[]>>
   readonly packet?: PacketState
+  readonly facts?: HostFacts
 }
 
 /** Runs rules of one base chain. */
@@ -55,7 +56,7 @@ function run(rules: readonly (readonly Json[])[], given: Given = {}): readonly B
     ),
   ]
   const tables = parseRuleset(JSON.stringify({ nftables: objects }), '')
-  const [found] = nftablesFunctions(tables, FACTS)
+  const [found] = nftablesFunctions(tables, given.facts ?? FACTS)
   return found!.apply(given.packet ?? packet())
 }
 
@@ -102,6 +103,13 @@ describe('a rule that drops what it matches', () => {
       'meta l4proto { udp, sctp }',
       match({ meta: { key: 'l4proto' } }, { set: ['udp', 'sctp'] }),
       false,
+    ],
+    ['meta l4proto vrrp', match({ meta: { key: 'l4proto' } }, 'vrrp'), false],
+    ['meta pkttype host', match({ meta: { key: 'pkttype' } }, 'host'), true],
+    [
+      'ct state != established | new',
+      match({ ct: { key: 'state' } }, { '|': ['established', 'new'] }, '!='),
+      true,
     ],
     ['meta nfproto ipv4', match({ meta: { key: 'nfproto' } }, 'ipv4'), true],
     ['iifname "cbr*"', match({ meta: { key: 'iifname' } }, 'cbr*'), true],
@@ -267,6 +275,20 @@ test('marks of the packet and of the connection', () => {
   expect([branch?.packet.mark, branch?.packet.connection.mark]).toEqual([5, 5])
 })
 
+test('what a walk does not model may be set', () => {
+  const set = (key: Json, value: Json): Json => ({ mangle: { key, value } })
+  const size: Json = { 'tcp option': { name: 'maxseg', field: 'size' } }
+  expect(verdicts(run([[set(size, { rt: { key: 'mtu' } })]]))).toEqual(['accept'])
+  expect(verdicts(run([[set(field('ip', 'dscp'), 'cs1'), DROP]]))).toEqual(['drop'])
+  expect(verdicts(run([[set(field('ip', 'daddr'), '10.0.0.9')]]))).toEqual(['uncertain'])
+})
+
+test('a packet to a group is multicast', () => {
+  const facts: HostFacts = { ...FACTS, addressType: () => 'multicast' }
+  const rule = [match({ meta: { key: 'pkttype' } }, 'multicast'), DROP]
+  expect(verdicts(run([rule], { facts }))).toEqual(['drop'])
+})
+
 test('an update of a set makes later look-ups of the packet unknown', () => {
   const sets = [{ name: 'known', elem: [] }]
   const lookup = [match(field('ip', 'saddr'), '@known'), DROP]
@@ -282,6 +304,10 @@ test.each<[string, Json]>([
   ['meta skuid', match({ meta: { key: 'skuid' } }, 0)],
   ['a set that is not listed', match(field('ip', 'saddr'), '@none')],
   ['a statement of a later version', { synthesise: null }],
+  ['ct status & dnat', match({ '&': [{ ct: { key: 'status' } }, 'dnat'] }, 'dnat')],
+  ['a mark by a name', { mangle: { key: { meta: { key: 'mark' } }, value: 'name' } }],
+  ['a limit of each element', { set: { op: 'add', set: '@m', stmt: [{ limit: { inv: true } }] } }],
+  ['a limit in text', 'update @m { ip saddr limit rate over 5/minute : ip daddr }'],
   ['rules of iptables', { xt: { type: 'match', name: 'bpf' } }],
 ])('%s is not known, and names the rule', (_, statement) => {
   const [branch] = run([[statement, DROP]])
@@ -319,15 +345,30 @@ describe('a limit', () => {
   })
 })
 
-test('tables of iptables and of bridges are left out; a chain of both families sees both', () => {
-  const chain = { name: 'c', type: 'filter', hook: 'input', prio: 0, policy: 'accept' }
-  const of = (family: string, table: string) => [
+test('control characters of a rule are not shown', () => {
+  const base = { family: 'ip', table: 't', name: 'c', type: 'filter', hook: 'prerouting', prio: 0 }
+  const rule = { family: 'ip', table: 't', chain: 'c', handle: 2, expr: [DROP] }
+  const nftables = [{ table: { family: 'ip', name: 't' } }, { chain: base }, { rule }]
+  const text = 'table ip t {\n\tchain c {\n\t\tdrop comment "a\u001b[2J" # handle 2\n\t}\n}\n'
+  const [found] = nftablesFunctions(parseRuleset(JSON.stringify({ nftables }), text), FACTS)
+  expect(found?.apply(packet())[0]?.steps.at(-1)?.object).toBe('drop comment "a?[2J"')
+})
+
+test('chains of iptables and of bridges are left out; a chain of both families sees both', () => {
+  const chain = { type: 'filter', hook: 'input', prio: 0, policy: 'accept' }
+  const of = (family: string, table: string, name = 'c') => [
     { table: { family, name: table } },
-    { chain: { family, table, ...chain } },
+    { chain: { family, table, name, ...chain } },
   ]
-  const nftables = [...of('ip', 'filter'), ...of('bridge', 'x'), ...of('inet', 'filter')]
+  const nftables = [
+    ...of('ip', 'filter', 'INPUT'),
+    ...of('ip6', 'filter'),
+    ...of('bridge', 'x'),
+    ...of('inet', 'filter'),
+  ]
   const tables = parseRuleset(JSON.stringify({ nftables }), '')
   expect(nftablesFunctions(tables, FACTS)).toMatchObject([
+    { source: 'nft ip6 filter c', families: [6], hook: 'input' },
     { source: 'nft inet filter c', families: [4, 6], hook: 'input' },
   ])
 })

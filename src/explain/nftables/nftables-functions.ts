@@ -16,16 +16,14 @@ const FAMILIES: ReadonlyMap<string, readonly Family[]> = new Map([
   ['inet', [4, 6]],
 ])
 
-/** The hook functions of tables: one for each base chain of IP packets. */
+/** The hook functions of tables: one for each base chain of IP packets, except those that `iptables-save` lists. */
 export function nftablesFunctions(
   tables: readonly NftTable[],
   facts: HostFacts,
 ): readonly HookFunction[] {
-  return tables
-    .filter((table) => !isOfIptables(table))
-    .flatMap((table) =>
-      [...table.chains.values()].flatMap((chain) => hookFunction(table, chain, facts)),
-    )
+  return tables.flatMap((table) =>
+    [...table.chains.values()].flatMap((chain) => hookFunction(table, chain, facts)),
+  )
 }
 
 function hookFunction(table: NftTable, chain: NftChain, facts: HostFacts): readonly HookFunction[] {
@@ -33,6 +31,8 @@ function hookFunction(table: NftTable, chain: NftChain, facts: HostFacts): reado
   const hook = HOOKS.find((one) => one === base?.hook)
   const families = FAMILIES.get(table.family)
   if (base === undefined || hook === undefined || families === undefined) return []
+  // iptables-nft names the chain of a hook INPUT. Another one in a table of this name is of another program.
+  if (isOfIptables(table) && name === hook.toUpperCase()) return []
   const context: HookContext = { source: `nft ${table.family} ${table.name}`, hook, table, facts }
   const found: HookFunction = {
     hook,

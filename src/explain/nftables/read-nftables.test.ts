@@ -30,6 +30,12 @@ test('tables of iptables are not listed', async () => {
   )
 })
 
+test('a table of iptables is listed if it has base chains of other programs', async () => {
+  const tables = [{ family: 'ip', name: 'filter' }, { family: 'ip', name: 'nat' }, OURS]
+  const { json } = await listNftables(runner().run, tables, { shared: new Set(['ip filter']) })
+  expect(json).toEqual(['nft -j list table ip filter', 'nft -j list table ip node-proxy'])
+})
+
 test('without tables of iptables, the rules of all are listed at once', async () => {
   const { run, commands } = runner()
   expect(await listNftables(run, [OURS])).toEqual({

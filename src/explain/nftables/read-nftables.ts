@@ -25,8 +25,9 @@ const NONE: NftListing = { json: [], text: '' }
 export async function readNftables(
   run: RunCommand,
   tables?: readonly TableSummary[],
+  shared?: ReadonlySet<string>,
 ): Promise<readonly NftTable[]> {
-  const { json, text } = await listNftables(run, tables)
+  const { json, text } = await listNftables(run, tables, { shared })
   return json.flatMap((one) => parseRuleset(one, text))
 }
 
@@ -42,8 +43,9 @@ export async function readLiveNftables(
   run: RunCommand,
   lookUp: LookUpElement,
   names?: readonly TableSummary[],
+  shared?: ReadonlySet<string>,
 ): Promise<LiveTables> {
-  const { json, text } = await listNftables(run, names, { isTerse: true })
+  const { json, text } = await listNftables(run, names, { isTerse: true, shared })
   const elements = new LiveElements(run, lookUp)
   const tables = json.flatMap((one) =>
     parseRuleset(one, text, (set, kind) => elements.of(set, kind)),
@@ -51,13 +53,21 @@ export async function readLiveNftables(
   return { tables, readMissing: () => elements.read() }
 }
 
+interface ListOptions {
+  readonly isTerse?: boolean
+  /** Tables of iptables with base chains of other programs, as `ip filter`: these are listed, too. */
+  readonly shared?: ReadonlySet<string> | undefined
+}
+
 /** The listing from which tables are read. Throws NP_EXPLAIN_READ. */
 export async function listNftables(
   run: RunCommand,
   tables?: readonly TableSummary[],
-  { isTerse = false } = {},
+  { isTerse = false, shared = new Set() }: ListOptions = {},
 ): Promise<NftListing> {
-  const single = tables === undefined ? undefined : await listEach(run, tables, isTerse)
+  const isListed = (table: TableSummary) =>
+    !isOfIptables(table) || shared.has(`${table.family} ${table.name}`)
+  const single = tables && (await listEach(run, { tables, others: tables.filter(isListed) }, isTerse))
   if (single !== undefined) return single
   const all = await listAll(run, { json: [RULESET], text: [RULESET], isTerse })
   if ('failed' in all) throw unreadable('nft list ruleset', all.failed)
@@ -69,10 +79,9 @@ const RULESET = ['ruleset']
 /** Undefined if a table has an unusual name or was deleted meanwhile. */
 async function listEach(
   run: RunCommand,
-  tables: readonly TableSummary[],
+  { tables, others }: Readonly<Record<'tables' | 'others', readonly TableSummary[]>>,
   isTerse: boolean,
 ): Promise<NftListing | undefined> {
-  const others = tables.filter((table) => !isOfIptables(table))
   if (others.length === 0) return NONE
   if (others.some(({ name }) => !/^[\w.-]+$/.test(name))) return undefined
   const each = others.map(({ family, name }) => ['table', family, name])

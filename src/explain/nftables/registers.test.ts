@@ -8,14 +8,14 @@ const KEY = Buffer.from('0a000001110000000035000002000000', 'hex')
 const TYPES = ['ipv4_addr', 'inet_proto', 'inet_service', 'integer']
 
 test('a key is written as the kernel has it, and read back', () => {
-  const registers = registersOf(TYPES, true)
+  const registers = registersOf(TYPES)
   const parts = [addressPart(ip('10.0.0.1')), numberPart(17), numberPart(53), numberPart(2)]
   expect(registers?.write(parts)).toEqual(KEY)
   expect(registers?.read(KEY)).toEqual({ concat: ['10.0.0.1', 17, 53, 2] })
 })
 
 test('an address alone is no concatenation', () => {
-  const registers = registersOf(['ipv6_addr'], false)
+  const registers = registersOf(['ipv6_addr'])
   const written = registers?.write([addressPart(ip('2001:db8::1'))])
   expect(written?.toString('hex')).toBe('20010db8000000000000000000000001')
   expect(registers?.read(written!)).toBe('2001:db8::1')
@@ -26,10 +26,9 @@ test.each([
   ['a number that is too large', ['inet_service'], [numberPart(65_536)]],
   ['fewer parts', ['ipv4_addr', 'inet_service'], [addressPart(ip('10.0.0.1'))]],
 ])('%s is not written', (_, types, parts) => {
-  expect(registersOf(types, false)?.write(parts)).toBeUndefined()
+  expect(registersOf(types)?.write(parts)).toBeUndefined()
 })
 
-test('types that are not known have no registers: integers only where they were chosen', () => {
-  expect(registersOf(['ifname'], true)).toBeUndefined()
-  expect(registersOf(TYPES, false)).toBeUndefined()
+test('types that are not known have no registers', () => {
+  expect(registersOf(['ifname'])).toBeUndefined()
 })

@@ -302,7 +302,7 @@ function isEqual(parts: readonly Part[], right: Json, evaluation: Evaluation): C
     return parts.length === 1 ? fits(parts[0]!, right) : undefined
   }
   if (name === 'concat') return fitsAny(parts, [right])
-  if (parts[0]?.kind === 'flags') return fits(parts[0], right)
+  if (parts[0]?.kind === 'flags' || parts[0]?.kind === 'words') return fits(parts[0], right)
   const other = certainOf(right, evaluation)
   if (other === undefined) return undefined
   return parts.every(({ value }, index) => value === other.parts[index]?.value)

@@ -37,9 +37,4 @@ export interface HostFacts {
   routesLoopback(inInterface: string): boolean
   /** `rp_filter` of an interface in IPv4: 0 none, 1 strict, 2 loose. */
   reversePathFilter(inInterface: string): number
-  /**
-   * Whether replies to the packet's source would leave through its interface (rpfilter); absent or undefined if
-   * unknown.
-   */
-  readonly reversePath?: (packet: PacketState) => boolean | undefined
 }

@@ -4,10 +4,12 @@ import type { Protocol } from '../../resources/types.ts'
 /** The inputs of the kernel's routing decision. */
 export interface RouteQuery {
   readonly family: Family
-  readonly protocol: Protocol
+  /** Undefined if the kernel compares no rule with protocol and port, as for packets that IPVS sends. */
+  readonly protocol: Protocol | undefined
   /** Undefined if the kernel chooses it. */
   readonly src: IpAddress | undefined
   readonly dst: IpAddress
+  /** 0 if it is not known, or not compared. */
   readonly dstPort: number
   /** Undefined if the packet comes from this node. */
   readonly inInterface: string | undefined

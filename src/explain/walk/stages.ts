@@ -108,9 +108,9 @@ function routeOf({ routing, facts }: StageWorld, point: WalkPoint): Promise<Rout
   const isAnswered = isIncoming || facts.addressType(src) === 'local'
   return routing.route({
     family,
-    protocol,
+    protocol: isTaken ? undefined : protocol,
     dst,
-    dstPort,
+    dstPort: isTaken ? 0 : dstPort,
     src: hasSource && !isTaken && isAnswered ? src : undefined,
     inInterface: isIncoming ? inInterface : undefined,
     mark: isTaken ? 0 : mark,

@@ -6,7 +6,12 @@ import type { CommandOutput, RunCommand } from '../host/run-command.ts'
 import { parseObjects, textOf, unreadable } from '../host/run-command.ts'
 import { ipvsFunctions } from '../ipvs-functions.ts'
 import { nftablesFunctions } from '../nftables/nftables-functions.ts'
-import { type LiveTables, readLiveNftables, readNftables } from '../nftables/read-nftables.ts'
+import {
+  isOfIptables,
+  type LiveTables,
+  readLiveNftables,
+  readNftables,
+} from '../nftables/read-nftables.ts'
 import {
   answerOfType,
   deadEndOf,
@@ -38,11 +43,12 @@ const ERRORS: Readonly<Record<string, RegExp>> = {
  */
 export async function readWorld(readers: WorldReaders): Promise<WalkWorld> {
   const { run } = readers
+  const xtables = readXtables(run)
   const [facts, { listings, sets }, ipvs, { tables, readMissing }] = await Promise.all([
     readNode(run),
-    readXtables(run),
+    xtables,
     readers.readIpvs(),
-    readTables(readers),
+    readTables(readers, xtables),
   ])
   const functions = [
     ...listings.flatMap((one) => xtablesFunctions(one, { facts, sets })),
@@ -56,11 +62,14 @@ async function readNode(run: WorldReaders['run']) {
   return await readHost(run, await readListening(run))
 }
 
-async function readTables(readers: WorldReaders): Promise<LiveTables> {
-  const { run, lookUpElement } = readers
-  const names = await readers.nftTables?.()
-  if (lookUpElement !== undefined) return await readLiveNftables(run, lookUpElement, names)
-  return { tables: await readNftables(run, names), readMissing: async () => false }
+async function readTables(
+  { run, lookUpElement, nftTables }: WorldReaders,
+  xtables: Promise<XtablesSnapshot>,
+): Promise<LiveTables> {
+  const names = await nftTables?.()
+  const shared = names?.some(isOfIptables) === true ? (await xtables).shared : undefined
+  if (lookUpElement !== undefined) return await readLiveNftables(run, lookUpElement, names, shared)
+  return { tables: await readNftables(run, names, shared), readMissing: async () => false }
 }
 
 /**
@@ -79,8 +88,9 @@ function commandRouting(run: RunCommand): Routing {
   }
 }
 
-/** `ip -j route get DST from SRC iif DEV mark N`. */
-function commandOf({ family, src, dst, inInterface, mark }: RouteQuery): readonly string[] {
+/** `ip -j route get DST from SRC iif DEV mark N ipproto tcp dport N`. */
+function commandOf(query: RouteQuery): readonly string[] {
+  const { family, src, dst, inInterface, mark } = query
   return [
     '-j',
     `-${family}`,
@@ -90,7 +100,14 @@ function commandOf({ family, src, dst, inInterface, mark }: RouteQuery): readonl
     ...(src === undefined ? [] : ['from', src]),
     ...(inInterface === undefined ? [] : ['iif', inInterface]),
     ...(mark === 0 ? [] : ['mark', String(mark)]),
+    ...portWords(query),
   ]
+}
+
+/** Policy rules may be for a protocol and port. The kernel answers no query that names SCTP (rtm_getroute_parse_ip_proto). */
+function portWords({ protocol, dstPort }: RouteQuery): readonly string[] {
+  if (protocol === undefined || protocol === 'SCTP') return []
+  return ['ipproto', protocol.toLowerCase(), ...(dstPort === 0 ? [] : ['dport', String(dstPort)])]
 }
 
 function answerOf({ stdout }: CommandOutput, query: RouteQuery): RouteAnswer {
@@ -134,8 +151,14 @@ type Variant = '-nft' | '-legacy' | ''
 
 /** Rules of both families and IP sets, each read once. */
 interface XtablesSnapshot {
-  readonly listings: readonly XtablesListing[]
+  readonly listings: readonly ReadListing[]
   readonly sets: ReadonlyMap<string, IpSet>
+  /** Tables with base chains of other programs, which are not in the listings: `ip filter`. */
+  readonly shared: ReadonlySet<string>
+}
+
+interface ReadListing extends XtablesListing {
+  readonly shared: readonly string[]
 }
 
 /** Reads the rules of both variants of iptables, and all IP sets. Throws NP_EXPLAIN_READ. */
@@ -145,10 +168,11 @@ async function readXtables(run: RunCommand): Promise<XtablesSnapshot> {
     readListings(run, 6),
     readSets(run),
   ])
-  return { listings: [...four, ...six], sets }
+  const listings = [...four, ...six]
+  return { listings, sets, shared: new Set(listings.flatMap(({ shared }) => shared)) }
 }
 
-async function readListings(run: RunCommand, family: Family): Promise<readonly XtablesListing[]> {
+async function readListings(run: RunCommand, family: Family): Promise<readonly ReadListing[]> {
   const read = async (variants: readonly Variant[]) =>
     present(await Promise.all(variants.map((variant) => readListing(run, family, variant))))
   const found = await read(['-nft', '-legacy'])
@@ -165,26 +189,39 @@ async function readListing(
   run: RunCommand,
   family: Family,
   variant: Variant,
-): Promise<XtablesListing | undefined> {
+): Promise<ReadListing | undefined> {
   const name = family === 4 ? 'iptables' : 'ip6tables'
   const output = await run(`${name}${variant}-save`, ['-c'])
   if (output.status === MISSING) return undefined
   if (output.status !== 0) throw unreadable(`${name}${variant}-save`, output)
   const program = variant === '-legacy' ? `${name}-legacy` : name
-  return { family, program, ruleset: parseRuleset(output.stdout) }
+  const shared = sharedTables(output.stdout).map((table) => `${family === 4 ? 'ip' : 'ip6'} ${table}`)
+  return { family, program, ruleset: parseRuleset(output.stdout), shared }
+}
+
+/** The tables of which iptables-nft-save writes: # Table `filter' contains incompatible base-chains, use 'nft' tool … */
+function sharedTables(listing: string): readonly string[] {
+  const remarks = listing.split('# Table `').slice(1)
+  const found = remarks.filter((text) => text.slice(0, text.indexOf('\n')).includes('incompatible'))
+  return found.map((text) => text.slice(0, text.indexOf("'")))
 }
 
 /** Parses the output of `ipset save`. */
 export function parseSets(listing: string): ReadonlyMap<string, IpSet> {
   const sets = new Map<string, IpSet & { readonly elements: SetElement[] }>()
   for (const line of listing.split('\n')) {
-    const [command, name = '', value = '', ...options] = line.trim().split(' ')
+    const [command, name = '', value = '', ...options] = withoutComment(line).trim().split(' ')
     if (command === 'create') {
       sets.set(name, { name, type: value, elements: [], isTemporary: options.includes('timeout') })
     }
     if (command === 'add') sets.get(name)?.elements.push(elementOf(value, options))
   }
   return sets
+}
+
+/** The words of a comment are no options; ipset permits no quotes in it. */
+function withoutComment(line: string): string {
+  return line.replace(/ comment "[^"]*"/, '')
 }
 
 function elementOf(text: string, options: readonly string[]): SetElement {

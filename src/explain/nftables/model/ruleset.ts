@@ -1,10 +1,10 @@
-import { isList, isObject, type Json, type JsonObject, textOf } from './json.ts'
+import { isList, isObject, type Json, type JsonObject, onlyMember, textOf } from './json.ts'
 import type { Part } from './value.ts'
 
 /** A rule: its statements in order. */
 export interface NftRule {
   readonly handle: number
-  /** The rule as nft lists it, without its handle. */
+  /** The rule as nft lists it, without its handle; control characters replaced by `?`. */
   readonly text: string
   readonly statements: readonly Json[]
 }
@@ -97,7 +97,7 @@ function addObject(
   if (chain !== undefined) owner.chains.set(textOf(object['name']), chainOf(object))
   if (rule !== undefined) {
     const handle = Number(object['handle'])
-    const statements = isList(object['expr']) ? object['expr'] : []
+    const statements = isList(object['expr']) ? object['expr'].flatMap(withAttached) : []
     const text = texts.get(`${owner.family} ${owner.name} ${handle}`) ?? `rule of handle ${handle}`
     owner.chains.get(textOf(object['chain']))?.rules.push({ handle, text, statements })
   }
@@ -113,6 +113,13 @@ function addObject(
       ? listed['flags'].includes('timeout')
       : listed['flags'] === 'timeout' || listed['timeout'] !== undefined,
   })
+}
+
+/** A statement that changes a set, and those that each element of it has: `add @s { ip saddr limit rate over 5/minute }`. */
+function withAttached(statement: Json): readonly Json[] {
+  const [name, inner] = onlyMember(statement) ?? []
+  const attached = name === 'set' && isObject(inner) ? (inner['stmt'] ?? []) : []
+  return [statement, ...(isList(attached) ? attached : [attached])]
 }
 
 /** The elements that are listed in the JSON object of the set. */
@@ -141,7 +148,8 @@ function ruleTexts(text: string): ReadonlyMap<string, string> {
     const head = /^table (\S+) (\S+) \{/.exec(line)
     if (head !== null) table = `${head[1]} ${head[2]}`
     const rule = /^\t\t(.*) # handle (\d+)$/.exec(line)
-    if (rule !== null) texts.set(`${table} ${rule[2]}`, rule[1] ?? '')
+    if (rule === null) continue
+    texts.set(`${table} ${rule[2]}`, (rule[1] ?? '').replace(/[\p{C}\p{Zl}\p{Zp}]/gu, '?'))
   }
   return texts
 }

@@ -99,15 +99,19 @@ export function fits(part: Part, literal: Json): boolean | undefined {
     const flags = flagsOf(literal)
     return flags === undefined ? undefined : flags === part.value
   }
+  const { kind, value } = part
+  if (name === '|' && isList(inner) && typeof value === 'object') {
+    return inner.length === value.size && inner.every((one) => value.has(String(one)))
+  }
   if (isList(literal)) return fitsAny([part], literal)
   if (isObject(literal)) return undefined
   if (literal === '*') return true
-  const { kind, value } = part
   if (typeof value === 'object') return typeof literal === 'string' ? value.has(literal) : undefined
   if (typeof value === 'string')
     return typeof literal === 'string' ? fitsText(value, literal) : undefined
   const wanted = literalNumber(literal)
-  if (wanted === undefined) return undefined
+  // TCP, UDP and SCTP always have their names, so another name is that of another protocol.
+  if (wanted === undefined) return kind === 'protocol' ? false : undefined
   return kind === 'address' && typeof literal === 'number' ? undefined : wanted === value
 }
 

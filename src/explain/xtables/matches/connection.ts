@@ -23,8 +23,16 @@ const state: OptionTest = ([list], { packet }) => {
 /** `-m state`. */
 export const connectionState: MatchTest = allOf({ '--state': state })
 
-/** `-m conntrack`: the packet is the first one, or has the original direction. */
-export const conntrack: MatchTest = allOf({
+/** `-m conntrack`. An untracked packet has a state alone: the kernel tests nothing else of it (xt_conntrack.c). */
+export const conntrack: MatchTest = (input) => {
+  const { packet, group } = input
+  if (packet.connection.status !== 'untracked') return ofConnection(input)
+  const options = group.options.filter(({ name }) => name === '--ctstate')
+  return options.length > 0 && ofConnection({ ...input, group: { ...group, options } })
+}
+
+/** The packet is the first one, or has the original direction. */
+const ofConnection: MatchTest = allOf({
   '--ctstate': state,
   '--ctproto': ([name], { packet }) => fitsProtocol(name, packet.protocol),
   '--ctorigsrc': ([range], { packet }) => containsAddress(range, packet.connection.original.src.ip),

@@ -2,7 +2,7 @@ import { familyOf, type IpAddress, parseIp } from '../../../lib/ip.ts'
 import { rangeBetween } from '../../../lib/ip-range.ts'
 import { type Branch, branchOf } from '../../packet/branch.ts'
 import { type Translation, translate } from '../../packet/packet-state.ts'
-import { optionValue } from '../model/rule.ts'
+import { hasOption, optionValue } from '../model/rule.ts'
 import {
   result,
   type TargetEffect,
@@ -61,7 +61,7 @@ export const redirect: TargetEffect = (input) => {
       ? loopback
       : world.facts.masqueradeAddress(packet.inInterface, packet.src)
   if (ip === undefined) return [branchOf(packet, { kind: 'drop', reason: 'REDIRECT: no address' })]
-  const port = onePort(optionValue(group, '--to-ports'), packet.dstPort)
+  const port = onePort(optionValue(group, '--to-ports'), ownPort(input))
   if (port === 'several') return unclear(input, 'several ports')
   return result(translate(packet, 'destination', { ip, port }), 'accept')
 }
@@ -79,7 +79,7 @@ function translateTo(
   const odd = unknownOption(group, KNOWN)
   const to = parseTo(optionValue(group, name) ?? '')
   if (odd !== undefined || to === undefined) return unclear(input, odd ?? 'its addresses')
-  const port = onePort(to.ports, translation === 'destination' ? packet.dstPort : undefined)
+  const port = onePort(to.ports, translation === 'destination' ? ownPort(input) : undefined)
   if (port === 'several' && translation === 'destination') return unclear(input, 'several ports')
   const translated = { port: port === 'several' ? undefined : port }
   if (to.addresses.length === 0) return result(translate(packet, translation, translated), 'accept')
@@ -116,6 +116,12 @@ function parseTo(text: string): Targets | undefined {
   if (all === undefined || all.size > MAX_ADDRESSES) return undefined
   const addresses = Array.from({ length: Number(all.size) }, (_, at) => all.at(BigInt(at)))
   return { addresses, ports }
+}
+
+/** The port that the packet may keep; undefined if the kernel chooses one at random. */
+function ownPort({ packet, group }: TargetInput): number | undefined {
+  const isRandom = hasOption(group, '--random') || hasOption(group, '--random-fully')
+  return isRandom ? undefined : packet.dstPort
 }
 
 /**
