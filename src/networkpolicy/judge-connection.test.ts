@@ -68,6 +68,11 @@ describe('which Pods are isolated', () => {
       { podSelector: { matchExpressions: [{ key: 'app', operator: 'Exists' }] } },
       false,
     ],
+    [
+      'a selector that cannot be read selects all, and the policy admits nothing',
+      { podSelector: { matchExpressions: {} }, ingress: [{}] },
+      false,
+    ],
     ['of type Egress alone', { policyTypes: ['Egress'], egress: [{}] }, true],
     [
       'rules of a type that is not named',
@@ -165,6 +170,25 @@ describe('peers', () => {
       outside,
       false,
     ],
+    [
+      'exceptions that are no list do, too',
+      from({ ipBlock: { cidr: '0.0.0.0/0', except: '203.0.113.9/32' } }),
+      outside,
+      false,
+    ],
+    ...[
+      { podSelector: { matchExpressions: [{ key: 'x', operator: 'Lt', values: ['1'] }] } },
+      { podSelector: { matchExpressions: [{ key: 'app', operator: 'NotIn', values: 'cart' }] } },
+      { podSelector: { matchExpressions: [{ operator: 'DoesNotExist' }] } },
+      { podSelector: { matchExpressions: {} } },
+      { podSelector: { matchFields: {} } },
+      { podSelector: apps('cart'), namespaceSelector: 'shop' },
+    ].map((peer): [string, JsonObject, ConnectionEnd, boolean] => [
+      `a selector that cannot be read admits nothing: ${JSON.stringify(peer)}`,
+      from(peer),
+      cart,
+      false,
+    ]),
   ])('%s', (_, spec, source, expected) => {
     expect(isAdmitted(spec, { from: source })).toBe(expected)
   })

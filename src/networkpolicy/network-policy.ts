@@ -1,5 +1,13 @@
 import type { Cidr } from '../lib/ip.ts'
-import { arrayAt, type Json, type JsonObject, objectAt, stringAt, valueAt } from '../lib/json.ts'
+import {
+  arrayAt,
+  isJsonObject,
+  type Json,
+  type JsonObject,
+  objectAt,
+  stringAt,
+  valueAt,
+} from '../lib/json.ts'
 import type { Protocol } from '../resources/types.ts'
 
 /** `ingress`: connections to the selected Pods; `egress`: connections that they open. */
@@ -53,6 +61,28 @@ interface NamedPort {
   readonly name: string
   readonly protocol: string
   readonly port: number
+}
+
+const OPERATORS: ReadonlySet<unknown> = new Set(['In', 'NotIn', 'Exists', 'DoesNotExist'])
+
+/** Whether a value is a label selector of which every part can be read. */
+export function isSelector(value: Json | undefined): value is JsonObject {
+  if (!isJsonObject(value)) return false
+  const { matchLabels = {}, matchExpressions = [], ...others } = value
+  if (Object.keys(others).length > 0 || !isJsonObject(matchLabels ?? {})) return false
+  const values = Object.values(isJsonObject(matchLabels) ? matchLabels : {})
+  const expressions = matchExpressions ?? []
+  return areTexts(values) && Array.isArray(expressions) && expressions.every(isExpression)
+}
+
+function isExpression(expression: Json): boolean {
+  const [key, operator] = [valueAt(expression, 'key'), valueAt(expression, 'operator')]
+  const values = valueAt(expression, 'values') ?? []
+  return typeof key === 'string' && OPERATORS.has(operator) && areTexts(values)
+}
+
+function areTexts(list: Json): boolean {
+  return Array.isArray(list) && list.every((one) => typeof one === 'string')
 }
 
 /**

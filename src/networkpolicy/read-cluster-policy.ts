@@ -16,13 +16,12 @@ import type {
   RuleAction,
   Tier,
 } from './cluster-network-policy.ts'
-import type { Direction, PolicyPeer, PolicyPort } from './network-policy.ts'
+import { type Direction, isSelector, type PolicyPeer, type PolicyPort } from './network-policy.ts'
 
 const TIERS: readonly Tier[] = ['Admin', 'Baseline']
 const ACTIONS: readonly RuleAction[] = ['Accept', 'Deny', 'Pass']
 const MAX_PRIORITY = 1_000
 const PROTOCOLS = { tcp: 'TCP', udp: 'UDP', sctp: 'SCTP' } as const
-const OPERATORS: ReadonlySet<unknown> = new Set(['In', 'NotIn', 'Exists', 'DoesNotExist'])
 
 /** What follows from a rule of which a part cannot be read, by its action. */
 const CLOSED = {
@@ -250,19 +249,6 @@ function readRange(attributes: Json | undefined) {
 /** Whether the value is an object with this field and no other. */
 function hasOnly(value: Json | undefined, key: string): boolean {
   return isJsonObject(value) && valueAt(value, key) !== undefined && Object.keys(value).length === 1
-}
-
-function isSelector(value: Json | undefined): value is JsonObject {
-  if (!isJsonObject(value)) return false
-  const { matchLabels = {}, matchExpressions = [], ...others } = value
-  if (Object.keys(others).length > 0 || !isJsonObject(matchLabels ?? {})) return false
-  const texts = Object.values(isJsonObject(matchLabels) ? matchLabels : {})
-  const expressions = matchExpressions ?? []
-  return (
-    texts.every((one) => typeof one === 'string') &&
-    Array.isArray(expressions) &&
-    expressions.every((one: Json) => OPERATORS.has(valueAt(one, 'operator')))
-  )
 }
 
 function isInteger(value: Json | undefined, min: number, max: number): value is number {

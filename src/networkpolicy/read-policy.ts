@@ -9,28 +9,32 @@ import {
 } from '../lib/json.ts'
 import { present } from '../resources/reader.ts'
 import type { Protocol } from '../resources/types.ts'
-import type {
-  Direction,
-  NetworkPolicy,
-  PolicyPeer,
-  PolicyPort,
-  PolicyRule,
+import {
+  type Direction,
+  isSelector,
+  type NetworkPolicy,
+  type PolicyPeer,
+  type PolicyPort,
+  type PolicyRule,
 } from './network-policy.ts'
 
 const PROTOCOLS: readonly Protocol[] = ['TCP', 'UDP', 'SCTP']
 
 /**
  * Reads a NetworkPolicy object. A peer or port that cannot be read admits nothing: it never widens its rule to all
- * peers or ports, as an empty list would.
+ * peers or ports, as an empty list would. A policy whose `podSelector` cannot be read isolates all Pods of its
+ * namespace, and admits nothing.
  */
 export function readPolicy(object: JsonObject): NetworkPolicy {
   const namespace = stringAt(object, 'metadata', 'namespace')
-  const isolated = directionsOf(object)
+  const podSelector = valueAt(object, 'spec', 'podSelector') ?? {}
+  const isReadable = isSelector(podSelector)
+  const rulesIn = (one: Direction) => (isReadable ? rulesOf(object, one) : [])
   return {
     key: `${namespace}/${stringAt(object, 'metadata', 'name')}`,
     namespace,
-    podSelector: selectorAt(valueAt(object, 'spec'), 'podSelector') ?? {},
-    rules: Object.fromEntries(isolated.map((one) => [one, rulesOf(object, one)])),
+    podSelector: isReadable ? podSelector : {},
+    rules: Object.fromEntries(directionsOf(object).map((one) => [one, rulesIn(one)])),
   }
 }
 
@@ -63,11 +67,12 @@ function anyOr<T>(list: Json | undefined, read: (item: Json) => T | undefined) {
 }
 
 function readPeer(peer: Json): PolicyPeer | undefined {
-  const block = valueAt(peer, 'ipBlock')
-  if (isJsonObject(block)) return readBlock(block)
-  const namespaceSelector = selectorAt(peer, 'namespaceSelector')
-  const podSelector = selectorAt(peer, 'podSelector')
-  if (namespaceSelector === undefined && podSelector === undefined) return undefined
+  const block = valueAt(peer, 'ipBlock') ?? undefined
+  if (block !== undefined) return isJsonObject(block) ? readBlock(block) : undefined
+  const namespaceSelector = valueAt(peer, 'namespaceSelector') ?? undefined
+  const podSelector = valueAt(peer, 'podSelector') ?? undefined
+  const selectors = present([namespaceSelector, podSelector])
+  if (selectors.length === 0 || !selectors.every(isSelector)) return undefined
   return {
     kind: 'pods',
     ...(namespaceSelector !== undefined && { namespaceSelector }),
@@ -75,14 +80,15 @@ function readPeer(peer: Json): PolicyPeer | undefined {
   }
 }
 
-/** If an exception cannot be read, the whole block is left out. */
+/** If the exceptions cannot be read, the whole block is left out. */
 function readBlock(block: JsonObject): PolicyPeer | undefined {
   const networkOf = (value: Json | undefined): Cidr | undefined =>
     typeof value === 'string' ? parseCidr(value) : undefined
   const cidr = networkOf(valueAt(block, 'cidr'))
-  const listed = arrayAt(block, 'except')
+  const listed = valueAt(block, 'except') ?? []
+  if (cidr === undefined || !Array.isArray(listed)) return undefined
   const except = present(listed.map(networkOf))
-  if (cidr === undefined || except.length < listed.length) return undefined
+  if (except.length < listed.length) return undefined
   return { kind: 'block', cidr, except }
 }
 
@@ -96,9 +102,4 @@ function readPort(item: Json): PolicyPort | undefined {
   const last = valueAt(item, 'endPort') ?? port
   if (typeof port !== 'number' || typeof last !== 'number') return undefined
   return { protocol, port: { first: port, last } }
-}
-
-function selectorAt(value: Json | undefined, key: string): Json | undefined {
-  const selector = valueAt(value, key)
-  return isJsonObject(selector) ? selector : undefined
 }
