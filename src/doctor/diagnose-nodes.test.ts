@@ -167,6 +167,20 @@ const CASES: readonly Case[] = [
     cause: /not ready: no watch on services is open/,
   },
   {
+    what: 'a daemon that starts, and whose clock was set back',
+    given: {
+      daemon: healthyDaemon({
+        isReady: false,
+        startedAt: NOW + HOUR,
+        reasons: ['services are not listed yet'],
+        reasonCodes: ['not-listed'],
+      }),
+    },
+    check: 'not-ready',
+    cause: /services are not listed yet/,
+    seen: /the clock of the node was set back since it started; the kernel keeps/,
+  },
+  {
     what: 'another mode than configured',
     given: { configuration: LOADED, hasIpvs: true },
     check: 'wrong-mode',
@@ -207,6 +221,27 @@ const CASES: readonly Case[] = [
     },
     check: 'forwarding-off',
     cause: /does not forward IPv6/,
+  },
+  {
+    what: 'an interface that does not forward half of its packets',
+    given: {
+      walks: [
+        walk({
+          outcomes: [
+            outcome({ share: 0.5, text: '10.180.0.2' }),
+            outcome({
+              kind: 'silent',
+              share: 0.5,
+              where: 'route',
+              text: 'x does not forward IPv4',
+            }),
+          ],
+        }),
+      ],
+    },
+    check: 'forwarding-off',
+    cause: /does not forward packets that come in by/,
+    seen: /^from [\d.]+: x does not forward IPv4$/,
   },
   {
     what: 'a Pod’s packets are dropped',

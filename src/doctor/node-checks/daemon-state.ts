@@ -38,17 +38,16 @@ export const notReady = checkOfEachNode('not-ready', (facts) => {
   const [first = 'no reason is known', ...more] = daemon.reasons
   const codes = codesOf(daemon)
   const isUnauthorized = codes[0] === 'unauthorized'
-  const isStarting = at - daemon.startedAt < START_MS && !hasBeenReady(codes)
+  // Negative if the clock of the node was set back since then.
+  const runtime = at - daemon.startedAt
+  const isStarting = runtime >= 0 && runtime < START_MS && !hasBeenReady(codes)
   if (isStarting && !isUnauthorized) return []
   if (isOfExpired(codes[0], facts)) return []
   return [
     {
       symptom: 'Changes do not arrive',
       cause: `node-proxy is not ready: ${first}`,
-      evidence: [
-        `it has run for ${Math.round((at - daemon.startedAt) / 1_000)} s; the kernel keeps the rules that it has`,
-        ...more,
-      ],
+      evidence: [`${runtimeText(runtime)}; the kernel keeps the rules that it has`, ...more],
       remedy: isUnauthorized
         ? 'see why the API server rejects the token: it may be for another audience, or of an account that is gone'
         : 'the reason names what to repair; node-proxy catches up by itself',
@@ -60,6 +59,12 @@ export const notReady = checkOfEachNode('not-ready', (facts) => {
     },
   ]
 })
+
+function runtimeText(ms: number): string {
+  return ms < 0
+    ? 'the clock of the node was set back since it started'
+    : `it has run for ${Math.round(ms / 1_000)} s`
+}
 
 function hasBeenReady(codes: readonly string[]): boolean {
   return codes.length > 0 && !codes.some((code) => STARTING.has(code))

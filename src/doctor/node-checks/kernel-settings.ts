@@ -42,19 +42,20 @@ const ROUTE_LOCALNET = 'net.ipv4.conf.all.route_localnet'
 
 /** route_localnet without a rule that keeps neighbours from 127.0.0.1 (CVE-2020-8558). */
 export const exposedLoopback = checkOfEachNode('exposed-loopback', ({ settings, walks }) => {
-  const reached = walks.filter(
-    ({ purpose, outcomes }) =>
-      purpose === 'toLoopback' &&
-      outcomes.some(
+  const reached = walks
+    .filter(({ purpose }) => purpose === 'toLoopback')
+    .flatMap(({ outcomes, ...walk }) => {
+      const end = outcomes.find(
         ({ kind, where }) => kind === 'delivered' || (kind === 'refused' && where === 'socket'),
-      ),
-  )
-  return reached.map(({ src, inInterface, dst, port, outcomes }) => ({
+      )
+      return end === undefined ? [] : [{ ...walk, end }]
+    })
+  return reached.map(({ src, inInterface, dst, port, end }) => ({
     symptom: 'Services on 127.0.0.1 are exposed',
     cause: `neighbours reach services on 127.0.0.1 of this node by ${inInterface}: no rule drops their packets`,
     evidence: [
       `${ROUTE_LOCALNET} = ${settings[ROUTE_LOCALNET] ?? 'absent'}`,
-      `from ${src} by ${inInterface} to ${dst} port ${port}: ${outcomes[0]?.kind ?? ''}`,
+      `from ${src} by ${inInterface} to ${dst} port ${port}: ${end.kind}`,
     ],
     remedy:
       'set it to 0 unless a program needs it; node-proxy sets it with a guard where iptables.localhostNodePorts is true',
@@ -92,20 +93,19 @@ function ofNode({ setting, family }: (typeof FAMILIES)[number]): NodeFinding {
 }
 
 function ofInterfaces({ walks }: NodeFacts): readonly NodeFinding[] {
-  const dropped = walks.filter(
-    ({ desired, outcomes }) =>
-      desired === 'deliver' && outcomes.some(({ text }) => DOES_NOT_FORWARD.test(text)),
-  )
-  const [first] = dropped
-  if (first === undefined) return []
+  const dropped = walks
+    .filter(({ desired }) => desired === 'deliver')
+    .flatMap(({ outcomes, ...walk }) => {
+      const end = outcomes.find(({ text }) => DOES_NOT_FORWARD.test(text))
+      return end === undefined ? [] : [{ ...walk, end }]
+    })
+  if (dropped.length === 0) return []
   const names = [...new Set(dropped.map(({ inInterface }) => inInterface))]
   return [
     {
       symptom: 'Connection timeout',
       cause: `the node does not forward packets that come in by ${names.join(', ')}`,
-      evidence: dropped
-        .slice(0, 3)
-        .map(({ src, outcomes }) => `from ${src}: ${outcomes[0]?.text ?? ''}`),
+      evidence: dropped.slice(0, 3).map(({ src, end }) => `from ${src}: ${end.text}`),
       remedy: 'set forwarding of the interface; find the program that reset it',
       commands: names.map((name) => `sysctl -w net/ipv4/conf/${name}/forwarding=1`),
       services: dropped.map(({ service }) => service),
