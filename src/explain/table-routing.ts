@@ -205,8 +205,21 @@ interface PolicyRule {
 }
 
 /** Fields that select no packets. */
-const NEUTRAL = new Set(['priority', 'not', 'table', 'action', 'goto', 'protocol', 'srclen'])
-const MORE_NEUTRAL = new Set(['dstlen', 'fwmask', 'iif_detached', 'oif_detached', 'nop', 'unresolved'])
+const NEUTRAL = new Set([
+  'priority',
+  'protocol',
+  'not',
+  'srclen',
+  'dstlen',
+  'fwmask',
+  'iif_detached',
+  'oif_detached',
+  'table',
+  'action',
+  'nop',
+  'goto',
+  'unresolved',
+])
 
 /** Rules of `ip -j rule show` in the order in which the kernel tries them. */
 function policyRules(listing: readonly JsonObject[]): readonly PolicyRule[] {
@@ -229,7 +242,7 @@ function actionOf(rule: JsonObject): RuleAction {
 
 function matches(rule: JsonObject, query: RouteQuery): boolean | undefined {
   const answers = Object.keys(rule)
-    .filter((field) => !NEUTRAL.has(field) && !MORE_NEUTRAL.has(field))
+    .filter((field) => !NEUTRAL.has(field))
     .map((field) => SELECTORS[field]?.(rule, query))
   if (answers.includes(false)) return 'not' in rule
   if (answers.includes(undefined)) return undefined

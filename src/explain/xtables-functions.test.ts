@@ -221,7 +221,8 @@ describe('single matches', () => {
   })
 
   test('the words of the comment of an element are no options', async () => {
-    const sets = 'create c hash:net comment\nadd c 10.0.0.0/8 comment "has no nomatch skbmark 0x1"\n'
+    const sets =
+      'create c hash:net comment\nadd c 10.0.0.0/8 comment "has no nomatch skbmark 0x1"\n'
     expect(await dropped('-m set --match-set c src', {}, { sets })).toBe('silent')
   })
 })

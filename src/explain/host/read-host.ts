@@ -55,7 +55,7 @@ interface HostListings {
   readonly addresses: readonly JsonObject[]
   /** `ip -j -4 route show table local` and the same of IPv6. */
   readonly localRoutes: readonly JsonObject[]
-  /** `sysctl -a`, only the lines of `forwarding` and `route_localnet`. */
+  /** `sysctl`, the lines of `SETTINGS`. */
   readonly sysctls: string
   /** Which local sockets listen; absent if unknown. */
   readonly listens?: HostFacts['listens']

@@ -67,7 +67,8 @@ export async function listNftables(
 ): Promise<NftListing> {
   const isListed = (table: TableSummary) =>
     !isOfIptables(table) || shared.has(`${table.family} ${table.name}`)
-  const single = tables && (await listEach(run, { tables, others: tables.filter(isListed) }, isTerse))
+  const single =
+    tables && (await listEach(run, { tables, others: tables.filter(isListed) }, isTerse))
   if (single !== undefined) return single
   const all = await listAll(run, { json: [RULESET], text: [RULESET], isTerse })
   if ('failed' in all) throw unreadable('nft list ruleset', all.failed)

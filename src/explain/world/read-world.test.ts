@@ -29,15 +29,21 @@ const QUERY: RouteQuery = {
 
 test.each<[Partial<RouteQuery>, string]>([
   [{}, 'ipproto tcp dport 80'],
-  [{ inInterface: 'eth0', src: '10.0.0.1' as IpAddress }, 'from 10.0.0.1 iif eth0 ipproto tcp dport 80'],
+  [
+    { inInterface: 'eth0', src: '10.0.0.1' as IpAddress },
+    'from 10.0.0.1 iif eth0 ipproto tcp dport 80',
+  ],
   [{ protocol: 'UDP', mark: 4, dstPort: 0 }, 'mark 4 ipproto udp'],
   [{ protocol: 'SCTP' }, ''],
   [{ protocol: undefined, dstPort: 0 }, ''],
-])('a route is queried with protocol and port, which policy rules may have: %j', async (query, words) => {
-  const { commands, ...readers } = kernel({})
-  await (await readWorld(readers)).routing.route({ ...QUERY, ...query })
-  expect(commands.at(-1)).toBe(`ip -j -4 route get 192.0.2.1 ${words}`.trim())
-})
+])(
+  'a route is queried with protocol and port, which policy rules may have: %j',
+  async (query, words) => {
+    const { commands, ...readers } = kernel({})
+    await (await readWorld(readers)).routing.route({ ...QUERY, ...query })
+    expect(commands.at(-1)).toBe(`ip -j -4 route get 192.0.2.1 ${words}`.trim())
+  },
+)
 
 test('a firewall in a table that has the name of one of iptables drops', async () => {
   const at = { family: 'ip', table: 'filter' }

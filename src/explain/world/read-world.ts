@@ -63,10 +63,11 @@ async function readNode(run: WorldReaders['run']) {
 }
 
 async function readTables(
-  { run, lookUpElement, nftTables }: WorldReaders,
+  readers: WorldReaders,
   xtables: Promise<XtablesSnapshot>,
 ): Promise<LiveTables> {
-  const names = await nftTables?.()
+  const { run, lookUpElement } = readers
+  const names = await readers.nftTables?.()
   const shared = names?.some(isOfIptables) === true ? (await xtables).shared : undefined
   if (lookUpElement !== undefined) return await readLiveNftables(run, lookUpElement, names, shared)
   return { tables: await readNftables(run, names, shared), readMissing: async () => false }
@@ -195,7 +196,9 @@ async function readListing(
   if (output.status === MISSING) return undefined
   if (output.status !== 0) throw unreadable(`${name}${variant}-save`, output)
   const program = variant === '-legacy' ? `${name}-legacy` : name
-  const shared = sharedTables(output.stdout).map((table) => `${family === 4 ? 'ip' : 'ip6'} ${table}`)
+  const shared = sharedTables(output.stdout).map(
+    (table) => `${family === 4 ? 'ip' : 'ip6'} ${table}`,
+  )
   return { family, program, ruleset: parseRuleset(output.stdout), shared }
 }
 

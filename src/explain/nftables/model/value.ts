@@ -1,6 +1,6 @@
 import { familyOf, type IpAddress, parseIp } from '../../../lib/ip.ts'
 import { addressNumber } from '../../../lib/ip-range.ts'
-import { isList, isObject, type Json, onlyMember } from './json.ts'
+import { isList, isObject, type Json, onlyMember, textOf } from './json.ts'
 
 /** The meaning of a value, which determines how a literal compared with it is read. */
 export type Kind = 'address' | 'protocol' | 'number' | 'flags' | 'text' | 'words'
@@ -101,7 +101,7 @@ export function fits(part: Part, literal: Json): boolean | undefined {
   }
   const { kind, value } = part
   if (name === '|' && isList(inner) && typeof value === 'object') {
-    return inner.length === value.size && inner.every((one) => value.has(String(one)))
+    return inner.length === value.size && inner.every((one) => value.has(textOf(one)))
   }
   if (isList(literal)) return fitsAny([part], literal)
   if (isObject(literal)) return undefined

@@ -2,7 +2,7 @@ import { parseIp } from '../../../lib/ip.ts'
 import { ACCEPT, type Branch, branchOf } from '../../packet/branch.ts'
 import { untracked } from '../../packet/packet-state.ts'
 import { hasOption, optionValue } from '../model/rule.ts'
-import { connectionMark, mark, set } from './mark-and-set-targets.ts'
+import { connectionMark, exclusiveOr, mark, set } from './mark-and-set-targets.ts'
 import { dnat, masquerade, redirect, snat } from './nat-targets.ts'
 import {
   result,
@@ -44,10 +44,7 @@ const transparentProxy: TargetEffect = (input) => {
     const reason = `TPROXY: no socket listens on port ${socket.port}`
     return [branchOf(packet, { kind: 'drop', reason })]
   }
-  const [value = '0', mask = '0xffffffff'] = (
-    optionValue(group, '--tproxy-mark') ?? '0x0/0x0'
-  ).split('/')
-  const marked = ((packet.mark & ~Number(mask)) ^ Number(value)) >>> 0
+  const marked = exclusiveOr(packet.mark, optionValue(group, '--tproxy-mark') ?? '0x0/0x0')
   return result({ ...packet, mark: marked, socket }, 'accept')
 }
 
@@ -97,9 +94,7 @@ export function isWithoutEffect(target: string): boolean {
   return WITHOUT_EFFECT.has(target)
 }
 
-/** The effect of a target on the packet; that of an unknown target is uncertain. */
+/** The effect on the packet of a target that is not without one; that of an unknown target is uncertain. */
 export function applyTarget(input: TargetInput): readonly Branch[] {
-  const { name } = input.group
-  if (WITHOUT_EFFECT.has(name)) return result(input.packet)
-  return TARGETS.get(name)?.(input) ?? unclear(input, 'not known')
+  return TARGETS.get(input.group.name)?.(input) ?? unclear(input, 'not known')
 }

@@ -1,4 +1,3 @@
-import { branchOf } from '../../packet/branch.ts'
 import type { PacketState } from '../../packet/packet-state.ts'
 import { changeSet, lookUp } from '../matches/ip-sets.ts'
 import { hasOption, type OptionGroup, optionValue } from '../model/rule.ts'
@@ -35,7 +34,7 @@ const map: TargetEffect = (input) => {
   const marked = found.element?.mark
   if (marked === undefined || !hasOption(group, '--map-mark')) return result(packet)
   const mark = ((packet.mark & ~marked.mask) ^ marked.value) >>> 0
-  return [branchOf({ ...packet, mark })]
+  return result({ ...packet, mark })
 }
 
 /** MARK: iptables lists `--set-mark`, `--and-mark`, `--or-mark` and `--xor-mark` as `--set-xmark`. */
@@ -68,7 +67,7 @@ function withMark(packet: PacketState, value: number): PacketState {
 }
 
 /** `VALUE/MASK`: clears the bits of the mask, then flips those of the value. */
-function exclusiveOr(before: number, text: string): number {
+export function exclusiveOr(before: number, text: string): number {
   const [value = '0', mask = '0xffffffff'] = text.split('/')
   return ((before & ~Number(mask)) ^ Number(value)) >>> 0
 }
