@@ -32,6 +32,8 @@ export interface Generation<Touched> {
 /** Reads nf_tables notifications. A transaction is complete with its last message, NFT_MSG_NEWGEN. */
 export class GenerationCollector<Touched> {
   readonly #touched: TouchCollector<Touched>
+  /** Whether the end of a transaction may be lost: what comes next may still belong to it. */
+  #isTorn = false
 
   constructor(touched: TouchCollector<Touched>) {
     this.#touched = touched
@@ -40,6 +42,7 @@ export class GenerationCollector<Touched> {
   /** Discards the messages of a transaction whose end was lost. */
   reset(): void {
     this.#touched.take()
+    this.#isTorn = true
   }
 
   /**
@@ -63,9 +66,11 @@ export class GenerationCollector<Touched> {
         continue
       }
       const generation = decodeGeneration(message)
-      // An answer may come between the messages of a transaction, and ends none.
-      const touched = generation.port === ownPort ? [] : this.#touched.take()
-      onGeneration({ ...generation, touched })
+      // An answer may come between the messages of a transaction, and ends none but one whose end is lost.
+      const isEnd = generation.port !== ownPort
+      const touched = isEnd || this.#isTorn ? this.#touched.take() : []
+      this.#isTorn = false
+      onGeneration({ ...generation, touched: isEnd ? touched : [] })
     }
   }
 }

@@ -252,6 +252,16 @@ test('an answer that comes between the messages of a transaction of others hides
   ])
 })
 
+test('what is left of a transaction whose end was lost counts for no other one', () => {
+  const { transport, changes, monitor, commit } = setUp()
+  const release = monitor.hold()
+  transport.overrun()
+  transport.receive(rule('B'))
+  release({ authors: [5], commits: 1 })
+  commit(6, 'C')
+  expect(changes.map(({ touched }) => touched)).toEqual([[{ family: 4, table: 'nat', chain: 'C' }]])
+})
+
 test('a stopped monitor reports nothing and closes its socket', () => {
   const { changes, commit, stop, transport } = setUp()
   stop()
