@@ -97,10 +97,7 @@ export function nftablesDriver(parts: NftablesDriverParts): ModeDriver<NftablesC
     view: async (inputs) => viewNftables(settings(inputs), (await open()).nftables),
     tune: () => {},
     loopbackGuards: ({ iptables }) => (iptables.localhostNodePorts ? GUARDS : undefined),
-    async isServing() {
-      const { nftables } = await open()
-      return (await nftables.read(tableOf(4))) !== undefined
-    },
+    isServing: async () => (await (await open()).nftables.read(tableOf(4))) !== undefined,
     leftovers: (inputs) => ({
       async drainAndCleanup(signal) {
         const runtime = await open()
