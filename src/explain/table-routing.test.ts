@@ -13,6 +13,7 @@ const RULES: readonly JsonObject[] = [
   { priority: 50, src: 'all', fwmark: '0x2000', fwmask: '0x2000', table: '100' },
   { priority: 60, src: '10.9.0.0', srclen: 16, iif: 'eth0', action: 'prohibit' },
   { priority: 61, src: 'all', ipproto: 'tcp', dport: 25, action: 'blackhole' },
+  { priority: 61, src: 'all', ipproto: 'ipproto-17', dport: 26, action: 'blackhole' },
   { priority: 62, src: 'all', dst: '10.8.0.0', dstlen: 16, goto: 32_767 },
   { priority: 63, not: null, src: 'all', dst: '0.0.0.0', dstlen: 1, table: '7' },
   { priority: 64, src: 'all', dst: '10.77.0.0', dstlen: 16, uid_start: 0, table: 'main' },
@@ -86,6 +87,8 @@ test.each([
   [{ mark: 0x2001 }, { kind: 'local', source: '192.0.2.1' }],
   [{ dstPort: 25 }, { kind: 'dropped' }],
   [{ dstPort: 25, protocol: 'UDP' as const }, { kind: 'unicast' }],
+  [{ dstPort: 26, protocol: 'UDP' as const }, { kind: 'dropped' }],
+  [{ dstPort: 26 }, { kind: 'unicast' }],
   [
     { src: ip('10.9.0.1'), inInterface: 'eth0' },
     { kind: 'unreachable', how: 'prohibited', reason: 'the policy rule of priority 60 (prohibit)' },

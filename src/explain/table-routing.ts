@@ -251,6 +251,9 @@ function matches(rule: JsonObject, query: RouteQuery): boolean | undefined {
 
 type Selector = (rule: JsonObject, query: RouteQuery) => boolean | undefined
 
+/** Numbers of protocols. Without /etc/protocols, as in the images, `ip` reads no names, and writes `ipproto-6`. */
+export const IP_PROTOCOL = { TCP: 6, UDP: 17, SCTP: 132 } as const
+
 /** The conditions of a rule by their fields; a field that is missing here is unknown. */
 const SELECTORS: Readonly<Record<string, Selector>> = {
   src: (rule, { src }) => contains(networkOf(rule, 'src'), src),
@@ -262,7 +265,11 @@ const SELECTORS: Readonly<Record<string, Selector>> = {
   // In the kernel, packets that this node sends count as coming from lo.
   iif: (rule, { inInterface = 'lo' }) => textOf(rule, 'iif') === inInterface,
   oif: () => false,
-  ipproto: (rule, { protocol }) => textOf(rule, 'ipproto') === protocol?.toLowerCase(),
+  ipproto: (rule, { protocol }) => {
+    if (protocol === undefined) return false
+    const names = [protocol.toLowerCase(), `ipproto-${IP_PROTOCOL[protocol]}`]
+    return names.includes(textOf(rule, 'ipproto') ?? '')
+  },
   dport: (rule, { dstPort }) => numberOf(rule, 'dport') === dstPort,
   dport_start: (rule, { dstPort }) => (numberOf(rule, 'dport_start') ?? 0) <= dstPort,
   dport_end: (rule, { dstPort }) => (numberOf(rule, 'dport_end') ?? 65_535) >= dstPort,

@@ -28,12 +28,12 @@ const QUERY: RouteQuery = {
 }
 
 test.each<[Partial<RouteQuery>, string]>([
-  [{}, 'ipproto tcp dport 80'],
+  [{}, 'ipproto 6 dport 80'],
   [
     { inInterface: 'eth0', src: '10.0.0.1' as IpAddress },
-    'from 10.0.0.1 iif eth0 ipproto tcp dport 80',
+    'from 10.0.0.1 iif eth0 ipproto 6 dport 80',
   ],
-  [{ protocol: 'UDP', mark: 4, dstPort: 0 }, 'mark 4 ipproto udp'],
+  [{ protocol: 'UDP', mark: 4, dstPort: 0 }, 'mark 4 ipproto 17'],
   [{ protocol: 'SCTP' }, ''],
   [{ protocol: undefined, dstPort: 0 }, ''],
 ])(

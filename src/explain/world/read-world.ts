@@ -15,6 +15,7 @@ import {
 import {
   answerOfType,
   deadEndOf,
+  IP_PROTOCOL,
   NO_ROUTE,
   type RouteListings,
   readRoutes,
@@ -89,7 +90,7 @@ function commandRouting(run: RunCommand): Routing {
   }
 }
 
-/** `ip -j route get DST from SRC iif DEV mark N ipproto tcp dport N`. */
+/** `ip -j route get DST from SRC iif DEV mark N ipproto N dport N`. */
 function commandOf(query: RouteQuery): readonly string[] {
   const { family, src, dst, inInterface, mark } = query
   return [
@@ -108,7 +109,11 @@ function commandOf(query: RouteQuery): readonly string[] {
 /** Policy rules may be for a protocol and port. The kernel answers no query that names SCTP (rtm_getroute_parse_ip_proto). */
 function portWords({ protocol, dstPort }: RouteQuery): readonly string[] {
   if (protocol === undefined || protocol === 'SCTP') return []
-  return ['ipproto', protocol.toLowerCase(), ...(dstPort === 0 ? [] : ['dport', String(dstPort)])]
+  return [
+    'ipproto',
+    String(IP_PROTOCOL[protocol]),
+    ...(dstPort === 0 ? [] : ['dport', String(dstPort)]),
+  ]
 }
 
 function answerOf({ stdout }: CommandOutput, query: RouteQuery): RouteAnswer {
