@@ -10,6 +10,7 @@ import {
 } from '../lib/ip.ts'
 import { type JsonObject, parseObjects, type RunCommand, textOf } from './host/run-command.ts'
 import type { HostFacts } from './packet/host-facts.ts'
+import { PROTOCOL_NUMBER } from './packet/packet-state.ts'
 import type { DeadEnd, RouteAnswer, RouteQuery, Routing } from './walk/routing.ts'
 
 /** Policy rules and routes of both families. */
@@ -251,9 +252,6 @@ function matches(rule: JsonObject, query: RouteQuery): boolean | undefined {
 
 type Selector = (rule: JsonObject, query: RouteQuery) => boolean | undefined
 
-/** Numbers of protocols. Without /etc/protocols, as in the images, `ip` reads no names, and writes `ipproto-6`. */
-export const IP_PROTOCOL = { TCP: 6, UDP: 17, SCTP: 132 } as const
-
 /** The conditions of a rule by their fields; a field that is missing here is unknown. */
 const SELECTORS: Readonly<Record<string, Selector>> = {
   src: (rule, { src }) => contains(networkOf(rule, 'src'), src),
@@ -265,9 +263,10 @@ const SELECTORS: Readonly<Record<string, Selector>> = {
   // In the kernel, packets that this node sends count as coming from lo.
   iif: (rule, { inInterface = 'lo' }) => textOf(rule, 'iif') === inInterface,
   oif: () => false,
+  // Without /etc/protocols, as in the images, `ip` writes `ipproto-6`.
   ipproto: (rule, { protocol }) => {
     if (protocol === undefined) return false
-    const names = [protocol.toLowerCase(), `ipproto-${IP_PROTOCOL[protocol]}`]
+    const names = [protocol.toLowerCase(), `ipproto-${PROTOCOL_NUMBER[protocol]}`]
     return names.includes(textOf(rule, 'ipproto') ?? '')
   },
   dport: (rule, { dstPort }) => numberOf(rule, 'dport') === dstPort,

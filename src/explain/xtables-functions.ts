@@ -1,4 +1,5 @@
 import type { Family } from '../lib/ip.ts'
+import { shown } from './host/run-command.ts'
 import {
   ACCEPT,
   type Branch,
@@ -201,7 +202,7 @@ function stepOf({ source, world }: ChainContext, { chain, listed, branch }: Rule
 function optionsText({ rule }: ListedRule): string {
   const options = rule.target?.options ?? []
   const words = options.flatMap(({ name, values }) => [name, ...values]).join(' ')
-  return words.replace(/[\p{C}\p{Zl}\p{Zp}]/gu, '?')
+  return shown(words)
 }
 
 function tooDeep(branch: Branch, chain: Chain): Branch {

@@ -40,6 +40,11 @@ export function textOf(object: JsonObject, field: string): string | undefined {
   return typeof value === 'string' ? value : undefined
 }
 
+/** A text that a command printed, with `?` for each character that could rewrite a terminal or a line of a log. */
+export function shown(text: string): string {
+  return text.replace(/[\p{C}\p{Zl}\p{Zp}]/gu, '?')
+}
+
 /** The error NP_EXPLAIN_READ for a listing that could not be read. */
 export function unreadable(what: string, { status, stderr }: CommandOutput): NodeProxyError {
   return new NodeProxyError(

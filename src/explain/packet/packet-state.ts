@@ -1,6 +1,9 @@
 import type { Family, IpAddress } from '../../lib/ip.ts'
 import type { Protocol } from '../../resources/types.ts'
 
+/** The numbers of the protocols in IP headers. */
+export const PROTOCOL_NUMBER: Readonly<Record<Protocol, number>> = { TCP: 6, UDP: 17, SCTP: 132 }
+
 /** A netfilter hook of IPv4 and IPv6, with its name in `nft`. */
 export type Hook = 'prerouting' | 'input' | 'forward' | 'output' | 'postrouting'
 

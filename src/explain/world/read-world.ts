@@ -12,10 +12,10 @@ import {
   readLiveNftables,
   readNftables,
 } from '../nftables/read-nftables.ts'
+import { PROTOCOL_NUMBER } from '../packet/packet-state.ts'
 import {
   answerOfType,
   deadEndOf,
-  IP_PROTOCOL,
   NO_ROUTE,
   type RouteListings,
   readRoutes,
@@ -106,12 +106,15 @@ function commandOf(query: RouteQuery): readonly string[] {
   ]
 }
 
-/** Policy rules may be for a protocol and port. The kernel answers no query that names SCTP (rtm_getroute_parse_ip_proto). */
+/**
+ * Policy rules may be for a protocol and port. The kernel answers no query that names SCTP (rtm_getroute_parse_ip_proto).
+ * Without /etc/protocols, as in the images, `ip` reads numbers alone.
+ */
 function portWords({ protocol, dstPort }: RouteQuery): readonly string[] {
   if (protocol === undefined || protocol === 'SCTP') return []
   return [
     'ipproto',
-    String(IP_PROTOCOL[protocol]),
+    String(PROTOCOL_NUMBER[protocol]),
     ...(dstPort === 0 ? [] : ['dport', String(dstPort)]),
   ]
 }

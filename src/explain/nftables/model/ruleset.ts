@@ -1,3 +1,4 @@
+import { shown } from '../../host/run-command.ts'
 import { isList, isObject, type Json, type JsonObject, onlyMember, textOf } from './json.ts'
 import type { Part } from './value.ts'
 
@@ -149,7 +150,7 @@ function ruleTexts(text: string): ReadonlyMap<string, string> {
     if (head !== null) table = `${head[1]} ${head[2]}`
     const rule = /^\t\t(.*) # handle (\d+)$/.exec(line)
     if (rule === null) continue
-    texts.set(`${table} ${rule[2]}`, (rule[1] ?? '').replace(/[\p{C}\p{Zl}\p{Zp}]/gu, '?'))
+    texts.set(`${table} ${rule[2]}`, shown(rule[1] ?? ''))
   }
   return texts
 }

@@ -1,13 +1,7 @@
 import { type IpAddress, ipBytes } from '../../../lib/ip.ts'
-import type { PacketState } from '../../packet/packet-state.ts'
+import { type PacketState, PROTOCOL_NUMBER } from '../../packet/packet-state.ts'
 import type { Answer } from '../model/answer.ts'
 import { allOf, type MatchTest } from './match-test.ts'
-
-const PROTOCOL_NUMBER: Readonly<Record<PacketState['protocol'], number>> = {
-  TCP: 6,
-  UDP: 17,
-  SCTP: 132,
-}
 
 /** `-m bpf`: a classic BPF program that reads the packet from its network header. */
 export const bpf: MatchTest = allOf({

@@ -1,4 +1,5 @@
 import type { IpAddress } from '../../../lib/ip.ts'
+import { shown } from '../../host/run-command.ts'
 import type { HostFacts } from '../../packet/host-facts.ts'
 import type { IpSet } from './ip-set.ts'
 import { parseRule, type Rule } from './rule.ts'
@@ -89,7 +90,7 @@ function listedRule(line: string): ListedRule {
   const [, text = ''] = /^-A \S+ ?(.*)$/.exec(line.slice(counted.length)) ?? []
   let parsed: Rule | undefined
   return {
-    text: text.replace(/[\p{C}\p{Zl}\p{Zp}]/gu, '?'),
+    text: shown(text),
     counter:
       packets === undefined ? undefined : { packets: BigInt(packets), bytes: BigInt(bytes ?? 0) },
     get rule() {
