@@ -40,16 +40,26 @@ export const bridgeNetfilter = checkOfEachNode('bridge-netfilter', (facts) => {
 
 const ROUTE_LOCALNET = 'net.ipv4.conf.all.route_localnet'
 
+type Walk = NodeFacts['walks'][number]
+type WalkEnd = Walk['outcomes'][number]
+
+/** The walks with an outcome that passes the test, which is their `end`. */
+function endingIn(
+  walks: readonly Walk[],
+  isEnd: (end: WalkEnd) => boolean,
+): readonly (Walk & { readonly end: WalkEnd })[] {
+  return walks.flatMap((walk) => {
+    const end = walk.outcomes.find(isEnd)
+    return end === undefined ? [] : [{ ...walk, end }]
+  })
+}
+
 /** route_localnet without a rule that keeps neighbours from 127.0.0.1 (CVE-2020-8558). */
 export const exposedLoopback = checkOfEachNode('exposed-loopback', ({ settings, walks }) => {
-  const reached = walks
-    .filter(({ purpose }) => purpose === 'toLoopback')
-    .flatMap(({ outcomes, ...walk }) => {
-      const end = outcomes.find(
-        ({ kind, where }) => kind === 'delivered' || (kind === 'refused' && where === 'socket'),
-      )
-      return end === undefined ? [] : [{ ...walk, end }]
-    })
+  const reached = endingIn(
+    walks.filter(({ purpose }) => purpose === 'toLoopback'),
+    ({ kind, where }) => kind === 'delivered' || (kind === 'refused' && where === 'socket'),
+  )
   return reached.map(({ src, inInterface, dst, port, end }) => ({
     symptom: 'Services on 127.0.0.1 are exposed',
     cause: `neighbours reach services on 127.0.0.1 of this node by ${inInterface}: no rule drops their packets`,
@@ -93,12 +103,10 @@ function ofNode({ setting, family }: (typeof FAMILIES)[number]): NodeFinding {
 }
 
 function ofInterfaces({ walks }: NodeFacts): readonly NodeFinding[] {
-  const dropped = walks
-    .filter(({ desired }) => desired === 'deliver')
-    .flatMap(({ outcomes, ...walk }) => {
-      const end = outcomes.find(({ text }) => DOES_NOT_FORWARD.test(text))
-      return end === undefined ? [] : [{ ...walk, end }]
-    })
+  const dropped = endingIn(
+    walks.filter(({ desired }) => desired === 'deliver'),
+    ({ text }) => DOES_NOT_FORWARD.test(text),
+  )
   if (dropped.length === 0) return []
   const names = [...new Set(dropped.map(({ inInterface }) => inInterface))]
   return [
