@@ -37,7 +37,7 @@ import type { HttpContext } from './create-http-context.ts'
 import type { RequestBodies } from './request-bodies.ts'
 import { parseRequestTarget, type RequestTarget } from './request-target.ts'
 import type { FoundRoute, Route } from './routes.ts'
-import { send, sendStatusError } from './send.ts'
+import { type SendOptions, send, sendStatusError } from './send.ts'
 
 /** Stands for the user of a request without accepted credentials; nothing is done for it. */
 const NO_USER: User = { name: '', groups: [] }
@@ -50,7 +50,7 @@ const MAX_WARNING_BYTES = 4096
 
 const UNPRINTABLE = /[^\x20-\x7e]/gu
 
-export interface HandlerOptions {
+export interface HandlerOptions extends SendOptions {
   readonly context: HttpContext
   /** The route of a path, whatever the method; undefined: 404. */
   readonly route: (path: string) => FoundRoute | undefined
@@ -60,8 +60,6 @@ export interface HandlerOptions {
   readonly files: FileHandler | undefined
   /** The health checks of each endpoint. */
   readonly checks: Readonly<Record<HealthEndpoint, readonly HealthCheck[]>>
-  /** Receives bugs and failures of the store; the client gets a Status. */
-  readonly onError: (error: unknown) => void
 }
 
 const NO_BODY = Buffer.alloc(0)
@@ -84,15 +82,15 @@ export async function handleRequest(
     if (record.auditId !== undefined) response.setHeader('Audit-Id', record.auditId)
     const result = record.respond(await resultOf(options, begun), response)
     if (result === STREAMING) return
-    if (result instanceof StatusError) sendStatusError(options.context, exchange, result)
-    else send(options.context, exchange, result)
+    if (result instanceof StatusError) sendStatusError(options, exchange, result)
+    else send(options, exchange, result)
   } catch (error) {
     options.onError(error)
     const failure = storeStatusError(error)
     if (failure === undefined) record.panic()
     else record.respond(failure, response)
     if (response.headersSent) response.destroy()
-    else sendStatusError(options.context, exchange, failure ?? internalError())
+    else sendStatusError(options, exchange, failure ?? internalError())
   }
 }
 

@@ -10,6 +10,13 @@ import type { HttpContext } from './create-http-context.ts'
 
 type Chunks = Iterator<Buffer, unknown>
 
+/** What sending an answer uses. */
+export interface SendOptions {
+  readonly context: Pick<HttpContext, 'clock' | 'lifecycle' | 'limits'>
+  /** Receives bugs and failures of the store that come up when a part of the answer is already sent. */
+  readonly onError: (error: unknown) => void
+}
+
 /** An answer and the stream that its bytes are written to: the response itself or the stream that compresses them. */
 interface Sending {
   readonly response: ServerResponse
@@ -27,10 +34,12 @@ const BYTES_PER_TURN = 1 << 20
 
 /**
  * Writes an answer as fast as the client reads it; a client that reads nothing for `stalledClientTimeout` is
- * disconnected. An answer with an ETag is never indented, because the tag identifies its exact bytes.
+ * disconnected. An answer with an ETag is never indented, because the tag identifies its exact bytes. An answer whose
+ * generation fails after its head is sent ends without its end, so that the client sees that it is not whole.
  */
-export function send(context: HttpContext, { request, response }: Exchange, plain: Reply): void {
+export function send(options: SendOptions, { request, response }: Exchange, plain: Reply): void {
   if (response.destroyed) return
+  const { context } = options
   const isTagged = response.hasHeader('ETag')
   const reply = !isTagged && wantsPretty(request) ? prettyPrinted(plain) : plain
   const headers = {
@@ -51,12 +60,12 @@ export function send(context: HttpContext, { request, response }: Exchange, plai
   response.writeHead(reply.code, headers)
   const sink = isCompressed ? gzipInto(response) : response
   sink.write(head)
-  sendRest(context, { response, sink }, chunks)
+  sendRest(options, { response, sink }, chunks)
 }
 
 /** Answers with the `Status` of an error, and with Retry-After (seconds) when the error has one. */
 export function sendStatusError(
-  context: HttpContext,
+  options: SendOptions,
   exchange: Exchange,
   { status }: StatusError,
 ): void {
@@ -64,7 +73,7 @@ export function sendStatusError(
   const retry = status.details?.retryAfterSeconds
   if (retry !== undefined && !response.headersSent) response.setHeader('Retry-After', retry)
   const body = [Buffer.from(`${JSON.stringify(statusDocument(status))}\n`)]
-  send(context, exchange, { code: status.code, contentType: 'application/json', body })
+  send(options, exchange, { code: status.code, contentType: 'application/json', body })
 }
 
 /** The first chunks: all of a short answer, or as many as show that it is long. */
@@ -79,30 +88,45 @@ function takeHead(chunks: Chunks): { readonly head: Buffer; readonly isWhole: bo
   return { head: Buffer.concat(parts), isWhole: false }
 }
 
-function sendRest(context: HttpContext, sending: Sending, chunks: Chunks): void {
+function sendRest(options: SendOptions, sending: Sending, chunks: Chunks): void {
   const { response, sink } = sending
   for (let bytes = 0; bytes < BYTES_PER_TURN; ) {
     if (response.destroyed || sink.destroyed) return
-    if (sink.writableNeedDrain) return awaitDrain(context, sending, chunks)
-    const next = chunks.next()
+    if (sink.writableNeedDrain) return awaitDrain(options, sending, chunks)
+    const next = nextOf(chunks, options)
+    if (next === 'failed') {
+      response.destroy()
+      return
+    }
     if (next.done === true) {
-      endResponse(response, { sink, stalledMs: context.limits.stalledClientTimeout })
+      const stalledMs = options.context.limits.stalledClientTimeout
+      endResponse(response, { sink, stalledMs })
       return
     }
     bytes += next.value.length
     sink.write(next.value)
   }
-  setImmediate(() => sendRest(context, sending, chunks))
+  setImmediate(() => sendRest(options, sending, chunks))
 }
 
-function awaitDrain(context: HttpContext, sending: Sending, chunks: Chunks): void {
+function nextOf(chunks: Chunks, { onError }: SendOptions): IteratorResult<Buffer> | 'failed' {
+  try {
+    return chunks.next()
+  } catch (error) {
+    onError(error)
+    return 'failed'
+  }
+}
+
+function awaitDrain(options: SendOptions, sending: Sending, chunks: Chunks): void {
   const { response, sink } = sending
+  const { context } = options
   const cancel = context.clock.after(context.limits.stalledClientTimeout, () => response.destroy())
   sink.once('close', cancel)
   sink.once('drain', () => {
     cancel()
     sink.off('close', cancel)
-    setImmediate(() => sendRest(context, sending, chunks))
+    setImmediate(() => sendRest(options, sending, chunks))
   })
 }
 
