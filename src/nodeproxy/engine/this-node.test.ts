@@ -2,6 +2,7 @@ import { expect, test } from 'vitest'
 import { cidr, ip } from '../../forwarding/testing/fixtures.ts'
 import type { InterfaceAddress } from '../../kernel/addresses.ts'
 import { FakeAddresses } from '../../kernel/testing/fake-addresses.ts'
+import { FakeClock } from '../../lib/testing/fake-clock.ts'
 import type { Node } from '../../resources/types.ts'
 import { configuration, recordingLog } from '../testing/wiring.ts'
 import { isEligible, LocalAddresses, nodeContext, nodeNameOf } from './this-node.ts'
@@ -14,10 +15,11 @@ const settled = () => new Promise((resolve) => setImmediate(resolve))
 
 async function following(addresses: FakeAddresses) {
   const { log, lines } = recordingLog()
-  const local = new LocalAddresses(addresses, log)
+  const clock = new FakeClock()
+  const local = new LocalAddresses({ addresses, clock, log })
   let changes = 0
   const stop = await local.follow(() => changes++)
-  return { local, stop, lines, changes: () => changes }
+  return { local, clock, stop, lines, changes: () => changes }
 }
 
 test('addresses count unless they are link-local', async () => {
@@ -53,6 +55,39 @@ test('addresses that cannot be read stay as they were', async () => {
   await settled()
   expect([changes(), local.current]).toEqual([0, ['192.0.2.1']])
   expect(lines[0]).toContain('reading the addresses of this node failed')
+})
+
+test('a read that failed is tried again, until it is no longer followed', async () => {
+  const fake = new FakeAddresses()
+  const list = () => Promise.resolve([address('192.0.2.7')])
+  fake.list = () => Promise.reject(new Error('interrupted'))
+  const { local, clock, stop, changes } = await following(fake)
+  await clock.advance(30_000)
+  expect([changes(), local.current]).toEqual([0, []])
+  fake.list = list
+  await clock.advance(30_000)
+  expect([changes(), local.current, clock.pending()]).toEqual([1, ['192.0.2.7'], []])
+  fake.list = () => Promise.reject(new Error('interrupted'))
+  fake.set([])
+  await clock.advance(1_000)
+  expect(clock.pending()).toHaveLength(1)
+  stop()
+  expect(clock.pending()).toEqual([])
+})
+
+test('a slow read is not overtaken by the one after it', async () => {
+  const fake = new FakeAddresses([address('192.0.2.1')])
+  const { local, changes } = await following(fake)
+  const slow = Promise.withResolvers<readonly InterfaceAddress[]>()
+  fake.list = () => slow.promise
+  fake.set([])
+  await settled()
+  fake.list = () => Promise.resolve([address('192.0.2.3')])
+  fake.set([])
+  await settled()
+  slow.resolve([address('192.0.2.2')])
+  await settled()
+  expect([changes(), local.current]).toEqual([2, ['192.0.2.3']])
 })
 
 const node: Node = {

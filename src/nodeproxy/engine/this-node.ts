@@ -2,8 +2,10 @@ import type { ClusterStore } from '../../cluster/cluster-store.ts'
 import type { NodeContext } from '../../forwarding/node-context.ts'
 import type { Addresses } from '../../kernel/addresses.ts'
 import type { Sysctl } from '../../kernel/sysctl.ts'
+import type { Clock } from '../../lib/clock.ts'
 import { isDeepEqual } from '../../lib/equal.ts'
 import { familyOf, type IpAddress } from '../../lib/ip.ts'
+import { Mutex } from '../../lib/mutex.ts'
 import {
   type NodePortScope,
   nodePortScope,
@@ -22,6 +24,7 @@ interface ThisNodeParts {
   readonly kernel: { readonly addresses: Addresses; readonly sysctl: Sysctl }
   /** Facts that do not change while the daemon runs; `routesLocalnet` is read again each time. */
   readonly facts: Omit<KernelFacts, 'routesLocalnet'>
+  readonly clock: Clock
   readonly log: Logger
 }
 
@@ -32,7 +35,7 @@ export class ThisNode {
 
   constructor(parts: ThisNodeParts) {
     this.#parts = parts
-    this.#local = new LocalAddresses(parts.kernel.addresses, parts.log)
+    this.#local = new LocalAddresses({ ...parts, addresses: parts.kernel.addresses })
   }
 
   /** The Node object; undefined if the API server has no Node of this name. */
@@ -75,49 +78,72 @@ export class ThisNode {
   }
 }
 
+/** Milliseconds until addresses that could not be read are read again. */
+const RETRY_MS = 5_000
+
+/** What `LocalAddresses` uses. */
+interface LocalAddressesParts {
+  readonly addresses: Addresses
+  readonly clock: Pick<Clock, 'after'>
+  readonly log: Logger
+}
+
 /**
  * The addresses of this node's interfaces. Addresses of link scope are left out, because they change with every pod and
  * serve no Service.
  */
 export class LocalAddresses {
-  readonly #addresses: Addresses
-  readonly #log: Logger
+  readonly #parts: LocalAddressesParts
+  /** One read after the other, so that the last one to end is the last one begun. */
+  readonly #reads = new Mutex()
   #current: readonly IpAddress[] = []
 
-  constructor(addresses: Addresses, log: Logger) {
-    this.#addresses = addresses
-    this.#log = log
+  constructor(parts: LocalAddressesParts) {
+    this.#parts = parts
   }
 
   get current(): readonly IpAddress[] {
     return this.#current
   }
 
-  /** Reads the addresses, and calls `onChange` after each later change. @returns a function that ends the calls */
+  /**
+   * Reads the addresses, and calls `onChange` after each later change. A read that fails is tried again.
+   * @returns a function that ends the calls
+   */
   async follow(onChange: () => void): Promise<() => void> {
-    const stop = this.#addresses.watch(() => {
-      void this.#read().then((changed) => {
-        if (changed) onChange()
-      })
-    })
-    await this.#read()
-    return stop
+    const { addresses, clock } = this.#parts
+    let isFollowed = true
+    let cancelRetry = (): void => undefined
+    const read = async (report: () => void): Promise<void> => {
+      const outcome = await this.#reads.run(() => this.#read())
+      if (!isFollowed) return
+      cancelRetry()
+      if (outcome === 'failed') cancelRetry = clock.after(RETRY_MS, () => void read(onChange))
+      if (outcome === 'changed') report()
+    }
+    const stop = addresses.watch(() => void read(onChange))
+    await read(() => undefined)
+    return () => {
+      isFollowed = false
+      cancelRetry()
+      stop()
+    }
   }
 
-  /** Reads the addresses. If that fails, the last known ones stay. @returns whether they changed */
-  async #read(): Promise<boolean> {
+  /** Reads the addresses. If that fails, the last known ones stay. */
+  async #read(): Promise<'changed' | 'same' | 'failed'> {
     try {
-      const all = await this.#addresses.list()
+      const all = await this.#parts.addresses.list()
       const next = all.filter(({ scope }) => scope !== 'link').map(({ ip }) => ip)
-      if (isDeepEqual(next, this.#current)) return false
+      if (isDeepEqual(next, this.#current)) return 'same'
       this.#current = next
-      return true
+      return 'changed'
     } catch (error) {
-      this.#log.warn(
+      this.#parts.log.warn(
         { err: error },
         'reading the addresses of this node failed; the last known ones stay in use',
       )
-      return false
+      return 'failed'
     }
   }
 }

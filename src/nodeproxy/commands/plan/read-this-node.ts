@@ -143,7 +143,7 @@ async function planWith(kernel: Kernel, known: Known): Promise<NodePlan> {
   store.apply(listed.events)
   const facts = await kernelFacts(kernel)
   const configuration = { current: config }
-  const node = new ThisNode({ configuration, nodeName, store, kernel, facts, log })
+  const node = new ThisNode({ configuration, nodeName, store, kernel, facts, clock, log })
   const stop = await node.followAddresses(() => {})
   const applied = changesOf(policies.others, { store, selectors })
   const deleted = request.deletions.filter((one) => !isOfPolicy(one))
