@@ -29,7 +29,7 @@ export class TcpServer {
 
   /** Rejects with the system's error when the address cannot be used. */
   static async open(parts: ServerParts, { ip, port }: ListenAddress): Promise<TcpServer> {
-    const server = createServer({ noDelay: true })
+    const server = createServer({ noDelay: true, allowHalfOpen: true })
     server.maxConnections = MAX_CONNECTIONS
     const opened = new TcpServer(parts, server)
     server.on('drop', () => {
@@ -87,12 +87,19 @@ export class TcpServer {
     }
     const framer = new MessageFramer()
     let waiting = 0
+    let isEnded = false
     const answered = (response: Buffer | undefined): void => {
       waiting -= 1
       if (response !== undefined && !socket.destroyed) socket.write(framed(response))
+      if (isEnded && waiting === 0) socket.end()
       if (waiting < MAX_WAITING && socket.writableLength < MAX_MESSAGE) socket.resume()
     }
     socket.on('drain', () => socket.resume())
+    // A client that sends nothing more still reads the answers to what it sent.
+    socket.on('end', () => {
+      isEnded = true
+      if (waiting === 0) socket.end()
+    })
     socket.on('data', (bytes: Buffer) => {
       for (const message of framer.push(bytes)) {
         statistics.questions.tcp += 1
