@@ -65,7 +65,10 @@ export function sorterBy(field: string | undefined): Sorter {
   }
 }
 
-/** Numbers and quantities by their amount, other texts with the numbers in them by theirs, as kubectl does. */
+/**
+ * Numbers and quantities by their amount, other texts with the numbers in them by theirs, as kubectl to 1.30. Later ones
+ * compare such texts byte by byte, which puts web-10 before web-2.
+ */
 function compare(a: Json | undefined, b: Json | undefined): number {
   if (a === undefined || b === undefined) return Number(a !== undefined) - Number(b !== undefined)
   if (typeof a === 'number' && typeof b === 'number') return a - b
@@ -83,12 +86,18 @@ function compareTexts(one: string, other: string): number {
   for (const [index, part] of parts.entries()) {
     const against = others[index]
     if (against === undefined) return 1
-    const areNumbers = /^\d/.test(part) && /^\d/.test(against)
-    const [a, b] = areNumbers ? [BigInt(part), BigInt(against)] : [part, against]
-    if (a !== b) return a < b ? -1 : 1
+    const order = compareParts(part, against)
+    if (order !== 0) return order
   }
-  if (parts.length < others.length) return -1
-  return one === other ? 0 : one < other ? -1 : 1
+  return parts.length - others.length
+}
+
+/** Numbers come before other texts. Of equal numbers, the one with fewer zeros before it comes first. */
+function compareParts(one: string, other: string): number {
+  const [isNumber, isOtherNumber] = [/^\d/.test(one), /^\d/.test(other)]
+  if (isNumber !== isOtherNumber) return isNumber ? -1 : 1
+  const [a, b] = isNumber ? [BigInt(one), BigInt(other)] : [one, other]
+  return a === b ? one.length - other.length : a < b ? -1 : 1
 }
 
 /** The numbers of a text, and what is between them. */
