@@ -17,6 +17,9 @@ const HEALTH_PORT = 10_256
 const SOON = { interval: 100 }
 /** Backends of one Service come and go; those of the other one stay, and so do its connections. */
 const MOVING: Traffic = { destination: VIP, intervalMs: 20, held: 0 }
+const POD = '10.0.0.2'
+/** Where one of three backends is gone, all of so many connections meet another one with probability 3 × 10⁻¹¹. */
+const AFTERWARDS = 60
 const STEADY: Traffic = { destination: STEADY_VIP, intervalMs: 200 }
 const OUTSIDE = { place: 'outside', source: '203.0.113.2', destination: NODE } as const
 const CLIENTS: readonly Traffic[] = [
@@ -110,9 +113,17 @@ describe.each(['nft', 'legacy'] as const)(
       )()
     }
 
-    /** How many new connections of a pod fail meanwhile. */
+    /** How many new connections of a pod fail meanwhile, and just after it. */
     async function failures(change: () => Promise<void>): Promise<number> {
-      return (await underTraffic(lab, MOVING, change)).load.failed
+      let after = 0
+      const { load } = await underTraffic(lab, MOVING, async () => {
+        await change()
+        const { agent } = await lab.site('pod', POD)
+        const request = { protocol: 'TCP', source: POD, destination: VIP, port: 80 } as const
+        const outcomes = await agent.call('connect', { ...request, attempts: AFTERWARDS })
+        after = outcomes.filter(({ kind }) => kind !== 'answered').length
+      })
+      return load.failed + after
     }
 
     const run = async (commands: readonly string[]): Promise<void> => {

@@ -22,7 +22,7 @@ describe('what kubectl prints, too', () => {
     [['get', 'roles,rolebindings', '-A']],
     [['get', 'ns', '-o', 'jsonpath={range .items[*]}{.metadata.name}{"\\n"}{end}']],
     [['get', 'svc', '-o', 'custom-columns=N:.metadata.name,P:.spec.ports[*].port']],
-    [['get', 'ns', '--sort-by=.metadata.uid', '-o', 'name']],
+    [['get', 'ns', '--sort-by=.metadata.resourceVersion', '-o', 'name']],
     [['api-resources']],
     [['api-resources', '-o', 'name', '--namespaced=false']],
     [['auth', 'can-i', 'list', 'pods']],
