@@ -3,12 +3,14 @@ import { decode, encode } from 'dns-packet'
 
 /**
  * Queries a DNS server every 10 ms, by two clients: one keeps its port, so its packets are one flow of connection
- * tracking; the other has a port of its own for each question. Prints a line when both have an answer, and on
- * SIGTERM how long each was without one at most, in milliseconds, and how many answers it got.
+ * tracking; the other has a port of its own for each question. Prints a line when both have an answer. After
+ * SIGTERM it waits until both are answered once more, or half a minute, and prints how long each was without an answer
+ * at most, in milliseconds, and how many answers it got.
  */
 const [address = '', name = ''] = process.argv.slice(2)
 const PERIOD_MS = 10
 const LIFE_MS = 2_000
+const LAST_WAIT_MS = 30_000
 
 class Prober {
   answers = 0
@@ -27,6 +29,11 @@ class Prober {
     if (this.answers > 0) this.#longest = Math.max(this.#longest, now - this.#last)
     this.#last = now
     this.answers += 1
+  }
+
+  /** Whether a question was answered after a time of the monotonic clock, in milliseconds. */
+  isAnsweredAfter(time: number): boolean {
+    return this.#last > time
   }
 
   report() {
@@ -59,6 +66,7 @@ function sendFresh(): void {
 }
 
 let isReported = false
+let stoppedAt = Number.POSITIVE_INFINITY
 setInterval(() => {
   send(socket)
   sendFresh()
@@ -66,9 +74,15 @@ setInterval(() => {
     isReported = true
     process.stdout.write('both are answered\n')
   }
+  const areAnswered = steady.isAnsweredAfter(stoppedAt) && fresh.isAnsweredAfter(stoppedAt)
+  if (areAnswered || performance.now() > stoppedAt + LAST_WAIT_MS) end()
 }, PERIOD_MS)
 
-process.on('SIGTERM', () => {
+process.once('SIGTERM', () => {
+  stoppedAt = performance.now()
+})
+
+function end(): never {
   process.stdout.write(`${JSON.stringify({ steady: steady.report(), fresh: fresh.report() })}\n`)
   process.exit(0)
-})
+}
