@@ -1,3 +1,4 @@
+import { setTimeout as delay } from 'node:timers/promises'
 import { expect } from 'vitest'
 import type { HttpTask, RequestsOutcome } from '../pods/tasks.ts'
 import { clientInPod, clientOutside } from './clients.ts'
@@ -13,6 +14,8 @@ export const IN_POD_EVERY_MS = 1_000 / (0.25 * A_SECOND)
 /** The part of the connections that a loaded machine must still begin in time. */
 const AT_LEAST = 0.9
 export const AT_LEAST_A_SECOND = AT_LEAST * A_SECOND
+/** In a shorter time the start of the clients would decide how many connections there are in a second. */
+const LEAST_MS = 5_000
 
 /** Starts the Service `web`, four Pods, and the Pods from which clients connect to it. */
 export async function startLoadTargets(
@@ -36,7 +39,8 @@ export interface LoadOptions {
 }
 
 /**
- * Connects to `web` as `connectDuring` does. Expects that no connection fails; returns what the client of the node port saw.
+ * Connects to `web` as `connectDuring` does, for five seconds at least. Expects that no connection fails; returns what the
+ * client of the node port saw.
  */
 export async function expectNoneFailed(
   cluster: Cluster,
@@ -45,7 +49,8 @@ export async function expectNoneFailed(
   options: LoadOptions = {},
 ): Promise<RequestsOutcome> {
   const { timesAsMany = 1 } = options
-  const outcomes = await connectDuring(cluster, what, change, options)
+  const lasting = async () => void (await Promise.all([change(), delay(LEAST_MS)]))
+  const outcomes = await connectDuring(cluster, what, lasting, options)
   for (const { failures } of outcomes) expect(failures).toEqual({})
   const rates = outcomes.map(({ attempts, seconds }) => attempts / seconds)
   const rate = rates.reduce((sum, one) => sum + one, 0)
