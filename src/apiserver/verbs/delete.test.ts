@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { type JsonObject, objectAt, valueAt } from '../../lib/json.ts'
+import { type JsonObject, objectAt, stringAt, valueAt } from '../../lib/json.ts'
 import { ENDPOINTS, POD, PODS, SERVICES, service, startApi } from '../testing/test-api.ts'
 
 test('deleting answers Success, and the object is gone', async () => {
@@ -110,6 +110,26 @@ test('deletecollection removes what the selectors match and returns it', async (
   expect([answer.body['kind'], names]).toEqual(['EndpointsList', ['a', 'b']])
   const left = (await api.call('GET', ENDPOINTS)).body['items'] as JsonObject[]
   expect(left.map((item) => valueAt(item, 'metadata', 'name'))).toEqual(['c'])
+})
+
+test('deletecollection with a limit removes a page, and says where the next one begins', async () => {
+  const api = await startApi()
+  for (const name of ['a', 'b', 'c', 'd', 'e']) await api.make(ENDPOINTS, { metadata: { name } })
+  const namesOf = ({ body }: { readonly body: JsonObject }) =>
+    (body['items'] as JsonObject[]).map((item) => stringAt(item, 'metadata', 'name'))
+  const pages: string[][] = []
+  let next = ''
+  do {
+    const page = await api.call('DELETE', `${ENDPOINTS}?limit=2&continue=${next}`)
+    expect(page.status).toBe(200)
+    pages.push(namesOf(page))
+    next = stringAt(page.body, 'metadata', 'continue')
+    const left = namesOf(await api.call('GET', ENDPOINTS))
+    expect(left).toEqual(['a', 'b', 'c', 'd', 'e'].slice(pages.flat().length))
+  } while (next !== '' && pages.length < 9)
+  expect(pages).toEqual([['a', 'b'], ['c', 'd'], ['e']])
+  const wrong = await api.call('DELETE', `${ENDPOINTS}?continue=x`)
+  expect(wrong.status).toBe(400)
 })
 
 const BOUND = { ...POD, nodeName: 'node-a' }

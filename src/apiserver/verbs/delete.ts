@@ -13,15 +13,15 @@ import {
   subjectOf,
 } from '../request/api-request.ts'
 import { parseListOptions } from '../request/list-options.ts'
-import { storageKey, storagePrefix } from '../resource/resource.ts'
+import { storageKey } from '../resource/resource.ts'
 import { notFound, StatusError, successDocument } from '../status/status.ts'
 import { decideOnNewest } from './decide-on-newest.ts'
 import { checkProtected, isDeserted } from './delete-namespace.ts'
 import { checkPreconditions, type DeleteOptions, readDeleteOptions } from './delete-options.ts'
 import { isOver, markedForDeletion } from './deletion.ts'
 import { discard, removeUnreadable } from './discard-unreadable.ts'
+import { find } from './list.ts'
 import { type Persisted, persist, removeObject, Stale } from './persist.ts'
-import { awaitRevision } from './read-newest.ts'
 
 /** The object after its deletion: removed, or marked for deletion and kept by finalizers or its grace period. */
 export interface Deleted extends Persisted {
@@ -58,7 +58,7 @@ export async function deleteObject(
   const key = storageKey(resource, request.namespace, request.name)
   const decide = async (before: Written): Promise<Deleted | StatusError | Stale> => {
     const old = decodeStored(before)
-    // A user who may not write an object, whatever the roles permit, may not delete it either.
+    // The rules for writers beyond RBAC are for deletions, too: a node agent deletes only what is of its node.
     const refused =
       checkPrivileges(context, request, old, old) ?? checkPreconditions(request, options, old)
     if (refused !== undefined) return refused
@@ -92,8 +92,8 @@ async function withoutWaiting(
 }
 
 /**
- * DELETE of a collection: deletes every object that the selectors match, one by one. Without selectors,
- * unreadable objects are also deleted.
+ * DELETE of a collection: deletes every object that a list with the same options has, one by one. With `limit` it is a page
+ * of them, and the answer says where the next one begins. Without selectors the last page also deletes unreadable objects.
  */
 export async function removeCollection(
   context: ServerContext,
@@ -105,24 +105,19 @@ export async function removeCollection(
   if (deleteOptions instanceof StatusError) return deleteOptions
   const representation = negotiate(context, request, 'list')
   if (representation instanceof StatusError) return representation
-  const late = await awaitRevision(context, await context.store.revision())
-  if (late !== undefined) return late
-  const { resource } = request.served
-  const all = context.feed.cache(resource).under(storagePrefix(resource, request.namespace))
-  const deleted = await deleteEach(
-    context,
-    request,
-    all.filter((item) => options.selection.matches(item)),
-    deleteOptions,
-  )
+  const found = await find(context, request, options)
+  if (found instanceof StatusError) return found
+  const deleted = await deleteEach(context, request, found.items, deleteOptions)
   if (deleted instanceof StatusError) return deleted
-  const unreadable = unreadableUnder(context, resource, request.namespace)
-  if (options.selection.everything && !deleteOptions.dryRun) {
+  const { resource } = request.served
+  const isLast = found.meta.continueToken === undefined
+  if (isLast && options.selection.everything && !deleteOptions.dryRun) {
+    const unreadable = unreadableUnder(context, resource, request.namespace)
     for (const one of unreadable) await discard(context, resource, one)
-  } else warnOfUnreadable(request, unreadable)
-  const revision = await context.store.revision()
+  } else warnOfUnreadable(request, found.unreadable)
+  const meta = { ...found.meta, revision: await context.store.revision() }
   const { contentType } = representation
-  return { code: 200, contentType, body: representation.list(deleted, { revision }) }
+  return { code: 200, contentType, body: representation.list(deleted, meta) }
 }
 
 async function deleteEach(

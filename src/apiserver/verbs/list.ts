@@ -1,6 +1,12 @@
 import { isJsonObject, type Json, stringAt } from '../../lib/json.ts'
 import type { RevisionRefusal } from '../../storage/store.ts'
-import { type Item, isReadable, isUnreadable, readItem } from '../cache/item.ts'
+import {
+  type Item,
+  isReadable,
+  isUnreadable,
+  readItem,
+  type UnreadableObject,
+} from '../cache/item.ts'
 import { unreadableUnder, warnOfUnreadable } from '../cache/unreadable.ts'
 import type { ServerContext } from '../context/server-context.ts'
 import type { ListMeta } from '../negotiation/answer-form.ts'
@@ -22,9 +28,12 @@ const VERSION = 'meta.k8s.io/v1'
 /** Entries that are read from the store at once while searching for matches of a selector. */
 const SCAN = 500
 
-interface Found {
+/** What a list has, or a page of it. */
+export interface Found {
   readonly items: readonly Item[]
   readonly meta: ListMeta
+  /** Those of the whole list, or of the part of the store that was read for the page. */
+  readonly unreadable: readonly UnreadableObject[]
 }
 
 /** GET of a collection. */
@@ -35,11 +44,13 @@ export async function list(context: ServerContext, request: ApiRequest): Promise
   if (representation instanceof StatusError) return representation
   const found = await find(context, request, options)
   if (found instanceof StatusError) return found
+  warnOfUnreadable(request, found.unreadable)
   const { contentType } = representation
   return { code: 200, contentType, body: representation.list(found.items, found.meta) }
 }
 
-async function find(
+/** The objects that the options of a list select, of which `limit` and `continue` may leave a page. */
+export async function find(
   context: ServerContext,
   request: ApiRequest,
   options: ListOptions,
@@ -53,8 +64,6 @@ async function find(
   if (token !== undefined) return readPage(context, request, options, token)
   const late = await awaitRevision(context, options.revision ?? (await context.store.revision()))
   if (late !== undefined) return late
-  const { resource } = request.served
-  warnOfUnreadable(request, unreadableUnder(context, resource, request.namespace))
   return readCache(context, request, options)
 }
 
@@ -66,11 +75,13 @@ function readCache(context: ServerContext, request: ApiRequest, options: ListOpt
   const all = cache.under(prefix)
   const items = selection.everything ? all : all.filter((item) => selection.matches(item))
   const { revision } = context.feed
-  if (items.length <= limit) return { items, meta: { revision } }
+  const unreadable = unreadableUnder(context, request.served.resource, request.namespace)
+  if (items.length <= limit) return { items, meta: { revision }, unreadable }
   const page = items.slice(0, limit)
   const token = { revision, after: page.at(-1)!.key.slice(prefix.length) }
   const rest = selection.everything ? { remaining: items.length - limit } : {}
-  return { items: page, meta: { revision, continueToken: encodeContinue(token), ...rest } }
+  const meta = { revision, continueToken: encodeContinue(token), ...rest }
+  return { items: page, meta, unreadable }
 }
 
 /** A page at an older revision, from the store. */
@@ -84,6 +95,7 @@ async function readPage(
   const { resource } = request.served
   const prefix = storagePrefix(resource, request.namespace)
   const items: Item[] = []
+  const unreadable: UnreadableObject[] = []
   let { revision } = token
   let after = token.after === '' ? undefined : `${prefix}${token.after}`
   while (true) {
@@ -96,20 +108,21 @@ async function readPage(
     if (page.refused !== undefined) return refusalOf(page, token)
     revision = page.revision
     const read = page.entries.map((entry) => readItem(resource, entry))
-    warnOfUnreadable(request, read.filter(isUnreadable))
+    unreadable.push(...read.filter(isUnreadable))
     const fresh = read.filter(isReadable)
     const matching = selection.everything ? fresh : fresh.filter((item) => selection.matches(item))
     const taken = matching.slice(0, limit - items.length)
     items.push(...taken)
     const isCut = taken.length < matching.length
     after = isCut ? items.at(-1)!.key : (page.entries.at(-1)?.key ?? after)
-    if (!isCut && page.remaining === 0) return { items, meta: { revision } }
+    if (!isCut && page.remaining === 0) return { items, meta: { revision }, unreadable }
     if (items.length < limit) continue
     const next = { revision, after: after!.slice(prefix.length) }
     const rest = selection.everything
       ? { remaining: page.remaining + matching.length - taken.length }
       : {}
-    return { items, meta: { revision, continueToken: encodeContinue(next), ...rest } }
+    const meta = { revision, continueToken: encodeContinue(next), ...rest }
+    return { items, meta, unreadable }
   }
 }
 
