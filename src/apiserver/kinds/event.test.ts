@@ -1,5 +1,7 @@
 import { expect, test } from 'vitest'
+import { FakeClock } from '../../lib/testing/fake-clock.ts'
 import { startApi } from '../testing/test-api.ts'
+import { events } from './event.ts'
 
 const V1 = '/apis/events.k8s.io/v1/namespaces/default/events'
 const CORE = '/api/v1/namespaces/default/events'
@@ -38,6 +40,31 @@ test('an Event of events.k8s.io is the same in the core group, and back', async 
   await api.call('PUT', `${CORE}/e.1`, { body: moved })
   const { body } = await api.call('GET', `${V1}/e.1`)
   expect(body).toMatchObject({ note: 'it has started again', deprecatedCount: 4, regarding: ABOUT })
+})
+
+test('the last time of a series is when the Event was seen last, and its count is the count', async () => {
+  const clock = new FakeClock(Date.parse('2030-01-02T04:03:06Z'))
+  const api = await startApi({ clock })
+  const { deprecatedCount: _count, deprecatedFirstTimestamp: _first, ...series } = EVENT
+  const observed = { count: 7, lastObservedTime: '2030-01-02T03:54:06.000000Z' }
+  await api.make(V1, { ...series, series: observed })
+  const { body } = await api.call('GET', `${CORE}?includeObject=None`, {
+    headers: { accept: 'application/json;as=Table;v=v1;g=meta.k8s.io' },
+  })
+  const [{ cells } = { cells: [] }] = body['rows'] as { cells: unknown[] }[]
+  expect(cells).toEqual([
+    '9m',
+    'Normal',
+    'Starting',
+    'node/n',
+    'kube-proxy',
+    'the proxy has started',
+    '7',
+    'e.1',
+  ])
+  const { eventTime } = EVENT
+  const core = { eventTime, metadata: { creationTimestamp: eventTime }, series: observed }
+  expect(events.expiry?.lastSeen(core)).toBe(Date.parse(observed.lastObservedTime))
 })
 
 test('a patch of one group is in its own names', async () => {

@@ -20,12 +20,12 @@ const coreColumns: readonly Column[] = [
   column('Type', 'Normal or Warning.', (object) => stringAt(object, 'type')),
   column('Reason', 'Why it was recorded.', (object) => stringAt(object, 'reason')),
   column('Object', 'What it is about.', about),
-  wideColumn('Source', 'Who recorded it.', (object) => stringAt(object, 'source', 'component')),
+  wideColumn('Source', 'Who recorded it.', recorder),
   column('Message', 'What happened.', (object) => stringAt(object, 'message').trim()),
   wideColumn(
     'Count',
     'How often it happened.',
-    (object) => scalarText(valueAt(object, 'count')) || '1',
+    (object) => scalarText(valueAt(object, 'series', 'count') ?? valueAt(object, 'count')) || '1',
   ),
   { ...wideColumn('Name', 'Name of the event.', name), format: 'name' },
 ]
@@ -75,7 +75,7 @@ export const events: Resource = {
     'involvedObject.fieldPath': stringAt(object, 'involvedObject', 'fieldPath'),
     reason: stringAt(object, 'reason'),
     reportingComponent: stringAt(object, 'reportingComponent'),
-    source: stringAt(object, 'source', 'component') || stringAt(object, 'reportingComponent'),
+    source: recorder(object),
     type: stringAt(object, 'type'),
   }),
   columns,
@@ -86,6 +86,7 @@ export const events: Resource = {
 
 function lastObserved(event: JsonObject): number {
   const texts = [
+    stringAt(event, 'series', 'lastObservedTime'),
     stringAt(event, 'lastTimestamp'),
     stringAt(event, 'eventTime'),
     stringAt(event, 'metadata', 'creationTimestamp'),
@@ -124,11 +125,17 @@ function about(object: JsonObject): string {
   return `${kind}/${stringAt(object, 'involvedObject', 'name')}`
 }
 
+/** The component that recorded an Event; newer recorders name no source. */
+function recorder(object: JsonObject): string {
+  return stringAt(object, 'source', 'component') || stringAt(object, 'reportingComponent')
+}
+
 function lastSeen(object: JsonObject, now: number): string {
   const times = ['lastTimestamp', 'eventTime', 'firstTimestamp'].map((field) =>
     stringAt(object, field),
   )
-  const at = Date.parse(times.find((time) => time !== '') ?? '')
+  const observed = stringAt(object, 'series', 'lastObservedTime')
+  const at = Date.parse([observed, ...times].find((time) => time !== '') ?? '')
   return Number.isNaN(at) ? '<unknown>' : shortDuration((now - at) / 1000)
 }
 
