@@ -16,6 +16,8 @@ import type { ExitCode } from './usage/exit-code.ts'
 interface OpenPod {
   readonly pod: JsonObject
   readonly client: ForwardingClient
+  /** The connections to its ports. */
+  readonly streams: Set<Duplex>
 }
 
 /**
@@ -56,17 +58,38 @@ export class PodConnection {
     return remotePort(remote, this.#pods.owner, this.#last)
   }
 
-  /** A connection to a port. @throws NodeProxyError with the reason of the server or the Pod */
+  /**
+   * A connection to a port. When a Pod refuses one, before or after this resolves, the next connection goes to another Pod.
+   * @throws NodeProxyError with the reason of the server or the Pod
+   */
   async connect(remote: string): Promise<Duplex> {
-    const { pod, client } = await this.#use()
-    return client.connect(remotePort(remote, this.#pods.owner, pod))
+    const opening = this.#use()
+    const open = await opening
+    try {
+      const stream = await open.client.connect(remotePort(remote, this.#pods.owner, open.pod))
+      open.streams.add(stream)
+      stream.once('error', (error) => this.#leaveIfRefused(opening, error))
+      stream.once('close', () => {
+        open.streams.delete(stream)
+        this.#closeIfLeft(opening, open)
+      })
+      return stream
+    } catch (error) {
+      this.#leaveIfRefused(opening, error)
+      this.#closeIfLeft(opening, open)
+      throw error
+    }
   }
 
-  /**
-   * Makes the next connection go to another Pod, because the present one refused a connection. Open connections stay.
-   */
-  leave(): void {
-    if (this.#hasAlternatives) this.#current = undefined
+  /** Leaves the Pod that refused a connection, unless it was left before. Open connections stay. */
+  #leaveIfRefused(opening: Promise<OpenPod>, error: unknown): void {
+    const isRefusal = error instanceof NodeProxyError && error.code === 'NP_STREAMS_FORWARD'
+    if (isRefusal && this.#hasAlternatives && this.#current === opening) this.#current = undefined
+  }
+
+  /** Closes the connection to a Pod that was left when nothing uses it any more. */
+  #closeIfLeft(opening: Promise<OpenPod>, { client, streams }: OpenPod): void {
+    if (this.#current !== opening && streams.size === 0) client.close()
   }
 
   close(): void {
@@ -108,7 +131,7 @@ export class PodConnection {
     const client = createForwardingClient(messages)
     this.#clients.add(client)
     void client.closed.then(() => this.#clients.delete(client))
-    return { pod, client }
+    return { pod, client, streams: new Set() }
   }
 
   /** A ready Pod, if possible not the previous one. @throws NP_ORCHCTL_NO_PODS */

@@ -16,10 +16,14 @@ import { type ExitCode, usageError } from './usage/exit-code.ts'
 /** The second one may be missing on a machine without IPv6. */
 const LOCALHOST = ['127.0.0.1', '::1'] as const
 
+/** Errors of listening where no interface has an IPv6 address, and where the kernel has no IPv6. */
+const WITHOUT_IPV6: ReadonlySet<string> = new Set(['EADDRNOTAVAIL', 'EAFNOSUPPORT'])
+
 const ABOUT = `
-LOCAL is a port of this machine, 0 or none (:REMOTE) any free one. REMOTE is a number or a
-name: of a Service one of its ports, else one of the Pod. Behind a Service or another object
-that selects Pods, new connections go on to another ready Pod when one is gone.
+LOCAL is a port of this machine. With 0, with :REMOTE and with a name alone, a free port is
+chosen. REMOTE is the number or name of a port: of the Service if a Service is named, otherwise
+of the Pod. With a Service or another object that selects Pods, new connections go to another
+ready Pod when the present one is gone.
 
 Examples:
   orchctl port-forward pod/web 8080
@@ -102,7 +106,6 @@ async function relay(client: Socket, { connection, remote, context }: RelayOptio
     const pod = await connection.connect(remote)
     await join(client, pod)
   } catch (error) {
-    if (isRefusal(error)) connection.leave()
     client.resetAndDestroy()
     if (!context.host.signal.aborted) context.notice(`port ${remote}: ${messageOf(error)}`)
   } finally {
@@ -110,22 +113,33 @@ async function relay(client: Socket, { connection, remote, context }: RelayOptio
   }
 }
 
-/** Each direction ends on its own; an error of one ends both. */
-async function join(client: Socket, pod: Duplex): Promise<void> {
+/**
+ * Each direction ends on its own. Where one side breaks off, both end, the client by a reset if it was the Pod's. Rejects
+ * unless it was the client's.
+ */
+export async function join(client: Socket, pod: Duplex): Promise<void> {
+  let brokenBy: 'client' | 'pod' | undefined
+  const ofClient = (): void => {
+    if (!client.readableEnded) brokenBy ??= 'client'
+  }
+  // Before the pipelines, which would end the client as if the Pod had sent everything.
+  const ofPod = (): void => {
+    if (pod.readableEnded) return
+    brokenBy ??= 'pod'
+    if (brokenBy === 'pod') client.resetAndDestroy()
+  }
+  for (const event of ['error', 'close'] as const) {
+    client.once(event, ofClient)
+    pod.once(event, ofPod)
+  }
   const directions = [pipeline(client, pod), pipeline(pod, client)]
   try {
     await Promise.all(directions)
   } catch (error) {
-    if (!client.destroyed) client.resetAndDestroy()
     pod.destroy()
     await Promise.allSettled(directions)
-    if (pod.errored !== null) throw error
+    if (brokenBy !== 'client') throw error
   }
-}
-
-/** Whether the Pod, or its node, refused the connection. */
-function isRefusal(error: unknown): boolean {
-  return error instanceof NodeProxyError && error.code === 'NP_STREAMS_FORWARD'
 }
 
 /** A port of this machine that listens. */
@@ -143,7 +157,8 @@ async function listenAll(
   addresses: string,
   ports: readonly PortPair[],
 ): Promise<readonly Listener[]> {
-  const ips = addresses.split(',').flatMap((one) => (one === 'localhost' ? LOCALHOST : [one]))
+  const named = addresses.split(',').flatMap((one) => (one === 'localhost' ? LOCALHOST : [one]))
+  const ips = [...new Set(named)]
   const wrong = ips.find((ip) => isIP(ip) === 0)
   if (wrong !== undefined) {
     throw usageError(`--address ${quote(wrong)} is no IP address`, 'write localhost or addresses')
@@ -176,7 +191,7 @@ async function listen(ip: string, port: number): Promise<Server | undefined> {
     return server
   } catch (cause) {
     const code = systemCode(cause)
-    if (ip === '::1' && code === 'EADDRNOTAVAIL') return undefined
+    if (ip === '::1' && WITHOUT_IPV6.has(code)) return undefined
     const hint = 'choose another local port, or 0 for any free one'
     const message = `cannot listen on ${hostPort(ip, port)}: ${code}`
     throw new NodeProxyError('NP_ORCHCTL_LISTEN', message, { cause, hint })
