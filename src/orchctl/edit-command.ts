@@ -57,13 +57,16 @@ const edit: Run<{ readonly output?: string }> = async (args, flags, context) => 
   await using file = await openEditedFile(context.host.env)
   let round: Round = { base, text: await yamlText(withoutManagedFields(base)), problems: [] }
   for (let count = 0; count < MAX_ROUNDS; count++) {
-    const edited = withoutComments(await file.edit(headerOf(round.problems) + round.text))
+    const text = headerOf(round.problems) + round.text
+    const written = count === 0 ? await file.edit(text) : await keptIfFails(file, file.edit(text))
+    const edited = withoutComments(written)
     if (edited === withoutComments(round.text)) return unchanged(round, file, context)
-    const result = await submit(round, edited, { path, context })
+    const result = await keptIfFails(file, submit(round, edited, { path, context }))
     if ('saved' in result) {
       await showWritten(result.saved, 'edited', flags, context)
       return 0
     }
+    // The text was changed, but not the object.
     if (result.problems.length === 0) return unchanged(result, file, context)
     round = result
   }
@@ -82,12 +85,29 @@ function unchanged({ problems }: Round, file: EditedFile, context: CommandContex
   })
 }
 
+/** What `work` resolves to. If it rejects, the user's text stays, and the error says where. */
+async function keptIfFails<T>(file: EditedFile, work: Promise<T>): Promise<T> {
+  try {
+    return await work
+  } catch (cause) {
+    if (!(cause instanceof NodeProxyError)) throw cause
+    file.keep()
+    const { code, message, object, hint } = cause
+    const where = `your text is in ${file.path}`
+    throw new NodeProxyError(code, message, {
+      cause,
+      hint: hint === undefined ? where : `${hint}; ${where}`,
+      ...(object !== undefined && { object }),
+    })
+  }
+}
+
 interface Submitting {
   readonly path: string
   readonly context: CommandContext
 }
 
-/** Sends what the user wrote. @returns the saved object, or the next round */
+/** Sends what the user wrote. @returns the saved object, or the next round; without problems: the object is unchanged */
 async function submit(
   { base, text }: Round,
   edited: string,
@@ -117,11 +137,13 @@ async function submit(
   const fresh = await api.send({ path })
   const theirs = mergeDifference(withoutManagedFields(base), withoutManagedFields(fresh))
   const merged = mergePatch(fresh, change) as JsonObject
-  if (!isContradiction(withoutVersion(theirs), withoutVersion(change))) {
+  const next = await yamlText(withoutManagedFields(guarded(merged, fresh)))
+  if (!isContradiction(withoutServerFields(theirs), withoutServerFields(change))) {
     const again = await api.request({ ...put, body: guarded(merged, fresh) })
     if (again.ok) return { saved: again.value.body }
+    if (again.failure.code !== 409)
+      return { base: fresh, text: next, problems: problemsOf(again.failure) }
   }
-  const next = await yamlText(withoutManagedFields(guarded(merged, fresh)))
   return isDeepEqual(withoutManagedFields(merged), withoutManagedFields(fresh))
     ? { saved: fresh }
     : { base: fresh, text: next, problems: [CONFLICT] }
@@ -137,7 +159,8 @@ function guarded(object: JsonObject, base: JsonObject): JsonObject {
   return { ...object, metadata: { ...objectAt(object, 'metadata'), resourceVersion } }
 }
 
-function withoutVersion(patch: JsonObject): JsonObject {
+/** The patch without what the server sets: status, resourceVersion and generation. */
+function withoutServerFields(patch: JsonObject): JsonObject {
   const metadata = without(objectAt(patch, 'metadata'), 'resourceVersion', 'generation')
   return { ...without(patch, 'status'), metadata }
 }
