@@ -70,7 +70,8 @@ const logs: Run<LogsFlags> = async (args, flags, context) => {
       'give a higher number, or a narrower selector',
     )
   }
-  const print = (source: Source) => printLog(source, query, context)
+  const isMixed = flags.follow === true && sources.length > 1
+  const print = (source: Source) => printLog({ ...source, isMixed }, query, context)
   if (flags.follow === true) {
     const codes = await Promise.all(sources.map(print))
     return Math.max(0, ...codes)
@@ -201,9 +202,9 @@ function time(text: string): string {
   throw usageError(`--since-time ${quote(text)} is no time`, 'write 2026-01-31T10:00:00Z')
 }
 
-/** Prints a log; a refusal is reported. */
+/** Prints a log, by lines if others are printed at the same time; a refusal is reported. */
 async function printLog(
-  { path, container, prefix }: Source,
+  { path, container, prefix, isMixed }: Source & { readonly isMixed: boolean },
   query: Query,
   context: CommandContext,
 ): Promise<ExitCode> {
@@ -217,11 +218,16 @@ async function printLog(
   }
   const isSafe = host.stdout.isTTY !== true
   try {
-    if (isSafe && prefix === '') {
+    if (isSafe && prefix === '' && !isMixed) {
       for await (const bytes of opened.body) await writeBytes(host.stdout, bytes)
+    } else if (isSafe) {
+      for await (const line of linesOf(opened.body, 'latin1')) {
+        const bytes = [Buffer.from(prefix), Buffer.from(line, 'latin1')]
+        await writeBytes(host.stdout, Buffer.concat(bytes))
+      }
     } else {
-      for await (const line of linesOf(opened.body)) {
-        await writeBytes(host.stdout, prefix + (isSafe ? line : harmless(line)))
+      for await (const line of linesOf(opened.body, 'utf8')) {
+        await writeBytes(host.stdout, prefix + harmless(line))
       }
     }
     return 0
@@ -231,9 +237,12 @@ async function printLog(
   }
 }
 
-/** The lines of a text with their ends; the last one may have none. */
-async function* linesOf(body: AsyncIterable<Uint8Array>): AsyncIterable<string> {
-  const decoder = new StringDecoder('utf8')
+/** The lines of a text with their ends; the last one may have none. In latin1, each character is a byte. */
+async function* linesOf(
+  body: AsyncIterable<Uint8Array>,
+  encoding: 'utf8' | 'latin1',
+): AsyncIterable<string> {
+  const decoder = new StringDecoder(encoding)
   let rest = ''
   for await (const bytes of body) {
     const parts = (rest + decoder.write(Buffer.from(bytes))).split(/(?<=\n)/u)
