@@ -1,5 +1,5 @@
-import { existsSync, statSync } from 'node:fs'
-import { NodeProxyError } from '../../lib/error.ts'
+import { statSync } from 'node:fs'
+import { NodeProxyError, systemCode } from '../../lib/error.ts'
 import { quote } from '../../lib/quote.ts'
 import {
   describeFinding,
@@ -54,11 +54,18 @@ export async function check(
 }
 
 function refuseMissing(file: string, what: string, remedy: string): void {
-  if (!existsSync(file) || !statSync(file).isFile()) {
-    throw new NodeProxyError('NP_ORCHSERVER_CHECK', `${what} does not exist`, {
-      object: file,
-      hint: remedy,
-    })
+  const why = unusable(file)
+  if (why === undefined) return
+  throw new NodeProxyError('NP_ORCHSERVER_CHECK', `${what} ${why}`, { object: file, hint: remedy })
+}
+
+/** Why something cannot be read as a file; undefined if it can. */
+function unusable(path: string): string | undefined {
+  try {
+    return statSync(path).isFile() ? undefined : 'is not a file'
+  } catch (error) {
+    const code = systemCode(error)
+    return code === 'ENOENT' ? 'does not exist' : `cannot be read: ${code}`
   }
 }
 

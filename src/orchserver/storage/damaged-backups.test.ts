@@ -78,3 +78,15 @@ test('check names the keys of a damaged backup and exits with 1; a good one is 0
   expect(missing).toMatchObject({ code: 2, err: expect.stringContaining('NP_ORCHSERVER_CHECK') })
   expect((await run('check', '--nonsense')).code).toBe(2)
 })
+
+test('what cannot be checked is named with the reason', async () => {
+  const folder = newFolder()
+  const absent = await run('check', join(folder, 'none'))
+  expect([absent.code, absent.err]).toEqual([2, expect.stringContaining('none" does not exist')])
+  const directory = await run('check', folder)
+  expect([directory.code, directory.err]).toEqual([2, expect.stringContaining('is not a file')])
+  const notFolder = join(folder, 'file')
+  writeFileSync(notFolder, '')
+  const below = await run('check', join(notFolder, 'backup'))
+  expect([below.code, below.err]).toEqual([2, expect.stringContaining('cannot be read: ENOTDIR')])
+})
