@@ -5,7 +5,8 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { NODE_NAME } from '../lab/plan.ts'
 
-const PROGRAMS =
+/** The folder of the programs of Kubernetes. */
+export const PROGRAMS =
   process.env['NP_UPSTREAM_PROGRAMS'] ??
   fileURLToPath(new URL('../../node_modules/.cache/upstream', import.meta.url))
 const PROGRAM = join(PROGRAMS, 'kube-proxy')

@@ -49,7 +49,8 @@ export const TARGETS: readonly Target<Cell>[] = [
   },
   {
     name: 'idle processor time ≤ 0.3 % without its busiest 5 s',
-    judge: ({ measured: { idle } }) => idle && { measured: idle.quietPercent, limit: 0.3, unit: '%' },
+    judge: ({ measured: { idle } }) =>
+      idle && { measured: idle.quietPercent, limit: 0.3, unit: '%' },
   },
 ]
 
