@@ -261,7 +261,7 @@ function count(budget: BudgetObject, counted: Counted): Reconciliation {
   }
 }
 
-/** The evictions that the server answered and whose Pods are not being deleted yet, as the caches show them. */
+/** The evictions that the server admitted less than `EVICTION_MS` ago and whose Pods are not being deleted yet, by Pod. */
 function pendingEvictions(
   { status }: BudgetObject,
   pods: readonly PodObject[],

@@ -1,4 +1,4 @@
-/** Labels and annotations that are written, by their names in Kubernetes; `NAMES` has those that are read. */
+/** Names of labels, annotations, finalizers and conditions, as in Kubernetes. `NAMES` has those with alternatives. */
 
 /** Label of a Namespace: its own name. */
 export const NAMESPACE_NAME = 'kubernetes.io/metadata.name'
@@ -30,7 +30,7 @@ export const LAST_APPLIED = 'kubectl.kubernetes.io/last-applied-configuration'
 /** Annotations of a Deployment and its ReplicaSets: the revision, and those that a ReplicaSet had before. */
 export const REVISION = 'deployment.kubernetes.io/revision'
 export const REVISION_HISTORY = 'deployment.kubernetes.io/revision-history'
-/** Annotations of a ReplicaSet: the replicas of its Deployment when it was scaled last, and these with the surge. */
+/** Annotations of a ReplicaSet, from when it was last scaled: `spec.replicas` of its Deployment, and that plus maxSurge. */
 export const DESIRED_REPLICAS = 'deployment.kubernetes.io/desired-replicas'
 export const MAX_REPLICAS = 'deployment.kubernetes.io/max-replicas'
 /** Annotations that are not copied between a Deployment and its ReplicaSets: each object has its own. */

@@ -67,7 +67,7 @@ export interface FeedOptions<T> {
   readonly earlier?: Iterable<string>
 }
 
-/** How soon a feed looks again after the first refusal in succession, and after a further one; milliseconds. */
+/** Milliseconds until the next attempt: after a first refusal, and after each further one without a success in between. */
 export const RECHECK_MS = { first: 30_000, further: 5 * 60_000 } as const
 
 /**

@@ -34,8 +34,8 @@ export function resourceAction(requested: RequestedResource): ResourceAction {
 }
 
 /**
- * The namespace of the action. A Namespace object counts as in itself, so that rights in a namespace also apply
- * to the object.
+ * The namespace of the action. For a Namespace object it is its own name, so that a Role in a namespace can also permit
+ * actions on the Namespace object.
  */
 function namespaceOf({ served, namespace, name }: RequestedResource): string {
   return served.resource.container === undefined ? namespace : name

@@ -16,7 +16,10 @@ export const nodeFirewall = checkOfEachNode('node-firewall', ({ walks }) => {
     return firewallFinding(stopped)
   })
 
-  /** If the packets of one of several senders get through, the firewall admits some clients, which is intended. */
+  /**
+   * Whether a rule of another program stops the packet. A packet from outside counts only if those of all senders to the
+   * same destination are stopped, because a firewall that admits some clients is intended.
+   */
   function isStopped(walk: WalkFacts): boolean {
     if (blocking(walk) === undefined) return false
     if (walk.purpose !== 'fromOutside') return true

@@ -10,10 +10,10 @@ import type { VirtualServers } from './servers/virtual-servers.ts'
 const PER_STEP = 64
 
 /**
- * Lets removed backends finish their connections. A backend of weight 0 is deleted when it
- * has no connection any more, or at its deadline; a virtual server that no Service wants,
- * when no connection is established. What the kernel holds is the only record, so the
- * backends of an earlier run drain too, with their time from the start of this one.
+ * Lets removed backends finish their connections. A backend of weight 0 is deleted when it has no connections, or at its
+ * deadline. A virtual server that no Service wants is deleted when none of its backends has an established connection, or
+ * when their deadlines have passed. There is no record besides the state of the kernel, so backends that an earlier run
+ * left go on draining; their deadlines count from the start of this run.
  */
 export class Drainer {
   readonly #servers: VirtualServers

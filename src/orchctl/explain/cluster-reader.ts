@@ -18,7 +18,7 @@ export interface ClusterReader {
   nodes(): Promise<readonly JsonObject[]>
   /** The node that has an address; undefined: no node has it. */
   nodeOf(ip: IpAddress): Promise<JsonObject | undefined>
-  /** The Pod that has an address of its own and has not ended; undefined: no Pod has it. */
+  /** The Pod with this address that has not ended; a Pod in the network of its node does not count. Undefined: none. */
   podOf(ip: IpAddress): Promise<JsonObject | undefined>
   /** Pods of a namespace with these labels; without labels all of them. */
   pods(namespace: string, labels: JsonObject): Promise<readonly JsonObject[]>
@@ -89,7 +89,7 @@ export function podAddresses(pod: JsonObject): readonly IpAddress[] {
   return all.flatMap((text) => parseIp(text) ?? [])
 }
 
-/** The addresses of a Pod of its own; none if it uses the network of its node, or has ended. */
+/** The addresses that belong to the Pod alone; none if it uses the network of its node, or has ended. */
 export function ownAddresses(pod: JsonObject): readonly IpAddress[] {
   const phase = stringAt(pod, 'status', 'phase')
   const isGone = phase === 'Succeeded' || phase === 'Failed'

@@ -110,7 +110,7 @@ export function fits(part: Part, literal: Json): boolean | undefined {
   if (typeof value === 'string')
     return typeof literal === 'string' ? fitsText(value, literal) : undefined
   const wanted = literalNumber(literal)
-  // TCP, UDP and SCTP always have their names, so another name is that of another protocol.
+  // The value is TCP, UDP or SCTP, whose names are read as numbers, so a name here is that of another protocol.
   if (wanted === undefined) return kind === 'protocol' ? false : undefined
   return kind === 'address' && typeof literal === 'number' ? undefined : wanted === value
 }

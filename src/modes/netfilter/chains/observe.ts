@@ -51,6 +51,7 @@ export async function observeObjects(
   const found = new Map<ObjectKey, Digest>()
   for (const { chains, ...place } of tablesOf(keys)) {
     for await (const saved of readChains(view.iptables, place, chains)) {
+      // Only the key of a jump has a `>`, see `keyOf`.
       for (const [key, digest] of digestsOf(saved, place, { prefix: view.prefix, precedes: false }))
         if (wanted.has(key) || key.includes('>')) found.set(key, digest)
     }
@@ -121,8 +122,8 @@ function countJumps(
 }
 
 /**
- * Whether a rule of a built-in chain of nat leads to another Service proxy before the first of our
- * jumps. The first translation of a connection counts, so the other proxy's rules would decide.
+ * Whether one of our jumps in a built-in chain of nat is behind a rule that leads to another Service proxy. The first
+ * translation of a connection counts, so the rules of the other proxy would decide.
  */
 function hasJumpBefore(rules: readonly string[], ours: readonly string[]): boolean {
   const foreign = rules.findIndex((rule) => FOREIGN.test(rule))

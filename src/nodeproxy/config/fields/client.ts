@@ -31,7 +31,7 @@ export const clientFields: FieldsOf<
     flag: 'hostname-override',
     type: hostnameType(),
     fallback: '',
-    doc: 'Name of the Node object of this machine. Empty: the host name. Upper case and blanks around it are removed.',
+    doc: 'Name of the Node object of this machine. Empty: the host name. Blanks around it are removed, and letters become lower case.',
   },
   proxyName: {
     flag: 'proxy-name',
