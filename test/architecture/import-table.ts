@@ -25,7 +25,7 @@ export const table: Readonly<Record<string, readonly string[]>> = {
   affinity: ['forwarding', 'lib'],
   kernel: ['telemetry', 'lib'],
   'modes/mode.ts': ['forwarding', 'lib'],
-  'modes/netfilter': ['forwarding', 'affinity', 'kernel', 'telemetry', 'lib', 'modes/mode.ts'],
+  'modes/netfilter': ['forwarding', 'kernel', 'telemetry', 'lib', 'modes/mode.ts'],
   'modes/definition': [
     'forwarding',
     'resources',
@@ -57,7 +57,7 @@ export const table: Readonly<Record<string, readonly string[]>> = {
     'modes/definition',
   ],
   'modes/testing': ['forwarding', 'lib', 'modes/mode.ts', 'modes/netfilter', 'modes/definition'],
-  explain: ['forwarding', 'affinity', 'kernel', 'cluster', 'resources', 'telemetry', 'lib'],
+  explain: ['forwarding', 'kernel', 'cluster', 'resources', 'telemetry', 'lib'],
   sync: ['forwarding', 'cluster', 'modes/mode.ts', 'telemetry', 'lib'],
   'inspection/generated': [],
   'inspection/answers.ts': ['inspection/generated'],

@@ -21,9 +21,9 @@ A live sandbox: one node with three pods, an API server, an outside client, and
 node-proxy forwarding real requests, all in network namespaces of their own.
 The machine's own addresses, routes, rules and settings stay as they are.
 
-  --proxy-mode=MODE   how node-proxy forwards: iptables (default) or ipvs. Where the
-                      kernel has no ip_vs, everything runs in another kernel
-                      (User-mode Linux). NP_PROXY_MODE means the same
+  --proxy-mode=MODE   how node-proxy forwards: iptables (default), nftables, userspace
+                      or ipvs. Where the kernel has no ip_vs, ipvs mode runs in
+                      another one (User-mode Linux). NP_PROXY_MODE means the same
   --once              walk through the tour, print every step, and exit: 0 only
                       if every request was answered as expected
   --help              print this
