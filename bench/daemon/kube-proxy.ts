@@ -1,20 +1,13 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { existsSync } from 'node:fs'
-import { join } from 'node:path'
-import { fileURLToPath } from 'node:url'
+import { hasUpstreamProgram, upstreamProgram } from '../../test/support/lab/upstream-program.ts'
 import { NODE_NAME } from '../lab/plan.ts'
 
-/** The folder of the programs of Kubernetes. */
-export const PROGRAMS =
-  process.env['NP_UPSTREAM_PROGRAMS'] ??
-  fileURLToPath(new URL('../../node_modules/.cache/upstream', import.meta.url))
-const PROGRAM = join(PROGRAMS, 'kube-proxy')
 export const KUBE_PROXY_NAME = 'kube-proxy 1.20'
 
 /** Whether `npm run test:upstream` has built it. */
 export function hasKubeProxy(): boolean {
-  return existsSync(PROGRAM)
+  return hasUpstreamProgram('kube-proxy')
 }
 
 /** Starts kube-proxy in iptables mode in a namespace, with its defaults. */
@@ -33,7 +26,7 @@ export function startKubeProxy(node: {
   // 0: does not change the size of the conntrack table.
   const lab = [`--hostname-override=${NODE_NAME}`, '--conntrack-max-per-core=0']
   const startedAt = performance.now()
-  const command = ['netns', 'exec', node.namespace, PROGRAM, ...flags, ...lab]
+  const command = ['netns', 'exec', node.namespace, upstreamProgram('kube-proxy'), ...flags, ...lab]
   const path =
     node.programs === undefined ? {} : { PATH: `${node.programs}:${process.env['PATH']}` }
   const child = spawn('ip', command, { stdio: 'ignore', env: { ...process.env, ...path } })

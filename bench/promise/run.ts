@@ -2,7 +2,7 @@ import { spawnSync } from 'node:child_process'
 import { existsSync } from 'node:fs'
 import { delimiter, join } from 'node:path'
 import { request } from 'undici'
-import { hasKubeProxy, KUBE_PROXY_NAME, PROGRAMS } from '../daemon/kube-proxy.ts'
+import { hasKubeProxy, KUBE_PROXY_NAME } from '../daemon/kube-proxy.ts'
 import { CONTROL, NODE_NAME, replacementAddress } from '../lab/plan.ts'
 import { busyPercent } from '../measure/busy-percent.ts'
 import { counter } from '../measure/counter.ts'
@@ -114,7 +114,6 @@ export async function runPromise({ into, quick }: Options, folder: string): Prom
   log('DNS')
   save(await dnsFigures(folder, plan.dns))
   log('Deployments')
-  process.env['NP_UPSTREAM_PROGRAMS'] ??= PROGRAMS
   if (plan.workloadRounds > 0) save(await workloadFigures(plan.workloadRounds))
 }
 

@@ -48,9 +48,8 @@ export const TARGETS: readonly Target<Cell>[] = [
     },
   },
   {
-    name: 'idle processor time ≤ 0.3 % without its busiest 5 s',
-    judge: ({ measured: { idle } }) =>
-      idle && { measured: idle.quietPercent, limit: 0.3, unit: '%' },
+    name: 'idle processor time ≤ 0.3 %',
+    judge: ({ measured: { idle } }) => idle && { measured: idle.cpuPercent, limit: 0.3, unit: '%' },
   },
 ]
 

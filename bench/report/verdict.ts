@@ -6,8 +6,6 @@ export interface Verdict extends Judged {
   /** `10,000, nft` */
   readonly at: string
   readonly met: boolean
-  /** See `Target`. */
-  readonly bound: string | undefined
 }
 
 export interface Judged {
@@ -22,8 +20,6 @@ export interface Judged {
 export interface Target<Cell> {
   readonly name: string
   readonly judge: (cell: Cell, all: readonly Cell[]) => Judged | undefined
-  /** What keeps it from being met, a sentence; absent: it was met wherever it was measured. */
-  readonly bound?: string
 }
 
 export function judgeAll<Cell>(
@@ -31,11 +27,11 @@ export function judgeAll<Cell>(
   cells: readonly Cell[],
   at: (cell: Cell) => string,
 ): readonly Verdict[] {
-  return targets.flatMap(({ name, judge, bound }) =>
+  return targets.flatMap(({ name, judge }) =>
     cells.flatMap((cell) => {
       const judged = judge(cell, cells)
       if (judged === undefined) return []
-      return [{ target: name, at: at(cell), ...judged, met: isMet(judged), bound }]
+      return [{ target: name, at: at(cell), ...judged, met: isMet(judged) }]
     }),
   )
 }
@@ -59,14 +55,5 @@ export function targetsTable(all: readonly Verdict[]): string {
         isMet ? 'met' : `**missed**, ${(measured / limit).toFixed(2)} ×`,
     ],
   ])
-  return `${met} of ${all.length} met.\n\n${rows}${boundsOf(all)}`
-}
-
-/** What keeps each target from being met that was missed anywhere, as a list. */
-function boundsOf(all: readonly Verdict[]): string {
-  const missed = all.filter(({ met, bound }) => !met && bound !== undefined)
-  const bounds = new Map(missed.map(({ target, bound }) => [target, bound]))
-  if (bounds.size === 0) return ''
-  const lines = [...bounds].map(([target, bound]) => `- *${target}*: ${bound}`)
-  return `\nWhat bounds those that were missed:\n\n${lines.join('\n')}\n`
+  return `${met} of ${all.length} met.\n\n${rows}`
 }

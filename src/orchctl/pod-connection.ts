@@ -16,8 +16,8 @@ import type { ExitCode } from './usage/exit-code.ts'
 interface OpenPod {
   readonly pod: JsonObject
   readonly client: ForwardingClient
-  /** The connections to its ports. */
-  readonly streams: Set<Duplex>
+  /** The number of connections to its ports that are open or being opened. */
+  uses: number
 }
 
 /**
@@ -65,18 +65,15 @@ export class PodConnection {
   async connect(remote: string): Promise<Duplex> {
     const opening = this.#use()
     const open = await opening
+    open.uses++
     try {
       const stream = await open.client.connect(remotePort(remote, this.#pods.owner, open.pod))
-      open.streams.add(stream)
       stream.once('error', (error) => this.#leaveIfRefused(opening, error))
-      stream.once('close', () => {
-        open.streams.delete(stream)
-        this.#closeIfLeft(opening, open)
-      })
+      stream.once('close', () => this.#release(opening, open))
       return stream
     } catch (error) {
       this.#leaveIfRefused(opening, error)
-      this.#closeIfLeft(opening, open)
+      this.#release(opening, open)
       throw error
     }
   }
@@ -87,9 +84,10 @@ export class PodConnection {
     if (isRefusal && this.#hasAlternatives && this.#current === opening) this.#current = undefined
   }
 
-  /** Closes the connection to a Pod that was left when nothing uses it any more. */
-  #closeIfLeft(opening: Promise<OpenPod>, { client, streams }: OpenPod): void {
-    if (this.#current !== opening && streams.size === 0) client.close()
+  /** Ends one use of the connection to a Pod, and closes it after the last one if the Pod was left. */
+  #release(opening: Promise<OpenPod>, open: OpenPod): void {
+    open.uses--
+    if (this.#current !== opening && open.uses === 0) open.client.close()
   }
 
   close(): void {
@@ -131,7 +129,7 @@ export class PodConnection {
     const client = createForwardingClient(messages)
     this.#clients.add(client)
     void client.closed.then(() => this.#clients.delete(client))
-    return { pod, client, streams: new Set() }
+    return { pod, client, uses: 0 }
   }
 
   /** A ready Pod, if possible not the previous one. @throws NP_ORCHCTL_NO_PODS */

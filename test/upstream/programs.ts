@@ -1,13 +1,14 @@
 import { existsSync, mkdirSync, mkdtempSync, renameSync, rmSync } from 'node:fs'
 import { dirname, join } from 'node:path'
-import { UPSTREAM_PROGRAMS, type UpstreamProgram } from '../support/lab/upstream-program.ts'
+import {
+  UPSTREAM_CACHE,
+  UPSTREAM_PROGRAMS,
+  type UpstreamProgram,
+} from '../support/lab/upstream-program.ts'
 import { installMissing } from '../support/on-demand/install-missing.ts'
-import { root } from '../support/on-demand/root.ts'
 import { step } from '../support/on-demand/step.ts'
 import { buildPrograms } from './build.ts'
 import { fetchSource } from './source.ts'
-
-const CACHE = join(root, 'node_modules/.cache/upstream')
 
 const WANTED = { 'golang-go': '/usr/bin/go', 'etcd-server': '/usr/bin/etcd' } as const
 
@@ -19,26 +20,26 @@ export async function upstreamPrograms(
   const given = process.env['NP_UPSTREAM_PROGRAMS']
   if (given !== undefined) return given
   await installMissing('upstream', WANTED)
-  const missing = wanted.filter((name) => !existsSync(join(CACHE, name)))
+  const missing = wanted.filter((name) => !existsSync(join(UPSTREAM_CACHE, name)))
   if (missing.length > 0) await build(missing, signal)
-  return CACHE
+  return UPSTREAM_CACHE
 }
 
 /** Each program appears in the folder once it is complete. */
 async function build(names: readonly UpstreamProgram[], signal: AbortSignal): Promise<void> {
-  mkdirSync(dirname(CACHE), { recursive: true })
-  const scratch = mkdtempSync(`${CACHE}-`)
+  mkdirSync(dirname(UPSTREAM_CACHE), { recursive: true })
+  const scratch = mkdtempSync(`${UPSTREAM_CACHE}-`)
   try {
     const source = await step('upstream', 'fetching Debian’s source of kubernetes', () =>
       fetchSource(scratch, signal),
     )
     const made = join(scratch, 'programs')
-    mkdirSync(CACHE, { recursive: true })
+    mkdirSync(UPSTREAM_CACHE, { recursive: true })
     for (const name of names) {
       await step('upstream', `building ${name} (a few minutes)`, () =>
         buildPrograms([name], { scratch, source, into: made, signal }),
       )
-      renameSync(join(made, name), join(CACHE, name))
+      renameSync(join(made, name), join(UPSTREAM_CACHE, name))
     }
   } finally {
     rmSync(scratch, { recursive: true, force: true })
