@@ -84,6 +84,7 @@ async function network({ isPermitted = true } = {}) {
       nodeName: name,
       cluster: store,
       afterApply: (callback) => setImmediate(callback),
+      isRefused: () => false,
       metrics,
       conditions,
       log,

@@ -11,11 +11,13 @@ function scene() {
   const cluster = new ClusterStore()
   const applied: (() => void)[] = []
   const reports: (readonly string[])[] = []
+  let isRefused = false
   const services: AnnouncedServices = new AnnouncedServices({
     configuration: { current: configuration({}) },
     clock,
     cluster,
     afterApply: (callback) => applied.push(callback),
+    isRefused: () => isRefused,
     isWanted: () => true,
     onChange: () => {
       const listed = services.list()
@@ -34,6 +36,10 @@ function scene() {
     },
     /** What was enqueued first is in the kernel. */
     apply: () => applied.shift()?.(),
+    /** The kernel takes nothing any more. */
+    refuse: () => {
+      isRefused = true
+    },
   }
 }
 
@@ -59,7 +65,7 @@ test('a change that comes while another one is being applied counts when it is i
   expect(reports).toEqual([['shop/a 1']])
   take(slice('b-1', 'b'))
   apply()
-  expect(reports.slice(1)).toEqual([['shop/a 1', 'shop/b 1']])
+  expect(reports.slice(1)).toEqual([['shop/a 1', 'shop/b 0']])
   take({ kind: 'endpoints', name: 'a-1', value: undefined })
   apply()
   apply()
@@ -94,9 +100,20 @@ test('endpoints that move to another Service change that which had them', () => 
   ])
 })
 
-test('a change that the kernel does not take counts two seconds later, and does not end the next wait', async () => {
-  const { clock, take, apply, reports } = scene()
+test('endpoints that come while their Service is being applied count when they are in the kernel themselves', () => {
+  const { take, apply, reports } = scene()
   take(service('a'))
+  take(slice('a-1', 'a'))
+  apply()
+  expect(reports).toEqual([['shop/a 0']])
+  apply()
+  expect(reports.slice(1)).toEqual([['shop/a 1']])
+})
+
+test('a change counts two seconds later while the kernel refuses all, and does not end the next wait', async () => {
+  const { clock, take, apply, refuse, reports } = scene()
+  take(service('a'))
+  refuse()
   await clock.advance(1_999)
   expect(reports).toEqual([])
   await clock.advance(1)
@@ -105,5 +122,19 @@ test('a change that the kernel does not take counts two seconds later, and does 
   apply()
   expect(reports).toHaveLength(1)
   apply()
+  expect(reports.slice(1)).toEqual([['shop/a 0', 'shop/b 0']])
+})
+
+test('a change that waits for its turn does not count before it is in the kernel, however long that takes', async () => {
+  const { clock, take, apply, refuse, reports } = scene()
+  take(service('a'))
+  await clock.advance(60_000)
+  expect(reports).toEqual([])
+  apply()
+  expect(reports).toEqual([['shop/a 0']])
+  take(service('b'))
+  await clock.advance(3_000)
+  refuse()
+  await clock.advance(1_000)
   expect(reports.slice(1)).toEqual([['shop/a 0', 'shop/b 0']])
 })

@@ -5,8 +5,8 @@ import type { Clock } from '../../lib/clock.ts'
 import type { Service, ServiceKey } from '../../resources/types.ts'
 import type { NodeProxyConfiguration } from '../config/fields/configuration.ts'
 
-/** A change counts after so many milliseconds, even if the kernel refuses what it causes. */
-const APPLY_MS = 2_000
+/** While the kernel takes no change at all, a change counts after so many milliseconds: routes must be withdrawn even then. */
+const REFUSED_MS = 2_000
 
 /** What `AnnouncedServices` uses. */
 export interface AnnouncedServicesParts {
@@ -15,6 +15,8 @@ export interface AnnouncedServicesParts {
   readonly cluster: Pick<ClusterView, 'endpointSourcesOf'>
   /** Calls back when everything that was enqueued before is in the kernel. */
   readonly afterApply: (callback: () => void) => void
+  /** Whether the kernel took nothing of the last change. */
+  readonly isRefused: () => boolean
   /** Whether anything is announced. */
   readonly isWanted: () => boolean
   /** Called when changes are in the kernel; whether the Node object is among them. */
@@ -31,10 +33,10 @@ export class AnnouncedServices {
   /** As the kernel has them. */
   readonly #applied = new Map<ServiceKey, AnnouncedService>()
   /** Those that changed, while others are being written to the kernel. */
-  #changed = new Set<ServiceKey>()
+  readonly #changed = new Set<ServiceKey>()
   #isNodeChanged = false
-  /** Those that are being written to the kernel. */
-  #waiting: ReadonlySet<ServiceKey> | undefined
+  /** What is being written to the kernel; undefined as a value: the Service is gone. */
+  #waiting: ReadonlyMap<ServiceKey, AnnouncedService | undefined> | undefined
   #isListed = false
   #isApplied = false
 
@@ -108,24 +110,38 @@ export class AnnouncedServices {
   #wait(): void {
     const isChanged = this.#changed.size > 0 || this.#isNodeChanged
     if (this.#waiting !== undefined || !isChanged) return
-    const keys = this.#takeChanged()
-    this.#waiting = keys
+    const changes = this.#takeChanged()
+    this.#waiting = changes
     const done = () => {
-      if (this.#waiting !== keys) return
+      if (this.#waiting !== changes) return
       this.#waiting = undefined
       cancel()
-      this.#apply(keys)
+      this.#apply(changes)
       this.#report()
       this.#wait()
     }
-    const cancel = this.#parts.clock.after(APPLY_MS, done)
+    let cancel = () => {}
+    const waitForRefusal = () => {
+      cancel = this.#parts.clock.after(REFUSED_MS, () => {
+        if (this.#parts.isRefused()) done()
+        else waitForRefusal()
+      })
+    }
+    waitForRefusal()
     this.#parts.afterApply(done)
   }
 
-  #takeChanged(): ReadonlySet<ServiceKey> {
-    const keys = this.#changed
-    this.#changed = new Set()
-    return keys
+  /** What changed, as the cluster has it now: what comes later is not in the kernel with it. */
+  #takeChanged(): ReadonlyMap<ServiceKey, AnnouncedService | undefined> {
+    const keys = [...this.#changed]
+    this.#changed.clear()
+    return new Map(
+      keys.map((key) => {
+        const service = this.#services.get(key)
+        const endpoints = this.#parts.cluster.endpointSourcesOf(key)
+        return [key, service && { service, endpoints }]
+      }),
+    )
   }
 
   #report(): void {
@@ -134,12 +150,10 @@ export class AnnouncedServices {
     this.#parts.onChange(isNodeChanged)
   }
 
-  #apply(keys: ReadonlySet<ServiceKey>): void {
-    for (const key of keys) {
-      const service = this.#services.get(key)
-      const endpoints = this.#parts.cluster.endpointSourcesOf(key)
-      if (service === undefined) this.#applied.delete(key)
-      else this.#applied.set(key, { service, endpoints })
+  #apply(changes: ReadonlyMap<ServiceKey, AnnouncedService | undefined>): void {
+    for (const [key, value] of changes) {
+      if (value === undefined) this.#applied.delete(key)
+      else this.#applied.set(key, value)
     }
   }
 }

@@ -114,6 +114,7 @@ function node(peers: readonly BgpPeerSettings[], more: Readonly<Record<string, u
   const services: AnnouncedServices = new AnnouncedServices({
     ...parts,
     afterApply: (callback) => applied.push(callback),
+    isRefused: () => false,
     isWanted: () => true,
     onChange: (isNodeChanged) => routes.changed(isNodeChanged),
   })

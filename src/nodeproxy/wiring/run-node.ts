@@ -220,6 +220,7 @@ function createAnnouncements(
     openNftables: () => openNftables(clock),
     cluster: proxy.cluster,
     afterApply: (callback) => proxy.afterApply(callback),
+    isRefused: () => proxy.health.report().failure !== undefined,
   })
 }
 
