@@ -46,10 +46,31 @@ test('TCP connections have a second for their answers, from the first change on'
 
 test('after a rest TCP connections wait longer, other flows do not', () => {
   const queue = new FlowQueue()
-  queue.rest(NOW + 5_000)
+  queue.add([tcp(79)], NOW - 1_000)
+  queue.rest(NOW, NOW + 5_000)
   queue.add([tcp(80), flows(53)], NOW)
+  expect(queue.nextDue()).toBe(NOW)
   expect(queue.takeDue(NOW + 4_999)).toEqual([flows(53)])
-  expect(queue.takeDue(NOW + 5_000)).toEqual([tcp(80)])
+  expect(queue.nextDue()).toBe(NOW + 5_000)
+  expect(queue.takeDue(NOW + 5_000)).toEqual([tcp(79), tcp(80)])
+})
+
+test('TCP connections of one change after the other are taken together, once a second', () => {
+  const queue = new FlowQueue()
+  const taken: (readonly [at: number, flows: number])[] = []
+  for (let at = 0; at < 5_000; at += 50) {
+    queue.add([tcp(1_000 + at)], NOW + at)
+    const due = queue.takeDue(NOW + at)
+    if (due.length === 0) continue
+    taken.push([at, due.length])
+    queue.rest(NOW + at, NOW + at + 100)
+  }
+  expect(taken).toEqual([
+    [1_000, 1],
+    [2_000, 20],
+    [3_000, 20],
+    [4_000, 20],
+  ])
 })
 
 test('flows that are put back wait, and do not replace newer ones of their frontend', () => {

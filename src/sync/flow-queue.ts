@@ -5,6 +5,11 @@ import type { StaleFlows } from '../forwarding/entry.ts'
  * just before its backend left is answered by then, and a client sends its second SYN after a second.
  */
 const HANDSHAKE_MS = 1_000
+/**
+ * The shortest time between two deletions of TCP connections: for each, the kernel goes through its whole table, which takes
+ * milliseconds even if it is empty.
+ */
+const TCP_PAUSE_MS = 1_000
 
 /** Flows of a frontend, and when they are to be deleted, in milliseconds of the loop's clock. */
 interface Waiting {
@@ -24,21 +29,20 @@ export class FlowQueue {
   add(all: readonly StaleFlows[], now: number): void {
     for (const flows of all) {
       const key = frontendOf(flows)
-      const isTcp = flows.protocol === 'TCP'
-      const dueAt = isTcp ? Math.max(now + HANDSHAKE_MS, this.#restsUntil) : now
+      const dueAt = flows.protocol === 'TCP' ? now + HANDSHAKE_MS : now
       const before = this.#waiting.get(key)?.dueAt ?? dueAt
       this.#waiting.set(key, { flows, dueAt: Math.min(before, dueAt) })
     }
   }
 
-  /** TCP connections that are added from now on wait until then. */
-  rest(until: number): void {
-    this.#restsUntil = until
+  /** TCP connections were deleted, from `startedAt` on: the next ones wait until `until`, and for a pause at least. */
+  rest(startedAt: number, until: number): void {
+    this.#restsUntil = Math.max(startedAt + TCP_PAUSE_MS, until)
   }
 
   /** Returns what is due, and removes it. */
   takeDue(now: number): readonly StaleFlows[] {
-    const due = [...this.#waiting].filter(([, { dueAt }]) => dueAt <= now)
+    const due = [...this.#waiting].filter(([, waiting]) => this.#dueAt(waiting) <= now)
     for (const [key] of due) this.#waiting.delete(key)
     return due.map(([, { flows }]) => flows)
   }
@@ -46,8 +50,12 @@ export class FlowQueue {
   /** When the next flows are due; infinite if none wait. */
   nextDue(): number {
     let next = Number.POSITIVE_INFINITY
-    for (const { dueAt } of this.#waiting.values()) next = Math.min(next, dueAt)
+    for (const waiting of this.#waiting.values()) next = Math.min(next, this.#dueAt(waiting))
     return next
+  }
+
+  #dueAt({ flows, dueAt }: Waiting): number {
+    return flows.protocol === 'TCP' ? Math.max(dueAt, this.#restsUntil) : dueAt
   }
 
   /** Puts back flows that could not be deleted, unless newer ones of the frontend are waiting. */

@@ -295,7 +295,9 @@ export class SyncLoop {
       this.#flows.putBack(flows, clock.now() + RETRY_MS)
       observer.flowsFailed(error)
     }
-    this.#flows.rest(clock.now() + (clock.now() - startedAt) / CUT_SHARE)
+    if (flows.some(({ protocol }) => protocol === 'TCP')) {
+      this.#flows.rest(startedAt, clock.now() + (clock.now() - startedAt) / CUT_SHARE)
+    }
   }
 }
 

@@ -25,6 +25,10 @@ const CTA_FILTER_ORIG_FLAGS = 1
 const CTA_FILTER_REPLY_FLAGS = 2
 const CTA_TUPLE_IP = 1
 const CTA_TUPLE_PROTO = 2
+const CTA_IP_V4_SRC = 1
+const CTA_IP_V4_DST = 2
+const CTA_IP_V6_SRC = 3
+const CTA_IP_V6_DST = 4
 const CTA_PROTO_NUM = 1
 const CTA_PROTO_SRC_PORT = 2
 const CTA_PROTO_DST_PORT = 3
@@ -111,8 +115,8 @@ export function encodeFlowQuery(ends: ReplyEnds): OutgoingMessage {
     CTA_TUPLE_REPLY,
     nest(
       CTA_TUPLE_IP,
-      encodeAttribute(isIpv6 ? 3 : 1, Buffer.from(ends.source)),
-      encodeAttribute(isIpv6 ? 4 : 2, Buffer.from(ends.destination)),
+      encodeAttribute(isIpv6 ? CTA_IP_V6_SRC : CTA_IP_V4_SRC, Buffer.from(ends.source)),
+      encodeAttribute(isIpv6 ? CTA_IP_V6_DST : CTA_IP_V4_DST, Buffer.from(ends.destination)),
     ),
     nest(
       CTA_TUPLE_PROTO,
@@ -131,14 +135,38 @@ export function encodeFlowDeletion(family: Family, flow: Flow): OutgoingMessage 
 
 /** The port that a flow was sent to, without decoding the rest; -1 if the flow has no ports. */
 export function destinationPortOf({ payload }: { readonly payload: Buffer }): number {
+  const at = locateInOriginal(payload, CTA_TUPLE_PROTO, CTA_PROTO_DST_PORT)
+  return at < 0 || valueLength(payload, at) !== 2 ? -1 : payload.readUInt16BE(at)
+}
+
+/** A number for the address that a flow was sent to, without decoding the rest: `addressNumber` of it; -1 if it has none. */
+export function destinationNumberOf({ payload }: { readonly payload: Buffer }): number {
+  const four = locateInOriginal(payload, CTA_TUPLE_IP, CTA_IP_V4_DST)
+  const at = four < 0 ? locateInOriginal(payload, CTA_TUPLE_IP, CTA_IP_V6_DST) : four
+  return at < 0 ? -1 : numberOf(payload, at, valueLength(payload, at))
+}
+
+/** A number of 32 bits that is the same for the same address; of IPv6 addresses several can have it. */
+export function addressNumber(ip: IpAddress): number {
+  const bytes = Buffer.from(ipBytes(ip))
+  return numberOf(bytes, 0, bytes.length)
+}
+
+function numberOf(bytes: Buffer, from: number, length: number): number {
+  let number = 0
+  for (let at = from; at + 4 <= from + length; at += 4) number ^= bytes.readUInt32BE(at)
+  return number >>> 0
+}
+
+/** Where an attribute of a part of CTA_TUPLE_ORIG begins, or -1. */
+function locateInOriginal(payload: Buffer, part: number, wanted: number): number {
   let range = { start: NFGENMSG, end: payload.length }
-  for (const type of [CTA_TUPLE_ORIG, CTA_TUPLE_PROTO]) {
+  for (const type of [CTA_TUPLE_ORIG, part]) {
     const at = locateAttribute(payload, type, range)
     if (at < 0) return -1
     range = { start: at, end: at + valueLength(payload, at) }
   }
-  const at = locateAttribute(payload, CTA_PROTO_DST_PORT, range)
-  return at < 0 || valueLength(payload, at) !== 2 ? -1 : payload.readUInt16BE(at)
+  return locateAttribute(payload, wanted, range)
 }
 
 /** A flow of a protocol with ports, or undefined. */
@@ -201,9 +229,8 @@ function decodeTuple(tuple: Buffer): Tuple | undefined {
   const address = findAttribute(tuple, CTA_TUPLE_IP)
   const proto = findAttribute(tuple, CTA_TUPLE_PROTO)
   if (address === undefined || proto === undefined) return undefined
-  // 1 and 2 are the IPv4 source and destination, 3 and 4 the IPv6 ones.
-  const source = findAttribute(address, 1) ?? findAttribute(address, 3)
-  const destination = findAttribute(address, 2) ?? findAttribute(address, 4)
+  const source = findAttribute(address, CTA_IP_V4_SRC) ?? findAttribute(address, CTA_IP_V6_SRC)
+  const destination = findAttribute(address, CTA_IP_V4_DST) ?? findAttribute(address, CTA_IP_V6_DST)
   const number = findAttribute(proto, CTA_PROTO_NUM)
   const from = findAttribute(proto, CTA_PROTO_SRC_PORT)
   const to = findAttribute(proto, CTA_PROTO_DST_PORT)

@@ -3,12 +3,15 @@ import * as fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { systemClock } from '../../lib/clock.ts'
 import { type IpAddress, ipBytes, parseIp } from '../../lib/ip.ts'
+import { encodeAttribute, nest } from '../netlink/attribute.ts'
 import { decodeMessages, encodeMessage, NLM_F_DUMP_INTR, NLMSG_DONE } from '../netlink/message.ts'
 import { errorMessage, FakeTransport, incoming } from '../netlink/testing/fake-transport.ts'
 import type { FlowFilter } from './conntrack.ts'
 import {
+  addressNumber,
   backendOf,
   decodeFlow,
+  destinationNumberOf,
   destinationPortOf,
   encodeFlowDeletion,
   encodeFlowDump,
@@ -118,6 +121,22 @@ test('several ports of a protocol are one dump, families and protocols are apart
     filter({ family: 6, ip: ip('fd00::1'), port: 4 }),
   ])
   expect(transport.sent.map((bytes) => bytes[16])).toEqual([2, 2, 10])
+})
+
+test('what a flow was sent to is known before it is decoded, for both families', () => {
+  const [four] = decodeMessages(captured)
+  expect(destinationNumberOf(four!)).toBe(addressNumber(ip('10.96.0.10')))
+  const ends = [ip('2001:db8::1'), ip('fd00::10')].map((one, at) =>
+    encodeAttribute(3 + at, Buffer.from(ipBytes(one))),
+  )
+  const tuple = nest(1, nest(1, ...ends), nest(2, encodeAttribute(3, Buffer.from([0, 53]))))
+  const six = { payload: Buffer.concat([Buffer.from([10, 0, 0, 0]), tuple]) }
+  expect([destinationPortOf(six), destinationNumberOf(six)]).toEqual([
+    53,
+    addressNumber(ip('fd00::10')),
+  ])
+  expect(addressNumber(ip('fd00::10'))).not.toBe(addressNumber(ip('fd00::11')))
+  expect(destinationNumberOf({ payload: Buffer.alloc(4) })).toBe(-1)
 })
 
 test('without filters no socket is opened', async () => {

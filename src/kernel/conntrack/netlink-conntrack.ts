@@ -9,9 +9,11 @@ import { NetlinkSession } from '../netlink/session.ts'
 import type { OpenTransport } from '../netlink/transport.ts'
 import type { Conntrack, FlowChoice, FlowEnds, FlowFilter, FlowProtocol } from './conntrack.ts'
 import {
+  addressNumber,
   backendOf,
   type DumpFilter,
   decodeFlow,
+  destinationNumberOf,
   destinationPortOf,
   encodeFlowDeletion,
   encodeFlowDump,
@@ -108,7 +110,7 @@ export class NetlinkConntrack implements Conntrack {
     const only = filters.every((filter) => filter.port === port) ? port : undefined
     const isWaiting = protocol === 'TCP'
     return this.#deletions({ family, protocol, port: only, isWaiting }, (message) => {
-      if (!matcher.concerns(destinationPortOf(message))) return undefined
+      if (!matcher.concerns(message)) return undefined
       const flow = decodeFlow(message)
       return flow !== undefined && matcher.matches(flow) ? flow : undefined
     })
@@ -184,11 +186,12 @@ function refused(what: string, errno: number): NodeProxyError {
 /** Decides which flows of one family to delete. */
 class FlowMatcher {
   readonly #filters = new Map<number, FlowFilter[]>()
-  readonly #ports = new Set<number>()
+  /** Of the addresses that are meant, by port; undefined as a value: all addresses are. */
+  readonly #numbers = new Map<number, Set<number> | undefined>()
 
   constructor(filters: readonly FlowFilter[]) {
     for (const filter of filters) {
-      this.#ports.add(filter.port)
+      this.#note(filter)
       const key = keyOf(PROTOCOLS[filter.protocol], filter.port)
       const same = this.#filters.get(key)
       if (same === undefined) this.#filters.set(key, [filter])
@@ -196,9 +199,21 @@ class FlowMatcher {
     }
   }
 
-  /** Whether any flow to this port may match; a cheap check before the flow is decoded. */
-  concerns(port: number): boolean {
-    return this.#ports.has(port)
+  /**
+   * Whether a flow may match, by its address and port: a cheap check before it is decoded. There may be very many to
+   * other addresses with the same port, half-open ones of a SYN flood for example.
+   */
+  concerns(message: NetlinkMessage): boolean {
+    const port = destinationPortOf(message)
+    const numbers = this.#numbers.get(port)
+    if (numbers === undefined) return this.#numbers.has(port)
+    return numbers.has(destinationNumberOf(message))
+  }
+
+  #note({ ip, port }: FlowFilter): void {
+    if (ip === 'node') this.#numbers.set(port, undefined)
+    else if (!this.#numbers.has(port)) this.#numbers.set(port, new Set([addressNumber(ip)]))
+    else this.#numbers.get(port)?.add(addressNumber(ip))
   }
 
   matches(flow: Flow): boolean {
