@@ -49,6 +49,19 @@ test.each<[string, JsonObject, string]>([
   expect(judge(payload)?.object).toBe('serviceaccount/shop/robot')
 })
 
+test('whether the server itself rejects a token of another issuer or for others is said', () => {
+  const texts = (payload: JsonObject, isAccepted: boolean | undefined) => {
+    const found = judge(payload, { isAccepted })
+    return [found?.cause, ...(found?.evidence ?? [])].join('; ')
+  }
+  const foreign = claims({ iss: 'https://b' })
+  expect(texts(foreign, undefined)).toMatch(/as far as is known.*was not queried.*further issuers/)
+  expect(texts(foreign, false)).toMatch(/not by this API server; .*; the API server rejects it$/)
+  const others = claims({ aud: 'vault' })
+  expect(texts(others, undefined)).toMatch(/as far as is known.*was not queried.*--api-audiences/)
+  expect(texts(others, false)).toMatch(/the API server rejects the token$/)
+})
+
 test('what the server says decides', () => {
   expect(judge(claims())).toBeUndefined()
   expect(judge(claims({ aud: 'vault' }), { isAccepted: true })).toBeUndefined()

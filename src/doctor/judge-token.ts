@@ -64,7 +64,7 @@ function expired({ payload, now }: TokenEvidence): Wrong | undefined {
   }
 }
 
-/** The most by which the clock of a server may be ahead. */
+/** How far the clock of the API server may be ahead of ours. */
 const TOLERANCE_MS = 60_000
 
 function notYetValid({ payload, now }: TokenEvidence): Wrong | undefined {
@@ -79,14 +79,23 @@ function notYetValid({ payload, now }: TokenEvidence): Wrong | undefined {
   }
 }
 
-function otherIssuer({ payload }: TokenEvidence, { server }: ClusterEvidence): Wrong | undefined {
+/** The issuer is the first one that the server names: it may accept tokens of others, too. */
+function otherIssuer(
+  { payload, isAccepted }: TokenEvidence,
+  { server }: ClusterEvidence,
+): Wrong | undefined {
   const issuer = stringAt(payload, 'iss')
   if (server === undefined || [server.issuer, SECRET_ISSUER].includes(issuer)) return undefined
   return {
     check: 'token-issuer',
     symptom: 'Permission denied',
-    cause: `the token is of the issuer ${quote(issuer)}, and not of this API server`,
-    evidence: [`the issuer of the API server is ${quote(server.issuer)}`],
+    cause: `the token was issued by ${quote(issuer)}, not by this API server${isAccepted === false ? '' : ', as far as is known'}`,
+    evidence: [
+      `the API server issues tokens as ${quote(server.issuer)}`,
+      isAccepted === false
+        ? 'the API server rejects it'
+        : 'the API server was not queried about the token; it may accept further issuers (--service-account-issuer)',
+    ],
     remedy: 'use a token of this cluster, or the server that issued it',
   }
 }
@@ -117,7 +126,7 @@ function goneAccount(
     remedy:
       present === undefined
         ? 'create the account, then request a new token'
-        : 'request a new token; replace Pods that run since before',
+        : 'request a new token; replace the Pods that were started before that',
   }
 }
 
@@ -159,9 +168,9 @@ function otherAudience(token: TokenEvidence, { server }: ClusterEvidence): Wrong
       ...(server === undefined ? [] : [`the API server accepts ${server.audiences.join(', ')}`]),
       isProven
         ? 'the API server says that it is valid for its own audience'
-        : 'the API server was not queried about the token; it may accept further audiences (--api-audiences)',
+        : `the API server ${token.isAccepted === false ? 'rejects the token' : 'was not queried about the token; it may accept further audiences (--api-audiences)'}`,
     ],
-    remedy: 'request a token without an audience for the API server',
+    remedy: 'for the API server, request a token that names no audience',
   }
 }
 
@@ -177,7 +186,7 @@ function rejected({ isAccepted, payload }: TokenEvidence): Wrong | undefined {
       ...(audiences.length === 0 ? [] : [`it is for ${audiences.map(quote).join(', ')}`]),
     ],
     remedy:
-      'request a new token: this one is for another audience, or its signature is not of a present key of the server',
+      'request a new token: this one is for another audience, or is not signed with a current key of the server',
   }
 }
 

@@ -12,7 +12,7 @@ import { watchGroups } from './netlink/watch-groups.ts'
 export interface InterfaceAddress {
   readonly family: Family
   readonly ip: IpAddress
-  /** Name of the interface, up or down. */
+  /** The name of the interface, which may be down. */
   readonly device: string
   readonly scope: 'global' | 'link' | 'host'
 }

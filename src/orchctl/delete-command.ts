@@ -14,13 +14,12 @@ import {
 } from './discovery/selected.ts'
 import { outputFormat } from './output/output-format.ts'
 import { oneLine } from './output/terminal-text.ts'
-import type { Api } from './session/api.ts'
-import { failureError } from './session/call-failure.ts'
+import { failureError, isOutage } from './session/call-failure.ts'
 import { type CommandContext, type Run, runs } from './session/command-module.ts'
 import type { ScopeFlags } from './session/list-pages.ts'
 import { type ExitCode, usageError } from './usage/exit-code.ts'
 import { manifestTarget } from './writing/manifest-target.ts'
-import { addFileFlags, dryRunSuffix } from './writing/write-flags.ts'
+import { addFileFlags, dryRunSuffix, type WriteFlags } from './writing/write-flags.ts'
 
 const PROPAGATION = {
   background: 'Background',
@@ -42,6 +41,7 @@ const remove: Run<DeleteFlags> = async (args, flags, context) => {
   const format = await outputFormat(flags.output)
   if (format.type !== 'table' && format.type !== 'name') throw usageError('-o: only name')
   const timeoutMs = timeoutOf(flags)
+  const isDryRun = flags.dryRun === 'client' || flags.dryRun === 'server'
   const objects = await (flags.filename === undefined
     ? ofOperands(args, flags, context)
     : ofFiles(args, flags, context))
@@ -53,13 +53,13 @@ const remove: Run<DeleteFlags> = async (args, flags, context) => {
     else if (uid !== '') started.push({ ...object, uid })
   }
   if (objects.length === 0) context.notice('No resources found')
-  if (!flags.wait || flags.dryRun !== undefined) return code
-  const session = await context.session()
-  for (const { path, uid, name } of started) {
-    const { signal } = context.host
-    const isGone = await waitUntilGone(session.api, { path, uid, timeoutMs, signal })
+  if (!flags.wait || isDryRun) return code
+  for (const { path, uid, resource, name } of started) {
+    const shown = `${qualifiedKind(resource)} ${quote(name)}`
+    const isGone = await waitUntilGone({ path, uid, shown, timeoutMs }, context)
+    if (context.host.signal.aborted) return 1
     if (isGone) continue
-    context.notice(`orchctl: ${name} still exists; finalizers or Pods may keep it`)
+    context.notice(`orchctl: ${shown} still exists; finalizers or Pods may keep it`)
     code = 1
   }
   return code
@@ -83,7 +83,9 @@ async function removeOne(
       ? await api.request({ path })
       : await api.request({ method: 'DELETE', path, body })
   if (!answer.ok) {
-    if (answer.failure.code === 404 && flags.ignoreNotFound === true) return ''
+    if (answer.failure.code === 404 && (flags.ignoreNotFound === true || isSelective(flags))) {
+      return ''
+    }
     const error = failureError(answer.failure)
     if (answer.failure.code === 0) throw error
     context.report(error)
@@ -107,19 +109,22 @@ async function ofOperands(
   return paths.flat()
 }
 
-/** @throws NP_ORCHCTL_USAGE where flags select beside a name, or nothing selects at all */
+/** Whether flags select objects: whoever deletes one of them first, it is gone. */
+function isSelective({ all, selector, fieldSelector }: DeleteFlags): boolean {
+  return selector !== undefined || fieldSelector !== undefined || all === true
+}
+
+/** @throws NP_ORCHCTL_USAGE if flags select objects in addition to a name, or nothing selects at all */
 function checkOperand({ resource, name }: Selected, flags: DeleteFlags): void {
-  const { all, allNamespaces, selector, fieldSelector } = flags
-  const isSelective = selector !== undefined || fieldSelector !== undefined || all === true
   if (name === undefined) {
-    if (isSelective) return
+    if (isSelective(flags)) return
     throw usageError(
       `${quote(resource.plural)} without a name would delete all of them`,
       'name objects, or give -l SELECTOR or --all',
     )
   }
-  if (isSelective) throw usageError('names do not go with -l or --all')
-  if (allNamespaces === true) throw usageError('names do not go with -A')
+  if (isSelective(flags)) throw usageError('names do not go with -l, --field-selector or --all')
+  if (flags.allNamespaces === true) throw usageError('names do not go with -A')
 }
 
 async function ofFiles(
@@ -128,6 +133,12 @@ async function ofFiles(
   context: CommandContext,
 ): Promise<readonly SelectedPath[]> {
   if (args.length > 0) throw usageError('-f does not go with operands')
+  if (isSelective(flags) || flags.allNamespaces === true) {
+    throw usageError(
+      '-f does not go with -l, --field-selector, --all or -A',
+      'without them, each object of the files is deleted',
+    )
+  }
   const manifests = await readManifests(flags, context.host.stdin)
   const catalogue = await openCatalogue(context)
   const session = await context.session()
@@ -138,24 +149,34 @@ interface Waiting {
   readonly path: string
   /** The UID of the deleted object, because another object of the same name does not count. */
   readonly uid: string
+  /** Its kind and name, for messages. */
+  readonly shown: string
   /** Undefined: no limit. */
   readonly timeoutMs: number | undefined
-  readonly signal: AbortSignal
 }
 
-/** Reads an object until it is gone. @returns whether it was gone before the timeout */
+/**
+ * Reads an object until it is gone, also while the server cannot answer, which is reported once.
+ * @returns whether it was gone before the timeout, or may not be read: who may delete only cannot wait
+ */
 async function waitUntilGone(
-  api: Api,
-  { path, uid, timeoutMs, signal }: Waiting,
+  { path, uid, shown, timeoutMs }: Waiting,
+  context: CommandContext,
 ): Promise<boolean> {
+  const { api } = await context.session()
+  const { signal } = context.host
+  let isAnswered = true
   const end = timeoutMs === undefined ? undefined : performance.now() + timeoutMs
   let delayMs = FIRST_DELAY_MS
   while (!signal.aborted) {
     const answer = await api.request({ path, signal })
     if (answer.ok && stringAt(answer.value.body, 'metadata', 'uid') !== uid) return true
-    if (!answer.ok && answer.failure.code === 404) return true
-    if (!answer.ok && answer.failure.code === 403) return true
-    if (!answer.ok && answer.failure.code > 0) throw failureError(answer.failure)
+    if (!answer.ok && [403, 404].includes(answer.failure.code)) return true
+    if (!answer.ok && !isOutage(answer.failure)) throw failureError(answer.failure)
+    if (!answer.ok && isAnswered && !signal.aborted) {
+      context.notice(`waiting until ${shown} is gone: ${answer.failure.message}; trying again`)
+    }
+    isAnswered = answer.ok
     if (end !== undefined && performance.now() >= end) return false
     const rest = end === undefined ? delayMs : Math.max(end - performance.now(), 0)
     await delay(Math.min(delayMs, rest), undefined, { signal }).catch(() => undefined)
@@ -165,7 +186,7 @@ async function waitUntilGone(
 }
 
 /** The flags of `orchctl delete`. */
-interface DeleteFlags extends FileFlags, ScopeFlags {
+interface DeleteFlags extends FileFlags, ScopeFlags, Pick<WriteFlags, 'dryRun'> {
   readonly all?: boolean
   readonly ignoreNotFound?: boolean
   readonly wait: boolean
@@ -174,7 +195,6 @@ interface DeleteFlags extends FileFlags, ScopeFlags {
   readonly now?: boolean
   readonly force?: boolean
   readonly cascade: 'background' | 'foreground' | 'orphan'
-  readonly dryRun?: 'client' | 'server'
   readonly output?: string
 }
 
@@ -187,17 +207,24 @@ function addDeleteFlags(command: Command): void {
     .option('--all', 'all objects of the type')
     .option('--ignore-not-found', 'an object that does not exist is no error')
     .option('--no-wait', 'do not wait until the objects are gone')
-    .option('--timeout <duration>', 'how long to wait; default: without end')
+    .option('--timeout <duration>', 'how long to wait for each object; default: no limit')
     .option('--grace-period <seconds>', 'how many seconds a Pod may take to end; 0 needs --force')
     .option('--now', 'a grace period of one second')
-    .option('--force', 'delete at once, without waiting for a node')
+    .option(
+      '--force',
+      'delete at once, without waiting for the node to confirm that the Pod has ended',
+    )
     .addOption(
       new Option('--cascade <how>', 'what happens to objects that this one owns')
         .choices(['background', 'foreground', 'orphan'])
         .default('background'),
     )
     .addOption(
-      new Option('--dry-run <where>', 'show what would be deleted').choices(['client', 'server']),
+      new Option('--dry-run <where>', 'show what would be deleted').choices([
+        'none',
+        'client',
+        'server',
+      ]),
     )
     .option('-o, --output <format>', 'name: the names alone')
 }
@@ -214,6 +241,7 @@ function deleteOptions(flags: DeleteFlags): JsonObject {
   }
 }
 
+/** @throws NP_ORCHCTL_USAGE */
 function gracePeriodOf({ gracePeriod, now, force }: DeleteFlags): number | undefined {
   if (gracePeriod === undefined) {
     if (force === true) return 0
@@ -222,7 +250,11 @@ function gracePeriodOf({ gracePeriod, now, force }: DeleteFlags): number | undef
   if (!/^\d{1,9}$/.test(gracePeriod)) {
     throw usageError(`--grace-period ${quote(gracePeriod)} is no number of seconds`)
   }
+  if (now === true) throw usageError('--now does not go with --grace-period')
   const seconds = Number(gracePeriod)
+  if (seconds > 0 && force === true) {
+    throw usageError(`--force does not go with --grace-period=${seconds}`, 'leave one of them out')
+  }
   if (seconds === 0 && force !== true) {
     throw usageError('--grace-period=0 needs --force', 'or write --now')
   }

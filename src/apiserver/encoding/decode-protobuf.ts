@@ -4,10 +4,10 @@ import { badRequest, StatusError, unsupportedMediaType } from '../status/status.
 import { parseJson } from './parse-json.ts'
 import { BYTES, VARINT, WireFault, WireReader } from './wire-reader.ts'
 
-/** The limit of nesting of JSON inside a message. */
+/** How deep JSON inside a message may be nested. */
 const DEPTH = 100
 
-/** Readers of the messages that are no objects in JSON. They return undefined when the message stands for null. */
+/** Readers of the messages whose JSON is not an object. They return undefined when the message stands for null. */
 const readers: Readonly<Record<JsonForm, (reader: WireReader) => Json | undefined>> = {
   time: (reader) => decodeTime(reader, (seconds) => `${seconds}Z`),
   'micro-time': (reader) => decodeTime(reader, (seconds, micros) => `${seconds}.${micros}Z`),
@@ -237,7 +237,7 @@ function decodeStrings(reader: WireReader): Json {
   return strings
 }
 
-/** Reads every occurrence of one length-delimited field, and keeps the last. */
+/** Reads each occurrence of one length-delimited field; returns what was read last. */
 function lastOf<Value>(reader: WireReader, wanted: number, read: () => Value): Value | undefined {
   let value: Value | undefined
   while (!reader.isAtEnd) {

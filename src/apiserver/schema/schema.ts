@@ -33,7 +33,7 @@ export interface Field {
   readonly shape: 'one' | 'repeated' | 'map' | 'inline'
   /**
    * The meaning of a zero scalar. `implicit`: the same as absent. `optional`: zero. `always`: zero, and typed
-   * clients always write the field.
+   * clients always write the field in JSON.
    */
   readonly presence: 'implicit' | 'optional' | 'always'
 }
@@ -90,7 +90,7 @@ function inJson(
   )
 }
 
-/** The package of the messages of each API group; the group is without the suffix of Kubernetes or ours. */
+/** The protobuf package of each API group. Groups are written without the suffix of Kubernetes, or ours. */
 const packages: ReadonlyMap<string, string> = new Map([
   ['', 'core'],
   ['apps', 'apps'],
@@ -111,7 +111,7 @@ const packages: ReadonlyMap<string, string> = new Map([
   ['meta', 'meta'],
 ])
 
-/** The kinds that clients send under the group and version of the resource that they act on. */
+/** Kinds of options: clients send them with the apiVersion of the resource that they act on, but the message is that of meta.v1. */
 const common = new Set(['DeleteOptions', 'CreateOptions', 'UpdateOptions', 'PatchOptions'])
 
 /** The message of a kind, the same for both suffixes of its group; undefined: the schema has none. */

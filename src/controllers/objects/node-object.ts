@@ -21,7 +21,7 @@ export interface Taint {
 
 /** A taint as a Node has it. */
 export interface NodeTaint extends Taint {
-  /** `timeAdded`, RFC 3339; empty where it is absent, as in a taint that a person put. */
+  /** `timeAdded`, RFC 3339; empty if absent, as in a taint that a user added. */
   readonly addedAt: string
 }
 
@@ -36,7 +36,7 @@ export const NODE_TAINTS = {
   networkUnavailable: 'node.kubernetes.io/network-unavailable',
 } as const
 
-/** The taint of each condition that is True while the node lacks something. */
+/** The taint for each condition that is True while the node is short of a resource, or has no network. */
 const CONDITION_TAINTS: ReadonlyMap<string, string> = new Map([
   ['DiskPressure', NODE_TAINTS.diskPressure],
   ['MemoryPressure', NODE_TAINTS.memoryPressure],
@@ -49,7 +49,7 @@ export interface NodeObject {
   readonly meta: ObjectMeta
   /** The value of the first label of `NAMES.zone` that the Node has; empty without one. */
   readonly zone: string
-  /** `status.allocatable`: what Pods may take; 0 of what the node does not report. */
+  /** `status.allocatable`: what Pods may take; 0 for a resource that the node does not report. */
   readonly allocatable: Resources
   /** The number of Pods that may run on it; 0 when unknown. */
   readonly maxPods: number

@@ -88,7 +88,7 @@ export interface PodObject {
 
 const SCHEDULER = 'default-scheduler'
 const NO_PORTS: readonly HostPort[] = []
-/** What most Pods tolerate, who share it: nothing, or what Kubernetes adds. */
+/** The tolerations of most Pods: none, or those that Kubernetes adds. Pods with the same ones share a list, which saves memory. */
 const USUAL_TOLERATIONS: readonly (readonly Json[])[] = [
   [],
   ['not-ready', 'unreachable'].map((state) => ({
@@ -134,13 +134,13 @@ export function readPod(object: JsonObject): PodObject {
     priority: Number(valueAt(spec, 'priority') ?? 0) || 0,
     requests: readRequests(spec),
     hostPorts: readHostPorts(spec),
-    tolerations: shared(arrayAt(spec, 'tolerations')),
+    tolerations: internTolerations(arrayAt(spec, 'tolerations')),
     antiAffinity: readAntiAffinity(spec, meta),
     placement: isToBind ? readPlacement(spec, status, meta) : undefined,
   }
 }
 
-/** The Pod as it is once it has this node. */
+/** The Pod as it will be once it is bound to this node. */
 export function boundPod(pod: PodObject, nodeName: string): PodObject {
   return { ...pod, nodeName, placement: undefined }
 }
@@ -178,7 +178,7 @@ function readWantedNode(spec: JsonObject): string {
   return names.find(({ length }) => length === 1)?.[0] ?? ''
 }
 
-function shared(tolerations: readonly Json[]): readonly Json[] {
+function internTolerations(tolerations: readonly Json[]): readonly Json[] {
   return USUAL_TOLERATIONS.find((usual) => isDeepEqual(usual, tolerations)) ?? tolerations
 }
 

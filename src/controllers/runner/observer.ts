@@ -36,7 +36,7 @@ export interface RunnerObserver {
   healed(controller: string, errorCode: string): void
 }
 
-/** The queue's metrics have the names that Kubernetes dashboards expect. */
+/** None: the metrics of the queue have the names that they have in Kubernetes. The label is `controller` here, `name` there. */
 export const RUNNER_PREFIX = ''
 
 /** Every metric of the controllers, once. */
@@ -51,7 +51,7 @@ export const RUNNER_METRICS = {
     name: 'workqueue_retries_total',
     type: 'counter',
     labels: ['controller'],
-    help: 'Keys that are reconciled again because a write was refused or failed.',
+    help: 'Keys that are reconciled again because a write was refused or failed, or because of a bug.',
   },
   workDuration: {
     name: 'workqueue_work_duration_seconds',

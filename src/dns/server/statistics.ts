@@ -2,7 +2,7 @@ import { CountedHistogram } from '../../telemetry/metrics/counted-histogram.ts'
 import type { ForwardObserver } from '../forward/forwarder.ts'
 import { upstreamName } from '../forward/upstream/upstream.ts'
 
-/** Numbers about questions for other servers, which only grow. */
+/** Counters of the questions that are forwarded to other servers. */
 export interface ForwardingStatistics {
   /** Questions by where the answer came from, or why there is none. */
   readonly results: Map<string, number>
@@ -41,27 +41,27 @@ export const DURATION_BOUNDS: readonly number[] = [
   0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5,
 ]
 
-/** Numbers since the start, which only grow. */
+/** Counters since the start. */
 export interface Statistics {
   readonly questions: Record<Transport, number>
-  /** By response code, 0 to 15 (16: bad version). */
+  /** By response code. */
   readonly responses: number[]
   readonly refusals: Map<RefusalReason, number>
   /** Seconds from the reading of a question to its response; without refusals. */
   readonly durations: Readonly<Record<NameDomain, CountedHistogram>>
   /** Responses that were truncated, because the datagram was too short for all answers. */
   truncated: number
-  /** Responses that were truncated, because the client had got too much in long datagrams. */
+  /** Responses that were truncated because the client had had its share of long datagrams for now; it may ask again over TCP. */
   limited: number
   readonly forwarding: ForwardingStatistics
   /** Messages that got no answer because of a bug. */
   failures: number
-  /** Connections of TCP that were opened, and those that the server closed because there were too many. */
+  /** TCP connections that were opened, and those that the server closed because there were too many. */
   connections: number
   refusedConnections: number
 }
 
-/** The size of `responses`: codes of four bits, and the extended ones 16 to 23 of EDNS (RFC 6895). */
+/** The size of `responses`: room for codes of four bits, and for the extended ones 16 to 23 of EDNS (RFC 6895); 16 (BADVERS) is used. */
 const RCODES = 24
 
 /** Statistics of a server that has not been queried yet. */

@@ -6,11 +6,11 @@ import { type Exchange, sendError } from './send-json.ts'
 
 /** What the handler uses. */
 export interface InspectionHandlerParts extends RouteSources {
-  /** Receives errors that are bugs; the reader gets NP_INSPECTION_FAILED. */
+  /** Receives errors that are bugs; the client gets NP_INSPECTION_FAILED. */
   readonly onError: (error: unknown) => void
 }
 
-/** Answers GET and HEAD of `/inspection/v1/…`: see the table in the README. No request changes anything. */
+/** Answers GET and HEAD of `/inspection/v1/…`: see the table in ../README.md. No request changes anything. */
 export function inspectionHandler({
   onError,
   ...sources

@@ -15,12 +15,12 @@ import {
   type SentError,
 } from './worker-responder.ts'
 
-/** The longest wait in the kernel, after which the thread can be ended from outside. */
+/** The longest time of one epoll_wait(2): between two of them the thread can be ended from outside. */
 const MAX_WAIT_MS = 1_000
 
 run(workerData as ResponderSetup)
 
-/** The life of the thread: it waits in the kernel, so that it answers whatever the main thread does. */
+/** The life of the thread: it waits in the kernel, so it answers also while the main thread is busy. */
 function run({ device, port, wake, counts }: ResponderSetup): void {
   endFastCalls()
   const send = (message: ResponderMessage) => port.postMessage(message)

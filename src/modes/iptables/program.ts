@@ -78,7 +78,7 @@ export class IptablesProgram implements Program {
     return owner === undefined ? [] : [owner]
   }
 
-  /** The entry, or one of the entries, that a chain or set belongs to; undefined: all share it, or it is not wanted. */
+  /** The entry, or one of the entries, that a chain or set belongs to; undefined: it belongs to no single entry, or is not wanted. */
   entryOf(key: ObjectKey): ForwardingEntry | undefined {
     const [owner] = this.ownersOf(key)
     return owner === undefined ? undefined : this.#entries.get(owner)?.entry
@@ -89,7 +89,7 @@ export class IptablesProgram implements Program {
     for (const { entry } of this.#entries.values()) yield entry
   }
 
-  /** The chains of both pools, in which its DNAT rules are; one that is not needed does not exist. */
+  /** The nat chains with the DNAT rules of an entry: of its pool *cluster* (C) and *local* (L). One that is not needed does not exist. */
   poolChainsOf({ id, family }: ForwardingEntry): readonly ObjectKey[] {
     return (['C', 'L'] as const).map((kind) =>
       keyOf({ kind: 'chain', family, table: 'nat', chain: serviceChain(kind, id) }),

@@ -5,7 +5,7 @@ import { type Json, type JsonObject, objectAt, stringAt } from '../../lib/json.t
 import { quote } from '../../lib/quote.ts'
 import { readTable, type TableColumn } from '../output/server-table.ts'
 import type { Api, Call } from '../session/api.ts'
-import { type CallFailure, failureError } from '../session/call-failure.ts'
+import { type CallFailure, failureError, isOutage } from '../session/call-failure.ts'
 import { listPages, objectsOf } from '../session/list-pages.ts'
 import { usageError } from '../usage/exit-code.ts'
 
@@ -182,10 +182,6 @@ function eventChanges(line: string | undefined, call: Call): readonly Change[] {
     return changesOf(type, object, call).changes
   }
   throw new Error(`the watch reports ${stringAt(object, 'reason')}`)
-}
-
-function isOutage({ code }: CallFailure): boolean {
-  return code === 0 || code === 429 || code >= 500
 }
 
 async function pause(ms: number, signal: AbortSignal): Promise<void> {

@@ -41,6 +41,11 @@ export function unanswered({ reason, message, errorCode }: ApiFailure): CallFail
   return { code: 0, reason, message, errorCode, causes: [] }
 }
 
+/** Whether the server may answer later: it cannot be reached, has too much to do, or has failed. */
+export function isOutage({ code }: CallFailure): boolean {
+  return code === 0 || code === 429 || code >= 500
+}
+
 const REMEDIES: Readonly<Record<string, string>> = {
   Unauthorized:
     'orchctl doctor says what is wrong with the credential of the kubeconfig, or --token',

@@ -20,7 +20,7 @@ export interface ConditionsParts {
 }
 
 /**
- * The present conditions, by reason: kebab-case, and never changed, because alerts select by it.
+ * The present conditions by their reason. A reason is kebab-case, and is never renamed, because alerts select by it.
  * Each condition is logged when it begins, changes and ends, and is 1 in `nodeproxy_conditions` while it lasts.
  */
 export class Conditions {
@@ -31,7 +31,7 @@ export class Conditions {
     this.#parts = parts
   }
 
-  /** Begins a condition, or changes its message; does nothing for an equal one. */
+  /** Begins a condition, or changes its message; an equal one is not logged again. */
   raise(reason: string, condition: Condition): void {
     const before = this.#present.get(reason)
     this.#present.set(reason, condition)

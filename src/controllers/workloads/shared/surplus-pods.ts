@@ -13,8 +13,8 @@ export function isActive({ finished, meta }: PodObject): boolean {
 }
 
 /**
- * The active Pods of a ReplicaSet or Job in the order in which they are deleted when they are too many, as Kubernetes has
- * it: those first whose end costs least.
+ * The active Pods of a ReplicaSet or Job in the order in which they are deleted when they are too many: first those whose
+ * end costs least. This is the order of Kubernetes, but for its logarithmic steps of age.
  */
 export function byDeletionOrder(
   set: WorkloadObject,

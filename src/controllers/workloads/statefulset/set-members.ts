@@ -17,7 +17,7 @@ export interface Slot {
   readonly index: number
   /** Undefined: there is none. */
   readonly pod: PodObject | undefined
-  /** A Pod that has the name but does not belong to the set, so that none can be made. */
+  /** A Pod that has the name but does not belong to the set, which therefore cannot create its own. */
   readonly foreign: PodObject | undefined
 }
 
@@ -66,7 +66,7 @@ function ordinalOf({ meta }: WorkloadObject, pod: PodObject): number | undefined
   return set === meta.name ? Number(ordinal) : undefined
 }
 
-/** How the Pods of a StatefulSet follow each other and are replaced. */
+/** In which order the Pods of a StatefulSet are created, and how they are replaced. */
 export interface SetPolicy {
   /** One Pod after another, each when those before it are available. */
   readonly isOrdered: boolean

@@ -24,14 +24,14 @@ export interface PlanOptions {
 }
 
 /**
- * Orders a change by family and table: chains before those that lead to them, the jumps of built-in chains last.
+ * Orders a change by family and table: a chain before the chains that jump to it, the jumps of built-in chains last.
  * Removals follow in the reverse order. Throws a TypeError for an object that is in none of the tables.
  */
 export function plan(change: Change, options: PlanOptions): readonly Commit[] {
   const ours = new Set<string>(options.tables)
   const stray = [...change.set, ...change.unset].find((key) => !ours.has(objectOf(key).table))
   if (stray !== undefined)
-    throw new TypeError(`${stray} is not in one of the tables ${options.tables.join()}`)
+    throw new TypeError(`${stray} is in none of the tables ${options.tables.join(', ')}`)
   return ([4, 6] as const).flatMap((family) =>
     options.tables.flatMap((table) =>
       commitsOf({ family, table, stubs: [], ...inTable(change, `${family}/${table}/`) }, options),

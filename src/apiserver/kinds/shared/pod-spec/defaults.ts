@@ -78,17 +78,26 @@ const MODE = { defaultMode: 420 }
 const FILES = ['configMap', 'secret', 'downwardAPI', 'projected']
 const TOKEN = { expirationSeconds: 3600 }
 
-/** The defaults of a volume: the mode of its files, and any type for a host path. A size is written in canonical form. */
+/**
+ * The defaults of a volume: an empty folder if it has no source, the mode of its files, and any type for a host path. A
+ * size is written in canonical form.
+ */
 export function defaultVolume(given: Raw): Raw {
   const moded = FILES.reduce(
     (volume, key) => changePresent(volume, key, (files) => fill(files, MODE)),
-    given,
+    hasSource(given) ? given : { ...given, emptyDir: {} },
   )
   const filled = changePresent(withFields(moded), 'projected', (projected) =>
     changeEach(projected, 'sources', defaultVolumeSource),
   )
   const sized = changePresent(filled, 'emptyDir', (files) => writeQuantity(files, 'sizeLimit'))
   return changePresent(sized, 'hostPath', (path) => fill(path, { type: '' }))
+}
+
+function hasSource(volume: Raw): boolean {
+  return Object.keys(volume).some(
+    (key) => key !== 'name' && (ownField(volume, key) ?? null) !== null,
+  )
 }
 
 function defaultVolumeSource(source: Raw): Raw {

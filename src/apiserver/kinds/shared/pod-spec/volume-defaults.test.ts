@@ -27,6 +27,8 @@ test.each<[Raw, Raw]>([
   [{ hostPath: { path: '/a' } }, { hostPath: { path: '/a', type: '' } }],
   [{ hostPath: { type: 'File' } }, { hostPath: { type: 'File' } }],
   [{ emptyDir: {} }, { emptyDir: {} }],
+  [{}, { emptyDir: {} }],
+  [{ secret: null }, { secret: null, emptyDir: {} }],
 ])('the volume %j is stored as %j', (given, expected) => {
   expect(defaultVolume(given)).toEqual(expected)
 })

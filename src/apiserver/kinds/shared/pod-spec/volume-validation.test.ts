@@ -70,6 +70,14 @@ test.each<[Raw, readonly string[]]>([
   [{ downwardAPI: { defaultMode: -1 } }, ['downwardAPI.defaultMode -1']],
   [{ projected: { defaultMode: '0644', sources: [] } }, ['projected.defaultMode "0644"']],
   [{ projected: { sources: {} } }, ['projected.sources {}']],
+  [
+    { secret: { secretName: 'a' }, emptyDir: {}, configMap: { name: 'a' } },
+    ['emptyDir "(withheld)"', 'configMap "(withheld)"'],
+  ],
+  [
+    { projected: { sources: [{ clusterTrustBundle: { path: '../x' } }] } },
+    ['projected.sources[0].clusterTrustBundle.path "../x"'],
+  ],
 ])('the volume %j: %j', (source, expected) => {
   expect(places([{ name: 'v', ...source }])).toEqual(
     expected.map((one) => `spec.volumes[0].${one}`),

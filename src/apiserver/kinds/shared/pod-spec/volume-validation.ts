@@ -5,7 +5,7 @@ import type { Reader } from '../../../../resources/reader.ts'
 import { checkName, LABEL_FAULT } from '../checks.ts'
 
 /** The message for a path that `isInnerPath` rejects. */
-export const PATH_FAULT = 'must be a relative path without .., such as token'
+export const PATH_FAULT = 'must be the relative path of a file, without .., such as token'
 
 const MIN_SECONDS = 600
 const MAX_SECONDS = 2 ** 32
@@ -21,8 +21,11 @@ export function checkVolumes(spec: Reader): ReadonlySet<unknown> {
   for (const volume of spec.objects('volumes')) {
     const name = volume.value('name')
     if (typeof name !== 'string' || !isLabel(name)) volume.refuse('name', LABEL_FAULT)
-    else if (names.has(name)) volume.refuse('name', 'must differ from the other volumes')
+    else if (names.has(name))
+      volume.refuse('name', 'must differ from the names of the other volumes')
     names.add(name)
+    const [, ...others] = volume.keys().filter((key) => key !== 'name' && has(volume, key))
+    for (const key of others) volume.withhold(key, 'must be the only source of this volume')
     if (has(volume, 'secret')) checkFiles(volume.object('secret'), 'secretName')
     if (has(volume, 'configMap')) checkFiles(volume.object('configMap'), 'name')
     if (has(volume, 'downwardAPI')) checkFields(volume.object('downwardAPI'), new Set())
@@ -52,6 +55,7 @@ function checkProjected(projected: Reader): void {
     }
     if (has(source, 'downwardAPI')) checkFields(source.object('downwardAPI'), paths)
     if (has(source, 'serviceAccountToken')) checkToken(source.object('serviceAccountToken'), paths)
+    if (has(source, 'clusterTrustBundle')) checkPath(source.object('clusterTrustBundle'), paths)
   }
 }
 
