@@ -2,7 +2,8 @@ import { mkdir, mkdtemp, rename, rm, symlink, writeFile } from 'node:fs/promises
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, it } from 'vitest'
-import { systemClock } from '../lib/clock.ts'
+import { type Clock, systemClock } from '../lib/clock.ts'
+import { FakeClock } from '../lib/testing/fake-clock.ts'
 import { type ConfigWatch, watchConfig } from './configuration-file.ts'
 import { SERVER_TABLE } from './testing/server.ts'
 
@@ -21,9 +22,9 @@ afterEach(async () => {
   await rm(folder, { recursive: true })
 })
 
-async function start(path: string, text: string) {
+async function start(path: string, text: string, clock: Clock = systemClock) {
   watched = watchConfig(path, {
-    clock: systemClock,
+    clock,
     codes: SERVER_TABLE.codes,
     text,
     onChange: (file) => void seen.push(file.text),
@@ -104,6 +105,32 @@ it('keeps what is in force while the file is gone, and sees it come back', async
   await expect.poll(() => problems[0]).toMatchObject({ code: 'UNREADABLE' })
   await writeFile(file, 'two')
   await expect.poll(() => seen).toEqual(['two'])
+})
+
+it('reads the file every ten seconds, also in a folder that was replaced, and reports a failure once', async () => {
+  const clock = new FakeClock()
+  const own = join(folder, 'own')
+  const file = join(own, 'c.yaml')
+  await mkdir(own)
+  await writeFile(file, 'one')
+  const watch = await start(file, 'one', clock)
+  await rm(own, { recursive: true })
+  /** Lets ten seconds pass; the next reading is planned when the one that is due then has ended. */
+  const readNext = async () => {
+    await clock.advance(10_000)
+    await expect.poll(() => clock.pending()).toContain(10_000)
+  }
+  for (let round = 0; round < 3; round += 1) await readNext()
+  const codes = problems.map((one) => (one as { code?: string }).code)
+  expect(codes.filter((code) => code === 'UNREADABLE')).toHaveLength(1)
+  await mkdir(own)
+  await writeFile(file, 'two')
+  await readNext()
+  expect(seen).toEqual(['two'])
+  const reported = problems.length
+  await rm(own, { recursive: true })
+  await watch.reread()
+  expect(problems.length).toBeGreaterThan(reported)
 })
 
 it('sees nothing any more once closed', async () => {

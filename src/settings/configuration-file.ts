@@ -2,7 +2,8 @@ import { type FSWatcher, watch } from 'node:fs'
 import { open, realpath } from 'node:fs/promises'
 import { basename, dirname } from 'node:path'
 import type { Clock } from '../lib/clock.ts'
-import { NodeProxyError, systemCode } from '../lib/error.ts'
+import { messageOf, NodeProxyError, systemCode } from '../lib/error.ts'
+import { regularly } from '../lib/regularly.ts'
 import type { ProblemCodes } from './table.ts'
 
 export interface WatchConfigOptions {
@@ -26,10 +27,12 @@ export interface ConfigWatch {
 
 /** A file is read after this many milliseconds without a change, so that it is not read while it is being written. */
 const SETTLE_MS = 100
+/** A file is read so often besides, in milliseconds: a folder that is replaced, and a remote file system, report nothing. */
+const READ_INTERVAL_MS = 10_000
 
 /**
  * Watches the folders of a file and of what it links to, so that editors that
- * replace the file and ConfigMap mounts that swap `..data` are seen too.
+ * replace the file and ConfigMap mounts that swap `..data` are seen at once, and reads it every ten seconds.
  */
 export function watchConfig(path: string, options: WatchConfigOptions): ConfigWatch {
   const watcher = new ConfigWatcher(path, options)
@@ -46,15 +49,29 @@ class ConfigWatcher implements ConfigWatch {
   #cancel: () => void = () => {}
   #work: Promise<void> = Promise.resolve()
   #closed = false
+  /** The last failure to read the file, or to watch a folder, by its path: it is reported once. */
+  readonly #failures = new Map<string, string>()
+  readonly #stopReading: () => void
 
   constructor(path: string, options: WatchConfigOptions) {
     this.#path = path
     this.#options = options
     this.#text = options.text
     this.#names = new Set([basename(path)])
+    this.#stopReading = regularly({
+      clock: options.clock,
+      everyMs: READ_INTERVAL_MS,
+      round: () => this.#queueRead(),
+      onError: (error) => this.#fail(this.#path, error),
+    })
   }
 
   reread(): Promise<void> {
+    this.#failures.clear()
+    return this.#queueRead()
+  }
+
+  #queueRead(): Promise<void> {
     this.#cancel()
     this.#work = this.#work.then(() => this.#read())
     return this.#work
@@ -63,6 +80,7 @@ class ConfigWatcher implements ConfigWatch {
   close(): void {
     this.#closed = true
     this.#cancel()
+    this.#stopReading()
     for (const watcher of this.#folders.values()) watcher.close()
     this.#folders.clear()
   }
@@ -85,11 +103,12 @@ class ConfigWatcher implements ConfigWatch {
     const lost = (error: unknown) => {
       this.#folders.get(folder)?.close()
       this.#folders.delete(folder)
-      this.#options.onUnreadable(error)
+      this.#fail(folder, error)
     }
     try {
       const watcher = watch(folder, { persistent: false }, (_event, name) => this.#touched(name))
       this.#folders.set(folder, watcher)
+      this.#failures.delete(folder)
       watcher.on('error', lost)
     } catch (error) {
       lost(error)
@@ -108,12 +127,21 @@ class ConfigWatcher implements ConfigWatch {
     try {
       await this.watchFolders()
       const file = await readConfigurationFile(this.#path, this.#options.codes)
+      this.#failures.delete(this.#path)
       if (file.text === this.#text) return
       this.#text = file.text
       await this.#options.onChange(file)
     } catch (error) {
-      this.#options.onUnreadable(error)
+      this.#fail(this.#path, error)
     }
+  }
+
+  /** Reports that the file cannot be read or taken, or a folder not watched, unless that was reported before. */
+  #fail(path: string, error: unknown): void {
+    const failure = messageOf(error)
+    if (this.#failures.get(path) === failure) return
+    this.#failures.set(path, failure)
+    this.#options.onUnreadable(error)
   }
 }
 
