@@ -7,7 +7,7 @@ import { type ApiClient, createApiClient } from '../client/http/api-client.ts'
 import type { ClientObserver } from '../client/http/client-observer.ts'
 import { CredentialRenewal } from '../client/http/credential-renewal.ts'
 import { SocketLocks } from '../kernel/owner-lock.ts'
-import { systemClock as clock, systemClock } from '../lib/clock.ts'
+import { steadyClock, systemClock } from '../lib/clock.ts'
 import type { NodeProxyError } from '../lib/error.ts'
 import { systemRandom } from '../lib/random.ts'
 import type { ModeDriver } from '../modes/definition/mode-driver.ts'
@@ -57,7 +57,7 @@ export async function runDaemon(config: Launch['config'], launch: Launch): Promi
   if (ownership === undefined) return 0
   const { backend: variant } = config.iptables
   try {
-    const kernel = await openKernel({ clock: systemClock, variant, rights })
+    const kernel = await openKernel({ clock: steadyClock, variant, rights })
     logMissingFeatures(kernel, log)
     try {
       await work(launch, { kernel, connection, ownership, signals, advertised })
@@ -226,7 +226,7 @@ async function acquireOwnership(
   void stop.then(() => waiting.abort())
   const self = thisProcess(process.argv.slice(2), { version, task, mode: '' })
   return takeOwnership({
-    clock,
+    clock: steadyClock,
     log,
     signal: waiting.signal,
     locks: new SocketLocks(),

@@ -3,7 +3,7 @@ import { commandDocuments, runLauncher } from '../../inspection/http/command-doc
 import type { InspectionHandlerParts } from '../../inspection/http/inspection-handler.ts'
 import type { InspectionSource } from '../../inspection/inspection-source.ts'
 import { serveInspection } from '../../inspection/serve-inspection.ts'
-import { systemClock as clock } from '../../lib/clock.ts'
+import { systemClock as clock, steadyClock } from '../../lib/clock.ts'
 import { NodeProxyError } from '../../lib/error.ts'
 import type { Conditions } from '../../telemetry/health/conditions.ts'
 import type { Launch } from '../config/load.ts'
@@ -50,7 +50,7 @@ export async function startInspection(parts: InspectionParts): Promise<{ close()
   const open = await Promise.all([
     serveSocket(shared),
     servePage(http, shared),
-    serveRemote(http, { ...parts, clock }),
+    serveRemote(http, { ...parts, clock, steadyClock }),
   ])
   return {
     async close() {

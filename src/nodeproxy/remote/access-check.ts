@@ -21,6 +21,15 @@ export interface RefusedRequest {
   readonly user: string | undefined
 }
 
+/** What `accessCheck` uses. */
+interface AccessCheckParts {
+  /** By which certificates are valid. */
+  readonly clock: Pick<Clock, 'now'>
+  /** By which answers are kept: no longer if the other clock is set back. */
+  readonly steadyClock: Pick<Clock, 'now'>
+  readonly nodeName: string
+}
+
 /** Checks whether a request may be answered. @returns why not; undefined: it may */
 export type CheckAccess = (request: IncomingMessage) => Promise<RefusedRequest | undefined>
 
@@ -30,10 +39,11 @@ export type CheckAccess = (request: IncomingMessage) => Promise<RefusedRequest |
  */
 export function accessCheck(
   reviews: Reviews,
-  { clock, nodeName }: { readonly clock: Pick<Clock, 'now'>; readonly nodeName: string },
+  { clock, steadyClock, nodeName }: AccessCheckParts,
 ): CheckAccess {
-  const tokens = new AnswerCache<Reviewed<Caller | undefined>>({ clock, ...LIMITS })
-  const accesses = new AnswerCache<Reviewed<boolean>>({ clock, ...LIMITS })
+  const limits = { clock: steadyClock, ...LIMITS }
+  const tokens = new AnswerCache<Reviewed<Caller | undefined>>(limits)
+  const accesses = new AnswerCache<Reviewed<boolean>>(limits)
   const callerOf = (request: IncomingMessage) => {
     const credentials = credentialsOf(request, clock.now())
     if (credentials === undefined) return Promise.resolve({ answer: undefined })

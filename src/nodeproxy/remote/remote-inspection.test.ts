@@ -84,6 +84,16 @@ test('tokens of accounts: forged, expired, of another audience, and of a deleted
   await expect.poll(async () => (await status(token)).code).toBe(401)
 })
 
+test('a clock that is set back keeps no answer longer', async () => {
+  const { cluster, status, clock, setBack } = await start()
+  await status('reader')
+  setBack(3_600_000)
+  clock.elapse(120_001)
+  cluster.posted.length = 0
+  await status('reader')
+  expect(cluster.posted).toEqual(['/apis/authentication.k8s.io/v1/tokenreviews'])
+})
+
 test('answers are kept: one review of each kind for many requests, until their time is over', async () => {
   const { cluster, status, clock } = await start()
   await Promise.all([1, 2, 3].map(() => status('reader')))

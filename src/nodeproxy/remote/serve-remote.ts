@@ -33,6 +33,7 @@ export interface RemoteParts {
   readonly client: Pick<ApiClient, 'create'>
   readonly nodeName: string
   readonly clock: Clock
+  readonly steadyClock: Pick<Clock, 'now'>
 }
 
 /** Reasons of conditions: the address cannot be bound, or the files of the certificate cannot be used. */
@@ -87,7 +88,7 @@ export async function serveRemote(
 
 function handlerOf(
   parts: InspectionHandlerParts,
-  { client, launch, nodeName, clock }: RemoteParts,
+  { client, launch, nodeName, clock, steadyClock }: RemoteParts,
 ) {
   const { log } = launch
   const load = async () => {
@@ -95,7 +96,7 @@ function handlerOf(
     return inspectionHandler(parts)
   }
   return remoteHandler(lazyListener(load, parts.onError), {
-    checkAccess: accessCheck(apiReviews(client, nodeName), { clock, nodeName }),
+    checkAccess: accessCheck(apiReviews(client, nodeName), { clock, steadyClock, nodeName }),
     refusals: new FailureLog({ clock, log }),
     clock,
     onError: parts.onError,

@@ -113,7 +113,7 @@ async function follow(
   const announcements = createAnnouncements({ launch, client, nodeName }, parts)
   const beside = { policies, announcements }
   const watcher = createWatcher({ launch, client, nodeName }, { ...parts, ...beside })
-  const traffic = new TrafficCounters({ clock, mode: () => proxy.running?.mode })
+  const traffic = new TrafficCounters({ clock: steadyClock, mode: () => proxy.running?.mode })
   const sources = statusPages({ ...parts, ...beside, traffic, watch: () => watcher.state() })
   const servers = await startStatusServers({
     config: launch.config,

@@ -2,7 +2,7 @@ import { Agent, fetch } from 'undici'
 import type { Authenticator } from '../../auth/authentication/authenticator.ts'
 import { OidcAuthenticator } from '../../auth/authentication/oidc-authenticator.ts'
 import { discoverKeys, type FetchedDocument } from '../../auth/authentication/oidc-discovery.ts'
-import type { Clock } from '../../lib/clock.ts'
+import { type Clock, steadyClock } from '../../lib/clock.ts'
 import { NodeProxyError } from '../../lib/error.ts'
 import { readAuthorities } from '../certificates/pem.ts'
 import type { OidcConfiguration } from '../config/configuration.ts'
@@ -31,7 +31,7 @@ export async function openOidcProvider(
       throw cause
     }
   }
-  const keys = discoverKeys(issuer, get, clock)
+  const keys = discoverKeys(issuer, get, steadyClock)
   const userPrefix = usernamePrefix === '-' ? '' : usernamePrefix
   return new OidcAuthenticator({
     issuer,

@@ -63,6 +63,13 @@ export async function startRemoteNode(options: RemoteNodeOptions) {
   const { log, lines } = recordingLog()
   const conditions = new Map<string, string>()
   const clock = new FakeClock(Date.now())
+  let wasSetBack = 0
+  const steadyClock = { now: () => clock.now() + wasSetBack }
+  /** Sets the clock back, but not the steady one. */
+  const setBack = (ms: number): void => {
+    wasSetBack += ms
+    clock.elapse(-ms)
+  }
   const config = configuration({
     'inspection.bindAddress': { ip: '127.0.0.1' as IpAddress, port },
     'inspection.tlsCertFile': paths.cert,
@@ -80,6 +87,7 @@ export async function startRemoteNode(options: RemoteNodeOptions) {
     client: options.cluster.client,
     nodeName: 'n1',
     clock,
+    steadyClock,
     conditions: {
       raise: (reason, { message }) => void conditions.set(reason, message),
       clear: (reason) => void conditions.delete(reason),
@@ -87,7 +95,7 @@ export async function startRemoteNode(options: RemoteNodeOptions) {
   })
   onTestFinished(() => listener?.close())
   const call = (path: string, given: CallOptions) => get(`https://127.0.0.1:${port}${path}`, given)
-  return { port, paths, write, lines, conditions, clock, call }
+  return { port, paths, write, lines, conditions, clock, setBack, call }
 }
 
 async function get(url: string, { token, client, trusts: ca, headers = {} }: CallOptions) {

@@ -4,7 +4,7 @@ import { type ApiClient, createApiClient } from '../../../client/http/api-client
 import type { RequestReporter } from '../../../client/http/api-failures.ts'
 import { causeOf } from '../../../client/http/failure.ts'
 import { type ClusterEvent, ClusterStore } from '../../../cluster/cluster-store.ts'
-import { type Clock, systemClock as clock } from '../../../lib/clock.ts'
+import { type Clock, systemClock as clock, steadyClock } from '../../../lib/clock.ts'
 import { NodeProxyError } from '../../../lib/error.ts'
 import {
   arrayAt,
@@ -86,7 +86,7 @@ export async function planThisNode(request: PlanRequest): Promise<NodePlan> {
     }
   })
   const variant = config.iptables.backend
-  const kernel = await openKernel({ clock, variant, rights, readOnly: true })
+  const kernel = await openKernel({ clock: steadyClock, variant, rights, readOnly: true })
   try {
     return await planWith(withoutLoading(kernel), { request, nodeName, ...known })
   } finally {
