@@ -34,7 +34,7 @@ const FULL: Plan = {
       starts: [3, 3],
       changes: [60, 20],
       bursts: [5, 2],
-      idleSeconds: [20, 20],
+      idleSeconds: [30, 30],
       connections: NONE,
     },
     10_000: {
@@ -105,9 +105,12 @@ export async function runPromise({ into, quick }: Options, folder: string): Prom
   }
   for (const [size, repeats] of Object.entries(plan.sizes)) {
     const cluster = await seededCluster(Number(size))
-    await addNode(cluster.url)
-    save(await serviceFigures(comparison, cluster, repeats))
-    await cluster.stop()
+    try {
+      await addNode(cluster.url)
+      save(await serviceFigures(comparison, cluster, repeats))
+    } finally {
+      await cluster.stop()
+    }
   }
   log('userspace mode')
   save(await userspaceFigures(folder, plan.userspace))

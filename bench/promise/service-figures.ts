@@ -15,6 +15,8 @@ import type { Figure } from '../report/promise/results.ts'
 import { PEER, type Started, type Subject } from './subjects.ts'
 
 const BOUND_MS = 300_000
+/** Some seconds after a start, node-proxy collects its garbage and gives memory back: that does not belong to what follows. */
+const SETTLE_MS = 15_000
 const BURST = 100
 const KIB_PER_MIB = 1_024
 /** The figures of Service proxies: how they look. */
@@ -25,7 +27,7 @@ const SHOWN = {
   change: { what: 'one endpoint replaced, until packets reach the new one', unit: 'ms', digits: 1 },
   changeCpu: { what: 'processor time of one change', unit: 'ms', digits: 1 },
   burst: { what: `${BURST} Services changed at once, until the last is`, unit: 'ms', digits: 0 },
-  idle: { what: 'processor time while nothing changes', unit: '%', digits: 2 },
+  idle: { what: 'processor time while nothing changes, after the start', unit: '%', digits: 2 },
   connect: { what: 'connect(2) through the last Service', unit: 'µs', digits: 1 },
 } as const
 type Name = keyof typeof SHOWN
@@ -114,6 +116,7 @@ class Run {
 
   async measureChanges(samples: Record<Owner, Samples>, repeats: SubjectRepeats): Promise<void> {
     const mine = samples[this.#subject.name]
+    await delay(SETTLE_MS)
     const context = {
       cluster: this.#cluster,
       prober: this.#prober,
