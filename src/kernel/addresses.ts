@@ -4,7 +4,7 @@ import { NodeProxyError } from '../lib/error.ts'
 import { type Family, formatIp, type IpAddress } from '../lib/ip.ts'
 import { findAttribute, findText } from './netlink/attribute.ts'
 import type { NetlinkMessage, OutgoingMessage } from './netlink/message.ts'
-import { NetlinkSession } from './netlink/session.ts'
+import { NetlinkSession, type Visit } from './netlink/session.ts'
 import type { OpenTransport } from './netlink/transport.ts'
 import { watchGroups } from './netlink/watch-groups.ts'
 
@@ -79,14 +79,20 @@ export class NetlinkAddresses implements Addresses {
     const session = new NetlinkSession(this.#open, this.#clock)
     try {
       const names = new Map<number, string>()
-      await dump(session, LINK_DUMP, (message) => {
-        const link = decodeLink(message)
-        if (link !== undefined) names.set(...link)
+      await dump(session, LINK_DUMP, () => {
+        names.clear()
+        return (message) => {
+          const link = decodeLink(message)
+          if (link !== undefined) names.set(...link)
+        }
       })
       const found = new Map<string, IndexedAddress>()
-      await dump(session, ADDRESS_DUMP, (message) => {
-        const address = decodeAddress(message)
-        if (address !== undefined) found.set(`${address.index} ${address.ip}`, address)
+      await dump(session, ADDRESS_DUMP, () => {
+        found.clear()
+        return (message) => {
+          const address = decodeAddress(message)
+          if (address !== undefined) found.set(`${address.index} ${address.ip}`, address)
+        }
       })
       const sorted = [...found.values()].sort((a, b) => a.index - b.index)
       return sorted.map(({ index, ...address }) => ({ ...address, device: names.get(index) ?? '' }))
@@ -105,9 +111,9 @@ export class NetlinkAddresses implements Addresses {
 async function dump(
   session: NetlinkSession,
   what: OutgoingMessage,
-  visit: (message: NetlinkMessage) => void,
+  begin: () => Visit,
 ): Promise<void> {
-  const errno = await session.dump(what, visit)
+  const errno = await session.dump(what, begin)
   if (errno === 0) return
   const reason = getSystemErrorName(-errno)
   throw new NodeProxyError('NP_KERNEL_NETLINK', `interface addresses cannot be listed: ${reason}`)

@@ -116,20 +116,21 @@ export class NetlinkConntrack implements Conntrack {
     })
   }
 
-  /** Deletions of the flows that `find` returns, each once even if the dump was repeated. */
+  /** Deletions of the flows that `find` returns. */
   async #deletions(
     flows: DumpFilter,
     find: (message: NetlinkMessage) => Flow | undefined,
   ): Promise<OutgoingMessage[]> {
-    const deletions = new Map<string, OutgoingMessage>()
-    const errno = await this.#connect().dump(encodeFlowDump(flows), (message) => {
-      const flow = find(message)
-      if (flow === undefined) return
-      const deletion = encodeFlowDeletion(flows.family, flow)
-      deletions.set(deletion.payload.toString('latin1'), deletion)
+    const deletions: OutgoingMessage[] = []
+    const errno = await this.#connect().dump(encodeFlowDump(flows), () => {
+      deletions.length = 0
+      return (message) => {
+        const flow = find(message)
+        if (flow !== undefined) deletions.push(encodeFlowDeletion(flows.family, flow))
+      }
     })
     if (errno !== 0) throw refused('list', errno)
-    return [...deletions.values()]
+    return deletions
   }
 
   async #delete(deletions: readonly OutgoingMessage[]): Promise<number> {

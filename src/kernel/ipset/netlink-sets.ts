@@ -7,7 +7,7 @@ import type { Family } from '../../lib/ip.ts'
 import { attributeText, findAttribute } from '../netlink/attribute.ts'
 import type { NetlinkMessage, OutgoingMessage } from '../netlink/message.ts'
 import { NFPROTO } from '../netlink/nfnetlink.ts'
-import { NetlinkSession } from '../netlink/session.ts'
+import { NetlinkSession, type Visit } from '../netlink/session.ts'
 import type { OpenTransport } from '../netlink/transport.ts'
 import { decodeMembers, encodeChange } from './change.ts'
 import { commandErrorText, nameProblem } from './ipset-error.ts'
@@ -108,19 +108,25 @@ export class NetlinkSets implements Sets {
 
   async names(prefix: string): Promise<readonly string[]> {
     const names = new Set<string>()
-    await this.#list(NAMES_DUMP, (message) => {
-      const name = decodeName(message)
-      if (name?.startsWith(prefix)) names.add(name)
+    await this.#list(NAMES_DUMP, () => {
+      names.clear()
+      return (message) => {
+        const name = decodeName(message)
+        if (name?.startsWith(prefix)) names.add(name)
+      }
     })
     return [...names]
   }
 
   async headers(prefix: string): Promise<ReadonlyMap<string, SetHeader>> {
     const headers = new Map<string, SetHeader>()
-    await this.#list(HEADERS_DUMP, (message) => {
-      if (!decodeName(message)?.startsWith(prefix)) return
-      const header = decodeHeader(message)
-      if (header !== undefined) headers.set(...header)
+    await this.#list(HEADERS_DUMP, () => {
+      headers.clear()
+      return (message) => {
+        if (!decodeName(message)?.startsWith(prefix)) return
+        const header = decodeHeader(message)
+        if (header !== undefined) headers.set(...header)
+      }
     })
     return headers
   }
@@ -128,8 +134,11 @@ export class NetlinkSets implements Sets {
   async members(name: string): Promise<readonly Member[] | undefined> {
     if (nameProblem(name) !== undefined) return undefined
     const members = new Map<string, Member>()
-    const errno = await this.#list(encodeMembersDump(name), (message) => {
-      for (const member of decodeMembers(message)) members.set(memberText(member), member)
+    const errno = await this.#list(encodeMembersDump(name), () => {
+      members.clear()
+      return (message) => {
+        for (const member of decodeMembers(message)) members.set(memberText(member), member)
+      }
     })
     return errno === ENOENT ? undefined : [...members.values()]
   }
@@ -203,11 +212,8 @@ export class NetlinkSets implements Sets {
   }
 
   /** Returns 0, or ENOENT if the set does not exist. */
-  async #list(
-    question: OutgoingMessage,
-    visit: (message: NetlinkMessage) => void,
-  ): Promise<number> {
-    const errno = await this.#connect().dump(question, visit)
+  async #list(question: OutgoingMessage, begin: () => Visit): Promise<number> {
+    const errno = await this.#connect().dump(question, begin)
     if (errno === 0 || errno === ENOENT) return errno
     throw refused(errno)
   }

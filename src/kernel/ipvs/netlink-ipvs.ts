@@ -181,9 +181,12 @@ export class IpvsSocket {
 
   async services(): Promise<readonly VirtualServer[]> {
     const found = new Map<string, VirtualServer>()
-    const errno = await this.#family.dump(encodeGetService(), (message) => {
-      const service = decodeGetService(message)
-      if (service !== undefined) found.set(virtualServerKey(service.id), service)
+    const errno = await this.#family.dump(encodeGetService(), () => {
+      found.clear()
+      return (message) => {
+        const service = decodeGetService(message)
+        if (service !== undefined) found.set(virtualServerKey(service.id), service)
+      }
     })
     if (errno !== 0) throw refused('list of virtual servers', errno)
     return [...found.values()]
@@ -199,9 +202,12 @@ export class IpvsSocket {
    */
   async servers(id: VirtualServerId): Promise<readonly RealServerState[] | undefined> {
     const found = new Map<string, RealServerState>()
-    const errno = await this.#family.dump(encodeGetServers(id), (message) => {
-      const server = decodeGetServers(message, id.family)
-      if (server !== undefined) found.set(hostPort(server.ip, server.port), server)
+    const errno = await this.#family.dump(encodeGetServers(id), () => {
+      found.clear()
+      return (message) => {
+        const server = decodeGetServers(message, id.family)
+        if (server !== undefined) found.set(hostPort(server.ip, server.port), server)
+      }
     })
     if (errno !== 0) throw refused(`list of real servers of ${virtualServerKey(id)}`, errno)
     if (found.size === 0 && (await this.service(id)) === undefined) return undefined

@@ -4,7 +4,7 @@ import { systemClock } from '../../lib/clock.ts'
 import { NodeProxyError } from '../../lib/error.ts'
 import { commandOf, GenericFamily, genericRequest } from './generic.ts'
 import { decodeMessages, type NetlinkMessage, NLM_F_DUMP, NLMSG_DONE } from './message.ts'
-import { NetlinkSession } from './session.ts'
+import { NetlinkSession, type Visit } from './session.ts'
 import { errorMessage, FakeTransport, incoming } from './testing/fake-transport.ts'
 
 const { ENOENT, EPERM } = constants.errno
@@ -49,8 +49,9 @@ function setUp() {
 test('requests the number of its family with the bytes that ipvsadm sends, once', async () => {
   const { transport, kernel, family } = setUp()
   const seen: number[] = []
-  expect(await family.request(request, (message) => seen.push(commandOf(message)))).toBeUndefined()
-  expect(await family.dump(request, (message) => seen.push(commandOf(message)))).toBe(0)
+  const visit: Visit = (message) => seen.push(commandOf(message))
+  expect(await family.request(request, visit)).toBeUndefined()
+  expect(await family.dump(request, () => visit)).toBe(0)
   expect((await family.transact([request])).refusals.size).toBe(0)
   expect(seen).toEqual([14, 14])
   expect(kernel.resolutions).toBe(1)
@@ -66,7 +67,7 @@ test('a family number that the kernel no longer knows is requested again', async
   for (const [number, send] of [
     [0x1d, () => family.transact([request, request])],
     [0x1e, () => family.request(request, () => undefined)],
-    [0x1f, () => family.dump(request, () => undefined)],
+    [0x1f, () => family.dump(request, () => () => undefined)],
   ] as const) {
     kernel.number = number
     const answer = await send()
@@ -100,9 +101,9 @@ test('a kernel without the family is an error of the caller, until it has it', a
   const { kernel, family } = setUp()
   kernel.number = undefined
   const missing = { code: 'NP_TEST_MISSING' }
-  await expect(family.dump(request, () => undefined)).rejects.toMatchObject(missing)
+  await expect(family.dump(request, () => () => undefined)).rejects.toMatchObject(missing)
   kernel.number = 0x1c
-  expect(await family.dump(request, () => undefined)).toBe(0)
+  expect(await family.dump(request, () => () => undefined)).toBe(0)
   kernel.number = undefined
   await expect(family.transact([request])).rejects.toMatchObject(missing)
 })

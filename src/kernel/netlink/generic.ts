@@ -5,7 +5,7 @@ import { findU16 } from './attribute.ts'
 import { AttributeWriter } from './attribute-writer.ts'
 import type { KernelError } from './kernel-error.ts'
 import type { NetlinkMessage, OutgoingMessage } from './message.ts'
-import type { BatchAnswer, NetlinkSession } from './session.ts'
+import type { BatchAnswer, NetlinkSession, Visit } from './session.ts'
 
 /** linux/genetlink.h: the family that resolves the names of all others. */
 const GENL_ID_CTRL = 0x10
@@ -27,8 +27,6 @@ export interface FamilyName {
   /** Creates the error that is thrown on a kernel without the family. */
   readonly missing: () => NodeProxyError
 }
-
-type Visit = (message: NetlinkMessage) => void
 
 /**
  * A generic netlink family. Its number is resolved with the first request, which may load its module. It is resolved
@@ -61,9 +59,9 @@ export class GenericFamily {
   }
 
   /** Like `NetlinkSession.dump`. */
-  dump(request: GenericRequest, visit: Visit): Promise<number> {
+  dump(request: GenericRequest, begin: () => Visit): Promise<number> {
     return this.#addressed(
-      (type) => this.#session.dump(addressed(type, request), visit),
+      (type) => this.#session.dump(addressed(type, request), begin),
       (errno) => errno === constants.errno.ENOENT,
     )
   }

@@ -36,6 +36,9 @@ export interface BatchAnswer {
   readonly repeated: boolean
 }
 
+/** Receives each object of an answer. */
+export type Visit = (message: NetlinkMessage) => void
+
 /**
  * Sends requests over a netlink socket, one at a time, and reads their answers. A refusal by the kernel is an
  * errno; timeouts and lost answers throw NP_KERNEL_NETLINK. A dump that changed while it ran, and any request
@@ -99,15 +102,24 @@ export class NetlinkSession {
   }
 
   /**
-   * Visits every object of a dump and returns the errno, 0 if complete. If the dump has to be repeated, objects are
-   * visited again. With `evenIfChanged`, a change during the dump does not cause a repetition.
+   * Visits every object of a dump and returns the errno, 0 if complete. A dump that was disturbed is repeated: `begin` is
+   * called before each attempt, forgets what earlier ones found, and returns what visits the objects of this one. With
+   * `evenIfChanged`, a change during the dump does not count.
    */
   async dump(
     message: OutgoingMessage,
-    visit: (message: NetlinkMessage) => void,
+    begin: () => Visit,
     { evenIfChanged = false } = {},
   ): Promise<number> {
-    const handling = { flags: NLM_F_DUMP, onMessage: visit, evenIfChanged }
+    let visit: Visit = () => undefined
+    const handling = {
+      flags: NLM_F_DUMP,
+      onBegin: () => {
+        visit = begin()
+      },
+      onMessage: (answer: NetlinkMessage) => visit(answer),
+      evenIfChanged,
+    }
     return (await this.#exclusively([message], handling)).refusals.get(0)?.errno ?? 0
   }
 
@@ -151,6 +163,7 @@ export class NetlinkSession {
     attempt: number,
   ): Promise<BatchAnswer> {
     if (attempt > MAX_ATTEMPTS) throw lost(`no undisturbed answer in ${MAX_ATTEMPTS} attempts`)
+    how.onBegin?.()
     const refusals = new Map<number, KernelError>()
     const outcome = await this.#attempt(messages, { ...how, refusals })
     if (outcome === 'done') return { refusals, repeated: false }
@@ -216,7 +229,9 @@ export class NetlinkSession {
 interface Handling {
   /** The flags of the last message. */
   readonly flags: number
-  readonly onMessage: (message: NetlinkMessage) => void
+  readonly onMessage: Visit
+  /** Called before each attempt. */
+  readonly onBegin?: () => void
   /** The message whose answer ends the request; absent: the last one. */
   readonly last?: number
   /** Whether an error of the first message ends it, too. */

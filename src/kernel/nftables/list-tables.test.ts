@@ -10,13 +10,18 @@ const chain = (family: 4 | 6, owner: string, name: string, use: number) =>
 
 test('tables are counted by the rules of their chains, also where the list was repeated', async () => {
   const chains = [chain(4, 'nat', 'A', 2), chain(4, 'nat', 'B', 3), chain(6, 'nat', 'A', 7)]
-  const lists = [
-    [table(4, 'nat'), table(4, 'empty'), table(6, 'nat')],
-    [...chains, ...chains],
+  const tables = [table(4, 'nat'), table(4, 'empty'), table(6, 'nat')]
+  /** The attempts of each dump; what vanished after the first one is in that alone. */
+  const dumps = [
+    [[table(6, 'vanished'), ...tables], tables],
+    [[...chains, chain(4, 'nat', 'vanished', 9)], chains],
   ]
-  const dump: NetlinkSession['dump'] = async (_: OutgoingMessage, visit) => {
-    for (const { type, flags, payload } of lists.shift() ?? [])
-      visit({ type, flags, seq: 1, port: 0, payload })
+  const dump: NetlinkSession['dump'] = async (_: OutgoingMessage, begin) => {
+    for (const objects of dumps.shift() ?? []) {
+      const visit = begin()
+      for (const { type, flags, payload } of objects)
+        visit({ type, flags, seq: 1, port: 0, payload })
+    }
     return 0
   }
   expect(await countRules({ dump }, await listTables({ dump }))).toEqual([

@@ -1,6 +1,6 @@
 import { attributeText, findAttribute } from '../netlink/attribute.ts'
 import { NFGENMSG, NFT_MSG, NFTA, nfMessageType } from '../netlink/nfnetlink.ts'
-import type { NetlinkSession } from '../netlink/session.ts'
+import type { NetlinkSession, Visit } from '../netlink/session.ts'
 
 /** linux/netfilter.h: NFPROTO_…, as nft names them. */
 const FAMILIES: ReadonlyMap<number, string> = new Map([
@@ -28,9 +28,12 @@ export async function listTables(
   session: Pick<NetlinkSession, 'dump'>,
 ): Promise<readonly TableSummary[]> {
   const tables = new Map<string, TableSummary>()
-  await dump(session, NFT_MSG.getTable, (payload) => {
-    const table = tableOf(payload)
-    if (table !== undefined) tables.set(keyOf(table), table)
+  await dump(session, NFT_MSG.getTable, () => {
+    tables.clear()
+    return ({ payload }) => {
+      const table = tableOf(payload)
+      if (table !== undefined) tables.set(keyOf(table), table)
+    }
   })
   return [...tables.values()]
 }
@@ -40,29 +43,26 @@ export async function countRules(
   session: Pick<NetlinkSession, 'dump'>,
   tables: readonly TableSummary[],
 ): Promise<readonly TableSummary[]> {
-  const used = new Map<string, { readonly table: string; readonly use: number }>()
-  await dump(session, NFT_MSG.getChain, (payload) => {
-    const table = tableOf(payload)
-    const use = findAttribute(payload, NFTA.chainUse, NFGENMSG)?.readUInt32BE(0) ?? 0
-    const chain = findAttribute(payload, NFTA.chainName, NFGENMSG)
-    if (table === undefined || chain === undefined) return
-    // If a dump is repeated, objects are visited again.
-    used.set(`${keyOf(table)} ${attributeText(chain)}`, { table: keyOf(table), use })
-  })
   const rules = new Map<string, number>()
-  for (const { table, use } of used.values()) rules.set(table, (rules.get(table) ?? 0) + use)
+  await dump(session, NFT_MSG.getChain, () => {
+    rules.clear()
+    return ({ payload }) => {
+      const table = tableOf(payload)
+      if (table === undefined) return
+      const use = findAttribute(payload, NFTA.chainUse, NFGENMSG)?.readUInt32BE(0) ?? 0
+      rules.set(keyOf(table), (rules.get(keyOf(table)) ?? 0) + use)
+    }
+  })
   return tables.map((table) => ({ ...table, rules: rules.get(keyOf(table)) ?? 0 }))
 }
 
 async function dump(
   session: Pick<NetlinkSession, 'dump'>,
   message: number,
-  visit: (payload: Buffer) => void,
+  begin: () => Visit,
 ): Promise<void> {
   const type = nfMessageType('nftables', message)
-  await session.dump({ type, flags: 0, payload: Buffer.alloc(NFGENMSG) }, (reply) =>
-    visit(reply.payload),
-  )
+  await session.dump({ type, flags: 0, payload: Buffer.alloc(NFGENMSG) }, begin)
 }
 
 function tableOf(payload: Buffer): { readonly family: string; readonly name: string } | undefined {

@@ -8,7 +8,7 @@ import type { KernelError } from '../netlink/kernel-error.ts'
 import { type NetlinkMessage, NLM_F_ACK, type OutgoingMessage } from '../netlink/message.ts'
 import { NFNL_SUBSYS, NFTA } from '../netlink/nfnetlink.ts'
 import { rawTransport } from '../netlink/raw-transport.ts'
-import { NetlinkSession } from '../netlink/session.ts'
+import { NetlinkSession, type Visit } from '../netlink/session.ts'
 import { NETLINK_NETFILTER, type OpenTransport } from '../netlink/transport.ts'
 import { CHAIN, ELEMENTS, RULE, SET, TABLE } from './attributes.ts'
 import {
@@ -101,7 +101,7 @@ export class NetlinkNftables implements Nftables {
     }
     // The kernel marks a dump as interrupted after any change of any table. If it were repeated then, the dump of a
     // large set might never end.
-    const errno = await this.#session.dump(message('getSetElement', to), read, {
+    const errno = await this.#session.dump(message('getSetElement', to), () => read, {
       evenIfChanged: true,
     })
     if (errno !== 0 && errno !== ENOENT) {
@@ -133,19 +133,18 @@ export class NetlinkNftables implements Nftables {
   }
 
   async counters(of: Table): Promise<ReadonlyMap<string, bigint>> {
-    // By handle, because a repeated dump visits the rules again.
-    const counted = new Map<string, { readonly chain: string; readonly packets: bigint }>()
-    await this.#dump('getRule', of, (attributes) => {
-      const [table, chain] = [RULE.table, RULE.chain].map((type) => findText(attributes, type))
-      const packets = table === of.name ? readPackets(attributes) : undefined
-      if (chain === undefined || packets === undefined) return
-      counted.set(handleOf(attributes), { chain, packets })
+    const counted = new Map<string, bigint>()
+    await this.#dump('getRule', of, () => {
+      counted.clear()
+      return (reply) => {
+        const attributes = attributesOf(reply)
+        const [table, chain] = [RULE.table, RULE.chain].map((type) => findText(attributes, type))
+        const packets = table === of.name ? readPackets(attributes) : undefined
+        if (chain === undefined || packets === undefined) return
+        counted.set(chain, (counted.get(chain) ?? 0n) + packets)
+      }
     })
-    const packets = new Map<string, bigint>()
-    for (const one of counted.values()) {
-      packets.set(one.chain, (packets.get(one.chain) ?? 0n) + one.packets)
-    }
-    return packets
+    return counted
   }
 
   close(): void {
@@ -234,9 +233,12 @@ export class NetlinkNftables implements Nftables {
   async #readSets(table: Table): Promise<ReadonlyMap<string, SetSpec>> {
     const sets = new Map<string, SetSpec>()
     const request = message('getSet', writer(table.family).text(SET.table, table.name))
-    const errno = await this.#session.dump(request, (reply) => {
-      const read = readSet(attributesOf(reply))
-      if (read) sets.set(read.name, read.spec)
+    const errno = await this.#session.dump(request, () => {
+      sets.clear()
+      return (reply) => {
+        const read = readSet(attributesOf(reply))
+        if (read) sets.set(read.name, read.spec)
+      }
     })
     if (errno !== 0 && errno !== ENOENT)
       throw unread(`sets of ${nameOf(table)}`, { errno, text: undefined })
@@ -244,39 +246,36 @@ export class NetlinkNftables implements Nftables {
     return sets
   }
 
-  /** The chains with their rules. Rules are stored by handle, because a repeated dump visits them again. */
+  /** The chains with their rules. */
   async #readChains(of: Table): Promise<ReadonlyMap<string, ChainContent>> {
-    const chains = new Map<string, { spec: ChainContent['spec']; rules: Map<string, Rule> }>()
-    await this.#dump('getChain', of, (attributes) => {
-      const read = readChain(attributes)
-      if (read?.table === of.name) chains.set(read.name, { spec: read.spec, rules: new Map() })
+    const chains = new Map<string, { spec: ChainContent['spec']; rules: Rule[] }>()
+    await this.#dump('getChain', of, () => {
+      chains.clear()
+      return (reply) => {
+        const read = readChain(attributesOf(reply))
+        if (read?.table === of.name) chains.set(read.name, { spec: read.spec, rules: [] })
+      }
     })
-    await this.#dump('getRule', of, (attributes) => {
-      const read = readRule(attributes, of.family)
-      const table = findText(attributes, RULE.table)
-      if (read === undefined || table !== of.name) return
-      chains.get(read.chain)?.rules.set(handleOf(attributes), read.rule)
+    await this.#dump('getRule', of, () => {
+      for (const chain of chains.values()) chain.rules.length = 0
+      return (reply) => {
+        const attributes = attributesOf(reply)
+        const read = readRule(attributes, of.family)
+        const table = findText(attributes, RULE.table)
+        if (read === undefined || table !== of.name) return
+        chains.get(read.chain)?.rules.push(read.rule)
+      }
     })
-    return new Map(
-      [...chains].map(([chain, { spec, rules }]) => [chain, { spec, rules: [...rules.values()] }]),
-    )
+    return chains
   }
 
-  async #dump(
-    type: 'getChain' | 'getRule',
-    table: Table,
-    visit: (attributes: Buffer) => void,
-  ): Promise<void> {
+  async #dump(type: 'getChain' | 'getRule', table: Table, begin: () => Visit): Promise<void> {
     const [attribute, what] = type === 'getChain' ? [CHAIN.table, 'chains'] : [RULE.table, 'rules']
     const request = message(type, writer(table.family).text(attribute, table.name))
-    const errno = await this.#session.dump(request, (reply) => visit(attributesOf(reply)))
+    const errno = await this.#session.dump(request, begin)
     if (errno !== 0 && errno !== ENOENT)
       throw unread(`${what} of ${nameOf(table)}`, { errno, text: undefined })
   }
-}
-
-function handleOf(attributes: Buffer): string {
-  return findAttribute(attributes, RULE.handle)?.toString('hex') ?? ''
 }
 
 /** A key of `#specs`; with an empty name of the set, the beginning of all keys of the table. */

@@ -10,7 +10,7 @@ import {
   type NetlinkMessage,
   type OutgoingMessage,
 } from '../netlink/message.ts'
-import { NetlinkSession } from '../netlink/session.ts'
+import { NetlinkSession, type Visit } from '../netlink/session.ts'
 import type { OpenTransport } from '../netlink/transport.ts'
 import { watchGroups } from '../netlink/watch-groups.ts'
 import { type PolicyRoute, type Routes, routeText, ruleText } from './routes.ts'
@@ -118,9 +118,12 @@ export class NetlinkRoutes implements Routes {
 
   async #hasRoute({ family, table }: PolicyRoute): Promise<boolean> {
     let found = false
-    await this.#dump(encodeRouteDump(family), (message) => {
-      const route = decodeLocalDefault(message)
-      found ||= route?.family === family && route.table === table
+    await this.#dump(encodeRouteDump(family), () => {
+      found = false
+      return (message) => {
+        const route = decodeLocalDefault(message)
+        found ||= route?.family === family && route.table === table
+      }
     })
     return found
   }
@@ -128,9 +131,12 @@ export class NetlinkRoutes implements Routes {
   /** The rules of a family that carry `OUR_PROTOCOL`. A rule that was listed twice is returned once. */
   async #rules(family: Family): Promise<readonly PolicyRoute[]> {
     const rules = new Map<string, PolicyRoute>()
-    await this.#dump(encodeRuleDump(family), (message) => {
-      const rule = decodeRule(message)
-      if (rule?.isOurs && rule.family === family) rules.set(ruleText(rule), rule)
+    await this.#dump(encodeRuleDump(family), () => {
+      rules.clear()
+      return (message) => {
+        const rule = decodeRule(message)
+        if (rule?.isOurs && rule.family === family) rules.set(ruleText(rule), rule)
+      }
     })
     return [...rules.values()]
   }
@@ -141,8 +147,8 @@ export class NetlinkRoutes implements Routes {
     throw refused(what.replace(' add ', ' del '), errno)
   }
 
-  async #dump(message: OutgoingMessage, visit: (message: NetlinkMessage) => void): Promise<void> {
-    const errno = await this.#connect().dump(message, visit)
+  async #dump(message: OutgoingMessage, begin: () => Visit): Promise<void> {
+    const errno = await this.#connect().dump(message, begin)
     if (errno !== 0 && errno !== EAFNOSUPPORT)
       throw refused('rules and routes cannot be listed', errno)
   }

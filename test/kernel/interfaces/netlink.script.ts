@@ -25,7 +25,10 @@ async function refusals(open: OpenTransport) {
   const many = await session.transact(Array.from({ length: 700 }, () => deletion))
   const few = await session.transact([deletion, nameless])
   const names: string[] = []
-  await session.dump(LINK_DUMP, (message) => names.push(decodeLink(message)?.[1] ?? ''))
+  await session.dump(LINK_DUMP, () => {
+    names.length = 0
+    return (message) => names.push(decodeLink(message)?.[1] ?? '')
+  })
   const long = { type: RTM_DELLINK, flags: 0, payload: Buffer.alloc(16 * 1024 * 1024) }
   const tooLong = await session.transact([long]).catch((error: unknown) => String(error))
   session.close()
@@ -68,7 +71,7 @@ for (let count = 1_700; count < 2_048; count++) {
 let turns = 0
 const counting = setInterval(() => turns++, 0)
 const busy = new NetlinkSession(requestTransport(NETLINK_ROUTE), systemClock)
-for (let i = 0; i < 1500; i++) await busy.dump(LINK_DUMP, () => undefined)
+for (let i = 0; i < 1500; i++) await busy.dump(LINK_DUMP, () => () => undefined)
 clearInterval(counting)
 busy.close()
 
