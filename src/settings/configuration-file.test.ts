@@ -107,7 +107,7 @@ it('keeps what is in force while the file is gone, and sees it come back', async
   await expect.poll(() => seen).toEqual(['two'])
 })
 
-it('reads the file every ten seconds, also in a folder that was replaced, and reports a failure once', async () => {
+it('looks at the file every ten seconds, also in a folder that was replaced, and reports a failure once', async () => {
   const clock = new FakeClock()
   const own = join(folder, 'own')
   const file = join(own, 'c.yaml')

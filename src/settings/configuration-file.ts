@@ -1,5 +1,5 @@
 import { type FSWatcher, watch } from 'node:fs'
-import { open, realpath } from 'node:fs/promises'
+import { open, realpath, stat } from 'node:fs/promises'
 import { basename, dirname } from 'node:path'
 import type { Clock } from '../lib/clock.ts'
 import { messageOf, NodeProxyError, systemCode } from '../lib/error.ts'
@@ -27,12 +27,12 @@ export interface ConfigWatch {
 
 /** A file is read after this many milliseconds without a change, so that it is not read while it is being written. */
 const SETTLE_MS = 100
-/** A file is read so often besides, in milliseconds: a folder that is replaced, and a remote file system, report nothing. */
-const READ_INTERVAL_MS = 10_000
+/** A file is looked at so often besides, in milliseconds: a folder that is replaced, and a remote file system, report nothing. */
+const LOOK_INTERVAL_MS = 10_000
 
 /**
  * Watches the folders of a file and of what it links to, so that editors that
- * replace the file and ConfigMap mounts that swap `..data` are seen at once, and reads it every ten seconds.
+ * replace the file and ConfigMap mounts that swap `..data` are seen at once. Besides, it looks at the file every ten seconds.
  */
 export function watchConfig(path: string, options: WatchConfigOptions): ConfigWatch {
   const watcher = new ConfigWatcher(path, options)
@@ -51,17 +51,22 @@ class ConfigWatcher implements ConfigWatch {
   #closed = false
   /** The last failure to read the file, or to watch a folder, by its path: it is reported once. */
   readonly #failures = new Map<string, string>()
-  readonly #stopReading: () => void
+  /** The version of the file that was read last; empty: none was. */
+  #version = ''
+  readonly #stopLooking: () => void
 
   constructor(path: string, options: WatchConfigOptions) {
     this.#path = path
     this.#options = options
     this.#text = options.text
     this.#names = new Set([basename(path)])
-    this.#stopReading = regularly({
+    this.#stopLooking = regularly({
       clock: options.clock,
-      everyMs: READ_INTERVAL_MS,
-      round: () => this.#queueRead(),
+      everyMs: LOOK_INTERVAL_MS,
+      round: async () => {
+        const version = await versionOf(path)
+        if (version === '' || version !== this.#version) await this.#queueRead()
+      },
       onError: (error) => this.#fail(this.#path, error),
     })
   }
@@ -80,7 +85,7 @@ class ConfigWatcher implements ConfigWatch {
   close(): void {
     this.#closed = true
     this.#cancel()
-    this.#stopReading()
+    this.#stopLooking()
     for (const watcher of this.#folders.values()) watcher.close()
     this.#folders.clear()
   }
@@ -126,6 +131,7 @@ class ConfigWatcher implements ConfigWatch {
     if (this.#closed) return
     try {
       await this.watchFolders()
+      this.#version = await versionOf(this.#path)
       const file = await readConfigurationFile(this.#path, this.#options.codes)
       this.#failures.delete(this.#path)
       if (file.text === this.#text) return
@@ -142,6 +148,16 @@ class ConfigWatcher implements ConfigWatch {
     if (this.#failures.get(path) === failure) return
     this.#failures.set(path, failure)
     this.#options.onUnreadable(error)
+  }
+}
+
+/** Another text when the file may have another content; empty if it cannot be read. */
+async function versionOf(path: string): Promise<string> {
+  try {
+    const { dev, ino, size, mtimeMs, ctimeMs } = await stat(path)
+    return [dev, ino, size, mtimeMs, ctimeMs].join(' ')
+  } catch {
+    return ''
   }
 }
 
