@@ -61,7 +61,7 @@ export interface Statistics {
   refusedConnections: number
 }
 
-/** The size of `responses`: room for codes of four bits, and for the extended ones 16 to 23 of EDNS (RFC 6895); 16 (BADVERS) is used. */
+/** The size of `responses`: codes of four bits, and the extended ones 16 to 23 of EDNS (RFC 6895), of which 16 (BADVERS) is used. */
 const RCODES = 24
 
 /** Statistics of a server that has not been queried yet. */
